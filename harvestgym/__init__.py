@@ -1,0 +1,30 @@
+"""HarvestGym: fast reinforcement-learning environments for living systems that people harvest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .registry import EnvSpec, ids, make, make_vec, register, register_catalogues, spec
+
+if TYPE_CHECKING:
+    from .core.rollout import rollout
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "rollout": "harvestgym.core.rollout:rollout",
+}
+"""Names that need JAX: loaded when first used."""
+
+__all__ = ["EnvSpec", "ids", "make", "make_vec", "register", "rollout", "spec"]
+
+
+def __getattr__(name: str) -> Any:
+    from .registry import load
+
+    if name in _LAZY:
+        return load(_LAZY[name])
+    raise AttributeError(f"module 'harvestgym' has no attribute {name!r}")
+
+
+register_catalogues()

@@ -1,0 +1,1 @@
+"""What every family shares: the contract, pytrees, responses, randomness, spaces, wrappers, rollouts."""

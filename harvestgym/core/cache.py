@@ -1,0 +1,33 @@
+"""JAX's persistent compilation cache, on by default, so that a second process starts in a second.
+
+It lives in the user's cache directory. `HARVESTGYM_CACHE=off` switches it off, `HARVESTGYM_CACHE=<folder>`
+moves it; a cache that the user has already configured in JAX is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import jax
+import platformdirs
+
+VARIABLE = "HARVESTGYM_CACHE"
+
+
+def folder() -> Path | None:
+    """Where compiled programs are kept; None when the cache is switched off."""
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted.casefold() == "off":
+        return None
+    return Path(wanted) if wanted else Path(platformdirs.user_cache_dir("harvestgym")) / "xla"
+
+
+def enable() -> None:
+    """Switch the cache on unless the user has said otherwise, in JAX or by `HARVESTGYM_CACHE`."""
+    where = folder()
+    if where is None or jax.config.read("jax_compilation_cache_dir"):
+        return
+    jax.config.update("jax_compilation_cache_dir", str(where))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -1,0 +1,178 @@
+"""From YAML to a validated dataclass: every mistake at once, each with its path and the nearest valid key.
+
+The pydantic model (and so the JSON Schema that editors use) is derived from the dataclass: the names,
+ranges and meanings of `par()` are said there and nowhere else. A number may be written bare or with its
+source, `{value: 0.35, source: FAO-56 table 19}`; a group may carry a `source:` of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, ValidationError, create_model
+from pydantic_core import ErrorDetails
+
+from . import yamlio
+from .errors import ConfigError, nearest, unknown
+from .tree import Meta
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+NOTES = ("source", "unit", "doc")
+
+
+class Strict(BaseModel):
+    """A model that refuses unknown keys and never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def validate(model: type[M], data: Any, where: str) -> M:
+    """`data` as a `model`; ConfigError listing every mistake with its path under `where`."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        lines = [f"  {_explain(e, model)}" for e in error.errors()]
+        plural = "mistake" if len(lines) == 1 else "mistakes"
+        raise ConfigError(f"{where}: {len(lines)} {plural}\n" + "\n".join(lines)) from None
+
+
+def _explain(error: ErrorDetails, model: type[BaseModel]) -> str:
+    path = " > ".join(str(part) for part in error["loc"]) or "top"
+    if error["type"] == "extra_forbidden":
+        return f"{path}: unknown key{nearest(error['loc'][-1], _keys_at(model, error['loc'][:-1]))}"
+    if error["type"] == "missing":
+        return f"{path}: missing; add it"
+    return f"{path}: {error['msg']}; found {error['input']!r}"
+
+
+def _keys_at(model: Any, loc: tuple[int | str, ...]) -> list[str]:
+    for part in loc:
+        fields = getattr(model, "model_fields", {})
+        match = [f for n, f in fields.items() if part in (n, f.alias)]
+        if match:
+            model = _inner_model(match[0].annotation)
+    fields = getattr(model, "model_fields", {})
+    return [f.alias or n for n, f in fields.items()]
+
+
+def _inner_model(annotation: Any) -> Any:
+    candidates = [annotation, *typing.get_args(annotation)]
+    deeper = [a for c in candidates for a in typing.get_args(c)]
+    models = [c for c in candidates + deeper if isinstance(c, type) and issubclass(c, BaseModel)]
+    return models[0] if models else None
+
+
+def _bare(value: Any) -> Any:
+    """The number of `{value: 0.35, source: …}`; anything else but a truth value as it is."""
+    value = _unwrapped(value)
+    if isinstance(value, bool):
+        raise ValueError("wanted a number, not yes/no/true/false")
+    if isinstance(value, float) and np.isnan(value):
+        raise ValueError("wanted a number, not NaN")
+    return value
+
+
+def _unwrapped(value: Any) -> Any:
+    noted = isinstance(value, Mapping) and "value" in value and set(value) <= {"value", *NOTES}
+    return value["value"] if noted else value
+
+
+@functools.cache
+def schema(cls: type) -> type[BaseModel]:
+    """The pydantic model of a parameter class, derived from its `par()` metadata."""
+    fields: dict[str, Any] = {}
+    hints = typing.get_type_hints(cls)
+    for field in dataclasses.fields(cls):
+        meta: Meta | None = field.metadata.get("meta")
+        if meta is None:
+            fields[field.name] = (schema(hints[field.name]), ...)
+        elif meta.kind == "par":
+            for i, key in enumerate(meta.keys):
+                fields[f"{field.name}_{i}"] = (_number(meta), Field(_default(field), alias=key, description=meta.doc))
+    fields |= {note: (str | None, None) for note in NOTES}
+    return create_model(cls.__name__, __base__=Strict, **fields)
+
+
+def _number(meta: Meta) -> Any:
+    if meta.labels:
+        return typing.Literal[meta.labels]
+    kind = {"int": StrictInt, "bool": StrictBool, "float": float}[meta.dtype]
+    ends: dict[str, Any] = {k: v for k, v in (("ge", meta.low), ("le", meta.high)) if np.isfinite(v)}
+    return Annotated[kind, Field(**ends), BeforeValidator(_unwrapped if meta.dtype == "bool" else _bare)]
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return ... if field.default is dataclasses.MISSING else field.default
+
+
+def build(cls: type[T], data: Any, where: str) -> T:
+    """An instance of a parameter class from a mapping; leaves are float32/int32 NumPy values."""
+    return _instance(cls, validate(schema(cls), data, where))
+
+
+def _instance(cls: type[T], model: BaseModel) -> T:
+    hints = typing.get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]
+        meta: Meta | None = field.metadata.get("meta")
+        if meta is None:
+            values[field.name] = _instance(hints[field.name], getattr(model, field.name))
+        elif meta.kind == "par":
+            raw = [getattr(model, f"{field.name}_{i}") for i in range(len(meta.keys))]
+            values[field.name] = _leaf(raw, meta)
+    return cls(**values)
+
+
+def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
+    if meta.labels:
+        raw = [meta.labels.index(r) for r in raw]
+    dtype = {"float": np.float32, "int": np.int32, "bool": np.bool_}[meta.dtype]
+    return np.asarray(raw if meta.stacked else raw[0], dtype)
+
+
+def read_sets(path: Path) -> dict[str, dict[str, Any]]:
+    """The parameter sets of a YAML file, by name, with every `extends:` resolved."""
+    raw = yamlio.read(path)
+    if not isinstance(raw, dict) or not all(isinstance(v, dict) for v in raw.values()):
+        raise ConfigError(f"{path}: wanted a mapping from set names to parameters")
+    return {name: _resolve(raw, name, str(path), ()) for name in raw}
+
+
+def _resolve(raw: dict[str, Any], name: str, where: str, seen: tuple[str, ...]) -> dict[str, Any]:
+    if name in seen:
+        raise ConfigError(f"{where}: {' -> '.join((*seen, name))} extend each other; break the circle")
+    if name not in raw:
+        raise unknown("set", name, raw, f"{where} > {seen[-1]} > extends")
+    own = {k: v for k, v in raw[name].items() if k != "extends"}
+    base = raw[name].get("extends")
+    return merge(_resolve(raw, base, where, (*seen, name)), own) if base else own
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the entries of `over` put in, group by group."""
+    out = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, Mapping) and isinstance(out.get(key), Mapping)
+        out[key] = merge(out[key], value) if both else value
+    return out
+
+
+def parameter_set(cls: type[T], path: Path, which: str | Mapping[str, Any]) -> T:
+    """The set `which` of the file beside a module, or one made of a mapping (which may say `extends:`)."""
+    sets = read_sets(path)
+    if isinstance(which, Mapping):
+        base = which.get("extends", next(iter(sets)))
+        if base not in sets:
+            raise unknown(f"{cls.__name__} set", base, sets)
+        data = merge(sets[base], {k: v for k, v in which.items() if k != "extends"})
+        return build(cls, data, f"{cls.__name__} (extends {base})")
+    if which not in sets:
+        raise unknown(f"{cls.__name__} set", which, sets)
+    return build(cls, sets[which], f"{path.name} > {which}")

@@ -1,0 +1,32 @@
+"""Tables about an environment, derived from the metadata of its fields, for people to read."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from .tree import Meta, metas
+
+
+class Table(NamedTuple):
+    """A titled table of texts."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def range_text(meta: Meta) -> str:
+    """The range of a field: its labels, or an interval."""
+    if meta.labels:
+        return ", ".join(meta.labels)
+    if meta.dtype == "bool":
+        return "no, yes"
+    ends = ("(" if math.isinf(meta.low) else "[") + f"{meta.low:g}, {meta.high:g}"
+    return ends + (")" if math.isinf(meta.high) else "]")
+
+
+def fields_table(title: str, cls: Any) -> Table:
+    """The described fields of a pytree class or instance: key, range, meaning."""
+    rows = [(key, range_text(meta), meta.doc) for _, meta in metas(cls) for key in meta.keys]
+    return Table(title, ("name", "range", "meaning"), rows)

@@ -1,0 +1,111 @@
+"""The contract: an environment is a few pure functions over a state pytree.
+
+`step` and `reset` are composed from the parts that define an environment: the initial state, the
+transition f(s, a), the observation E(s, a), the reward U(s, a) and the end. Structure is in the object,
+parameters are an argument, randomness is a key: so one `vmap` runs a thousand seasons, one `vmap` over
+parameters a thousand soils, one `grad` a calibration.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+
+from .random import keys_for
+
+State = TypeVar("State")
+Params = TypeVar("Params")
+
+_PARTS = ("transition", "observation", "reward")
+
+
+class Timestep(NamedTuple):
+    """What an agent learns from one step.
+
+    Attributes:
+        obs: the observation, a pytree inside the observation space.
+        reward: float32 scalar.
+        terminated: bool, the story ended (a condition of the environment).
+        truncated: bool, the clock ended it. The two are never merged.
+        info: a flat dict of named arrays, for people.
+    """
+
+    obs: Any
+    reward: jax.Array
+    terminated: jax.Array
+    truncated: jax.Array
+    info: dict[str, Any]
+
+
+class Env(Generic[State, Params]):
+    """A functional environment. Subclasses are hashable by structure and give the parts below.
+
+    The object is a static argument of compiled functions: two environments that are equal share one
+    compiled program, whatever their parameters.
+    """
+
+    @property
+    def params(self) -> Params:
+        """The default parameters, a pytree."""
+        raise NotImplementedError
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """The space of observations, derived from metadata."""
+        raise NotImplementedError
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        """The space of actions."""
+        raise NotImplementedError
+
+    def initial(self, key: jax.Array, params: Params) -> State:
+        """The first state of an episode."""
+        raise NotImplementedError
+
+    def transition(self, key: jax.Array, state: State, action: Any, params: Params) -> State:
+        """f: the next state."""
+        raise NotImplementedError
+
+    def observation(self, key: jax.Array, state: State, action: Any, params: Params) -> Any:
+        """E: what is seen of `state`; `action` is the one that led here, None after a reset."""
+        raise NotImplementedError
+
+    def reward(self, key: jax.Array, state: State, action: Any, after: State, params: Params) -> jax.Array:
+        """U: the worth of doing `action` in `state` and arriving in `after`."""
+        raise NotImplementedError
+
+    def terminal(self, state: State, params: Params) -> jax.Array:
+        """Whether the story has ended in `state`."""
+        return jnp.asarray(False)
+
+    def truncation(self, state: State, params: Params) -> jax.Array:
+        """Whether the clock has run out in `state`."""
+        return jnp.asarray(False)
+
+    def info(self, state: State, params: Params) -> dict[str, Any]:
+        """Named arrays about `state`, for people; the same names after `reset` and `step`."""
+        return {}
+
+    def reset(self, key: jax.Array, params: Params) -> tuple[State, Timestep]:
+        """Begin an episode."""
+        start, look = keys_for(key, ("initial", "observation"))
+        state = self.initial(start, params)
+        obs = self.observation(look, state, None, params)
+        return state, self._timestep(state, obs, jnp.float32(0.0), params)
+
+    def step(self, key: jax.Array, state: State, action: Any, params: Params) -> tuple[State, Timestep]:
+        """Do `action`: the next state and what is learnt. Never resets."""
+        move, look, worth = keys_for(key, _PARTS)
+        after = self.transition(move, state, action, params)
+        obs = self.observation(look, after, action, params)
+        reward = self.reward(worth, state, action, after, params)
+        return after, self._timestep(after, obs, reward, params)
+
+    def _timestep(self, state: State, obs: Any, reward: jax.Array, params: Params) -> Timestep:
+        terminated = self.terminal(state, params)
+        truncated = self.truncation(state, params) & ~terminated
+        return Timestep(obs, jnp.float32(reward), terminated, truncated, self.info(state, params))

@@ -1,0 +1,25 @@
+"""Errors that say what was wanted, what was found and what to do, with the nearest valid name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ConfigError(ValueError):
+    """Something a person wrote (a file, a name, an action) does not fit; nothing was changed."""
+
+
+def nearest(name: object, valid: Iterable[str]) -> str:
+    """«; did you mean 'x'?» for the closest valid name, or the list of valid names if none is close."""
+    names = sorted({str(v) for v in valid})
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; valid: {', '.join(names)}" if names else ""
+
+
+def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> ConfigError:
+    """The error for a name that is not one of the valid ones."""
+    place = f"{where}: " if where else ""
+    return ConfigError(f"{place}unknown {what} {name!r}{nearest(name, valid)}")

@@ -1,0 +1,83 @@
+"""Policies as pure functions: what is carried through an episode, and how to act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.tree_util import Partial
+
+from .env import Env
+
+
+class Policy(NamedTuple):
+    """A policy with memory, for `jit` and `vmap`.
+
+    Attributes:
+        init: what is carried at the start of an episode, a pytree; `()` for none.
+        act: `act(carry, obs, key) -> (carry, action)`, hashable. Learnt weights go in as
+            `jax.tree_util.Partial(act, weights)`: they are then traced, and new ones compile nothing.
+    """
+
+    init: Any
+    act: Callable[[Any, Any, jax.Array], tuple[Any, Any]]
+
+    def traced(self) -> Policy:
+        """This policy as a pytree of arrays, to be an argument of compiled code."""
+        act = self.act if isinstance(self.act, Partial) else Partial(self.act)
+        return Policy(jax.tree.map(jnp.asarray, self.init), act)
+
+
+@dataclass(frozen=True)
+class _Draw:
+    env: Env[Any, Any]
+
+    def __call__(self, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+        return carry, sample(self.env.action_space, key)
+
+
+def _repeat(carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    return carry, carry
+
+
+def random_policy(env: Env[Any, Any]) -> Policy:
+    """Draws each action uniformly from the action space of `env`."""
+    return Policy((), _Draw(env))
+
+
+def constant_policy(action: Any) -> Policy:
+    """Always the same action."""
+    return Policy(action, _repeat)
+
+
+def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
+    """A uniform draw from a space, as int32 or float32 arrays; TypeError for a space without bounds."""
+    match space:
+        case gymnasium.spaces.Discrete():
+            return jnp.int32(space.start) + jax.random.randint(key, (), 0, int(space.n), jnp.int32)
+        case gymnasium.spaces.MultiDiscrete():
+            low = space.start.astype(np.int32)
+            return jax.random.randint(key, low.shape, low, low + space.nvec.astype(np.int32), jnp.int32)
+        case gymnasium.spaces.MultiBinary():
+            return jax.random.randint(key, space.shape, 0, 2, jnp.int32)
+        case gymnasium.spaces.Box() if space.is_bounded():
+            return _sample_box(space, key)
+        case gymnasium.spaces.Dict():
+            keys = jax.random.split(key, max(len(space.spaces), 1))
+            return {name: sample(inside, k) for (name, inside), k in zip(space.items(), keys, strict=True)}
+        case gymnasium.spaces.Tuple():
+            keys = jax.random.split(key, max(len(space.spaces), 1))
+            return tuple(sample(inside, k) for inside, k in zip(space.spaces, keys, strict=True))
+    raise TypeError(f"cannot draw uniformly from {space}; give a policy of your own, or a bounded space")
+
+
+def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:
+    if np.issubdtype(space.dtype, np.integer):
+        low, high = space.low.astype(np.int32), space.high.astype(np.int32)
+        return jax.random.randint(key, space.shape, low, high + 1, jnp.int32)
+    return jax.random.uniform(key, space.shape, jnp.float32, space.low, space.high)

@@ -1,0 +1,51 @@
+"""The exponential general linear response, eq. (1), in which every condition of the farm is written.
+
+A response is a dataclass of windows, one per driver: `exp(-(intercept + sum sensitivity * distance))`,
+the distance being that of the driver to its favourable window. The names of drivers, dataclass fields
+and YAML keys are one name, and each term can be asked for, so that a season can be explained.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .tree import par, pytree
+
+
+@pytree
+class Window:
+    """A favourable interval `[low, high]` of a driver and the price per unit of distance from it."""
+
+    low: jax.Array = par("low", "lower end of the favourable interval, in the driver's unit")
+    high: jax.Array = par("high", "upper end of the favourable interval, in the driver's unit")
+    sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0)
+
+
+@pytree
+class Response:
+    """Base of all responses: an intercept; subclasses add one `Window` field per driver."""
+
+    intercept: jax.Array = par("intercept", "exponent when every driver is favourable (beta_0)", default=0.0)
+
+
+def distance(value: Any, low: Any, high: Any) -> jax.Array:
+    """d(y, [low, high]): how far `value` lies outside the interval; ends may be infinite."""
+    return jnp.maximum(jnp.maximum(low - value, value - high), 0.0)
+
+
+def exponents(response: Response, **drivers: Any) -> dict[str, jax.Array]:
+    """Each driver's term of the exponent, by name; raises TypeError unless the drivers are the fields."""
+    wanted = {f.name for f in dataclasses.fields(response)} - {"intercept"}
+    if wanted != set(drivers):
+        raise TypeError(f"{type(response).__name__} wants drivers {sorted(wanted)}, found {sorted(drivers)}")
+    windows = {name: getattr(response, name) for name in drivers}
+    return {n: w.sensitivity * distance(drivers[n], w.low, w.high) for n, w in windows.items()}
+
+
+def expglm(response: Response, **drivers: Any) -> jax.Array:
+    """E(beta, y, Y) of eq. (1), in [0, 1] for a non-negative intercept."""
+    return jnp.exp(-(response.intercept + sum(exponents(response, **drivers).values())))

@@ -1,0 +1,130 @@
+"""Frozen dataclasses that are JAX pytrees and whose fields say what they are.
+
+A field is a `var` (state) or a `par` (parameter), both traced, or a `static` (structure, part of the
+compiled program). Whatever a person reads about a field (name at the boundary, unit, range, labels,
+meaning) is said once, here; spaces, tables, schemas, axis labels and error messages are derived.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, dataclass_transform
+
+import jax
+
+T = TypeVar("T")
+
+Kind = Literal["var", "par", "static"]
+Dtype = Literal["float", "int", "bool"]
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What one field means.
+
+    Attributes:
+        keys: the names at the boundary, `name#unit` as in the paper. Several keys name the entries of a
+            leading axis (the nutrients N, P, K, C of one array, say).
+        axes: the remaining axes, by name: `("plot",)` stands for the two axes of a field's plots.
+        low, high: the closed range that values never leave.
+        labels: for an integer that is a choice, the name of each value.
+    """
+
+    kind: Kind
+    keys: tuple[str, ...]
+    doc: str
+    dtype: Dtype = "float"
+    low: float = -math.inf
+    high: float = math.inf
+    labels: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()
+
+    @property
+    def stacked(self) -> bool:
+        """Whether the field holds several keys along a leading axis."""
+        return len(self.keys) > 1
+
+    @property
+    def unit(self) -> str:
+        """The unit of the (first) key; empty for a count or a label."""
+        return unit_of(self.keys[0])
+
+
+def unit_of(key: str) -> str:
+    """The unit part of a `name#unit` key."""
+    return key.partition("#")[2]
+
+
+def _field(meta: Meta, default: Any = dataclasses.MISSING) -> Any:
+    return dataclasses.field(default=default, metadata={"meta": meta})
+
+
+def _keys(key: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
+def var(
+    key: str | tuple[str, ...],
+    doc: str,
+    *,
+    low: float = 0.0,
+    high: float = math.inf,
+    dtype: Dtype = "float",
+    labels: tuple[str, ...] = (),
+    axes: tuple[str, ...] = ("plot",),
+) -> Any:
+    """A state variable: traced, observed under `key`, within `[low, high]`; per plot unless `axes=()`."""
+    if labels:
+        dtype, low, high = "int", 0, len(labels) - 1
+    if dtype == "bool":
+        low, high = 0, 1
+    return _field(Meta("var", _keys(key), doc, dtype, low, high, labels, axes))
+
+
+def par(
+    key: str | tuple[str, ...],
+    doc: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    dtype: Dtype = "float",
+    labels: tuple[str, ...] = (),
+    default: Any = dataclasses.MISSING,
+) -> Any:
+    """A parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML."""
+    return _field(Meta("par", _keys(key), doc, dtype, low, high, labels), default)
+
+
+def static(key: str, doc: str, *, default: Any = dataclasses.MISSING) -> Any:
+    """Structure: hashable, part of the compiled program, never traced."""
+    return _field(Meta("static", (key,), doc), default)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, static))
+def pytree(cls: type[T]) -> type[T]:
+    """Make `cls` a frozen dataclass and a JAX pytree; its `static` fields are auxiliary data."""
+    cls = dataclass(frozen=True, kw_only=True)(cls)
+    fixed = [f.name for f in dataclasses.fields(cls) if _is_static(f)]  # pyright: ignore[reportArgumentType]
+    traced = [f.name for f in dataclasses.fields(cls) if not _is_static(f)]  # pyright: ignore[reportArgumentType]
+    jax.tree_util.register_dataclass(cls, data_fields=traced, meta_fields=fixed)
+    return cls
+
+
+def _is_static(field: dataclasses.Field[Any]) -> bool:
+    meta = field.metadata.get("meta")
+    return meta is not None and meta.kind == "static"
+
+
+def metas(cls: Any) -> Iterator[tuple[str, Meta]]:
+    """The `(field name, Meta)` of every described field of a pytree class or instance, in order."""
+    for field in dataclasses.fields(cls):
+        if "meta" in field.metadata:
+            yield field.name, field.metadata["meta"]
+
+
+def replace(obj: T, **changes: Any) -> T:
+    """A copy of a pytree dataclass with some fields changed."""
+    return dataclasses.replace(obj, **changes)  # pyright: ignore[reportArgumentType, reportCallIssue]

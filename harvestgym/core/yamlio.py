@@ -1,0 +1,56 @@
+"""YAML as people mean it: safe, no key twice, `1e-3` is a number, every error with its file and line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .errors import ConfigError
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader that refuses a repeated key and reads floats as YAML 1.2 does."""
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = True) -> dict[Any, Any]:
+    seen: dict[Any, int] = {}
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if isinstance(key, list):
+            raise yaml.MarkedYAMLError(None, None, f"a key cannot be a list: {key}", key_node.start_mark)
+        line = key_node.start_mark.line + 1
+        if key in seen:
+            problem = f"key {key!r} stands twice (lines {seen[key]} and {line}); keep one"
+            raise yaml.MarkedYAMLError(None, None, problem, key_node.start_mark)
+        seen[key] = line
+    return dict(yaml.SafeLoader.construct_mapping(loader, node, deep=deep))
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+0123456789.")
+)
+
+
+def parse(text: str, where: str = "<text>") -> Any:
+    """The value of a YAML text; ConfigError with `where` and the line if it is not well formed."""
+    try:
+        value = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        hint = " (YAML is indented with spaces, never tabs)" if "\\t" in str(error.problem) else ""
+        raise ConfigError(f"{where}{line}: {error.problem}{hint}") from None
+    if value is None:
+        raise ConfigError(f"{where}: the file is empty; wanted a mapping")
+    return value
+
+
+def read(path: Path) -> Any:
+    """The value of a YAML file; ConfigError if it is missing, empty or malformed."""
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file; check the name and the folder")
+    return parse(path.read_text(encoding="utf-8"), str(path))

@@ -1,0 +1,1 @@
+"""Farms: fields, farmers, rules and scores over entities that live together."""

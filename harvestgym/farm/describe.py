@@ -1,0 +1,98 @@
+"""What `harvestgym show` prints of a farm: variables, actions, observation, parameters; all from metadata."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..core.config import merge, read_sets
+from ..core.describe import Table, range_text
+from ..core.tree import Meta, metas
+from .entity import Entity, Parameter
+from .model import FarmModel
+
+
+def describe(env: FarmModel) -> list[Table]:
+    """The tables of a farm."""
+    return [_entities(env), _variables(env), _actions(env), _observation(env), *_parameters(env)]
+
+
+def _entities(env: FarmModel) -> Table:
+    rows = []
+    for name, field in env.spec.fields.items():
+        for (_, which), slot in zip(field.entities, env.fields[list(env.spec.fields).index(name)].slots, strict=True):
+            rows.append((name, slot.name, str(which), (slot.kind.__doc__ or "").partition("\n")[0]))
+    return Table("Entities", ("field", "entity", "set", "what it is"), rows)
+
+
+def _variables(env: FarmModel) -> Table:
+    rows = [(v.name, "x".join(map(str, v.shape)) or "1", range_text(v.meta), v.meta.doc) for v in env.variables]
+    return Table("Variables", ("name", "shape", "range", "meaning"), rows)
+
+
+def _actions(env: FarmModel) -> Table:
+    rows = []
+    for row in env.actions.rows:
+        parameters = "; ".join(_parameter(p) for p in row.allowed)
+        plots = f"plot: {len(row.plots)}; " if row.action.plot else ""
+        number = sum(c is not None and c.row == row for c in env.actions.choices)
+        rows.append((*row.names, row.action.name, plots + parameters, str(number), row.action.doc))
+    return Table(
+        "Actions (0 is to do nothing)", ("field", "entity", "name", "parameters", "choices", "what it does"), rows
+    )
+
+
+def _parameter(parameter: Parameter) -> str:
+    if parameter.continuous:
+        return f"{parameter.key}: [{parameter.range[0]:g}, {parameter.range[1]:g}]"
+    return f"{parameter.key}: {', '.join(str(c) for c in parameter.choices)}"
+
+
+def _observation(env: FarmModel) -> Table:
+    ends = zip(env.plan.space.low, env.plan.space.high, strict=True)
+    rows = [
+        (str(i), label, f"{low:g} to {high:g}")
+        for i, (label, (low, high)) in enumerate(zip(env.plan.labels, ends, strict=True))
+    ]
+    return Table("Observation", ("entry", "name", "range"), rows)
+
+
+def _parameters(env: FarmModel) -> Iterator[Table]:
+    for f, (name, field) in enumerate(env.spec.fields.items()):
+        for e, (_, which) in enumerate(field.entities):
+            entity = env.params.fields[f].entities[e]
+            rows = [(path, value, note) for path, value, note in parameter_rows(entity, which)]
+            title = f"Parameters of {name}/{env.fields[f].slots[e].name}"
+            yield Table(title, ("name", "value", "source"), rows)
+
+
+def parameter_rows(entity: Entity, which: str | Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Path, value and source of every parameter of an entity."""
+    sets = read_sets(type(entity).file())
+    raw = sets.get(which) if isinstance(which, str) else merge(sets.get(which.get("extends", ""), {}), which)
+    yield from _walk(entity, raw or {}, "", "")
+
+
+def _walk(group: Any, raw: Mapping[str, Any], path: str, source: str) -> Iterator[tuple[str, str, str]]:
+    source = raw.get("source", source)
+    described = dict(metas(group))
+    for field in dataclasses.fields(group):
+        if field.name in described and described[field.name].kind == "par":
+            yield from _values(getattr(group, field.name), described[field.name], raw, path, source)
+        elif field.name not in described:
+            inner = raw.get(field.name, {})
+            yield from _walk(getattr(group, field.name), inner, f"{path}{field.name} > ", source)
+
+
+def _values(value: Any, meta: Meta, raw: Mapping[str, Any], path: str, source: str) -> Iterator[tuple[str, str, str]]:
+    array = np.asarray(value)
+    if array.ndim > int(meta.stacked):
+        yield f"{path}{meta.keys[0]}", f"table {array.shape}", source
+        return
+    for key, number in zip(meta.keys, np.atleast_1d(array), strict=True):
+        own = raw.get(key)
+        note = own.get("source", source) if isinstance(own, Mapping) else source
+        yield f"{path}{key}", meta.labels[int(number)] if meta.labels else f"{number:g}", note

@@ -1,0 +1,1 @@
+"""The kinds of the farm, one folder each."""

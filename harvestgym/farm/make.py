@@ -1,0 +1,66 @@
+"""Farms of the catalogue by name, and what the command line and the evaluation ask of the family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import ConfigError, unknown
+from .build import build
+from .model import FarmModel
+from .policies.rules import rule_policy
+from .spec import FarmSpec, farm_spec, read_farm
+
+CATALOGUE = Path(__file__).with_name("catalogue")
+
+
+def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
+    """The farm of a catalogue file.
+
+    Args:
+        name: the file's name, `bean-clay-1x1-v0`.
+        entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
+            `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`.
+        overrides: entries of the farm file, merged into it (`mode="fo"`, `rules={"horizon#day": 90}`).
+
+    Raises:
+        ConfigError: with the path of every mistake and the nearest valid name.
+    """
+    path = CATALOGUE / f"{name}.yaml"
+    if not path.is_file():
+        raise unknown("farm", name, (p.stem for p in CATALOGUE.glob("*-v*.yaml")))
+    return build(exchange(read_farm(path, overrides), entities or {}))
+
+
+def from_yaml(path: str | Path, **overrides: Any) -> FarmModel:
+    """The farm of a file of your own; ConfigError if it is missing or has mistakes."""
+    return build(read_farm(Path(path), overrides))
+
+
+def exchange(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
+    """`spec` with other parameter sets for the named entities."""
+    data = spec.model_dump(by_alias=True)
+    for target, which in entities.items():
+        field, _, entity = target.rpartition("/")
+        listed = _field(data, field)["entities"]
+        names = [f"{k}-{sum(o == k for o, _ in listed[:i])}" for i, (k, _) in enumerate(listed)]
+        if entity not in names:
+            raise unknown("entity", entity, names, "entities")
+        at = names.index(entity)
+        listed[at] = (listed[at][0], which)
+    return farm_spec(data, "overrides")
+
+
+def _field(data: dict[str, Any], name: str) -> dict[str, Any]:
+    if not name and len(data["fields"]) > 1:
+        raise ConfigError(f"entities: say which field, as in 'Field-0/Weather-0'; fields: {list(data['fields'])}")
+    name = name or next(iter(data["fields"]))
+    if name not in data["fields"]:
+        raise unknown("field", name, data["fields"], "entities")
+    return data["fields"][name]
+
+
+def policies(env: FarmModel) -> dict[str, Any]:
+    """The policies that come with a farm: its expert, if the file has one."""
+    return {"expert": rule_policy(env)} if env.spec.expert else {}

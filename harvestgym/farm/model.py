@@ -1,0 +1,319 @@
+"""The farm as a functional environment: act, publish, share, update, score, observe.
+
+A day is: the actions of the farmers, in list order; every entity publishes from its state after them, by
+rank; the arbiter shares water and nutrients; every entity updates itself. Nobody reads a half-updated
+neighbour, so the order of entities in a file cannot matter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core.env import Env
+from ..core.random import keys_for
+from ..core.tree import par, pytree, var
+from .actions import ActionTable, Orders
+from .conditions import AnyOf, Values, occurs
+from .entity import ARBITER, Board, Draws, Entity, Ledger, Place
+from .farmer import BasicFarmer, allowed
+from .layout import FieldSlots, Slot, Variable
+from .messages import Ground, Message, Need, Share
+from .observe import Plan
+from .rules import Start
+from .score import BasicScore
+from .share import arbitrate
+from .spec import FarmSpec
+
+Posts = dict[type[Message], dict[str, Message]]
+
+
+@pytree
+class FieldParams:
+    """A field's place and the parameter sets of its entities."""
+
+    place: Place
+    entities: tuple[Entity, ...]
+
+
+@pytree
+class FarmParams:
+    """All numbers of a farm; its structure is in the `FarmModel`."""
+
+    fields: tuple[FieldParams, ...]
+    farmers: tuple[BasicFarmer, ...]
+    score: BasicScore
+    starts: tuple[jax.Array, ...]
+    stops: Values
+    horizon: jax.Array = par("horizon#day", "days after which the game is truncated", low=1, dtype="int")
+
+
+@pytree
+class FarmState:
+    """The states of all entities, and what the score and the farmer need to know of the past."""
+
+    fields: tuple[tuple[Any, ...], ...]
+    totals: dict[str, jax.Array]
+    today: dict[str, jax.Array]
+    day: jax.Array = var("elapsed#day", "days since the start", dtype="int", axes=())
+    cost: jax.Array = var("intervention_cost", "cost of today's interventions", axes=())
+    accepted: jax.Array = var("accepted", "which orders of today were taken by a farmer", dtype="bool", axes=("order",))
+    effective: jax.Array = var("effective", "which orders of today had an effect", dtype="bool", axes=("order",))
+
+
+class Report(NamedTuple):
+    """What crossed the boundary in a day: per field the flows per plot, over the farm the tally."""
+
+    flows: tuple[dict[str, jax.Array], ...]
+    tally: dict[str, jax.Array]
+
+
+@dataclass(frozen=True, eq=False)
+class FarmModel(Env[FarmState, FarmParams]):
+    """A farm of a given structure. Equal structures share one compiled program.
+
+    Attributes:
+        fields: names, kinds and shapes.
+        actions: the action table.
+        variables: every variable of every entity.
+        plan: what is observed each day.
+        starts: which variables get an initial value.
+        stops: the formula that ends the game.
+        schedule: how many actions a day an agent may ask for; 1 makes the action one integer.
+        tallies: names that the score can count.
+        defaults: the default parameters (not part of the structure).
+        spec: what the farm file says (not part of the structure).
+    """
+
+    fields: tuple[FieldSlots, ...]
+    actions: ActionTable
+    variables: tuple[Variable, ...]
+    plan: Plan
+    starts: tuple[Start, ...]
+    stops: AnyOf
+    schedule: int
+    tallies: tuple[str, ...]
+    defaults: FarmParams = dataclasses.field(repr=False)
+    spec: FarmSpec = dataclasses.field(repr=False)
+
+    def __post_init__(self) -> None:
+        parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
+        object.__setattr__(self, "_structure", tuple(parts))
+        object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return self._hash  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        same = other is self
+        return same or (isinstance(other, FarmModel) and self._structure == other._structure)  # type: ignore[attr-defined]
+
+    @property
+    def params(self) -> FarmParams:
+        return self.defaults
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        return self.plan.space
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        n = len(self.actions.choices)
+        if self.schedule == 1:
+            return gymnasium.spaces.Discrete(n)
+        return gymnasium.spaces.MultiDiscrete(np.full(self.schedule, n))
+
+    def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
+        fields = tuple(self._initial_field(key, f, params) for f in range(len(self.fields)))
+        zero = {name: jnp.float32(0.0) for name in self.tallies}
+        none = jnp.zeros(self.schedule, bool)
+        return FarmState(
+            fields=fields,
+            totals=zero,
+            today=zero,
+            day=jnp.int32(0),
+            cost=jnp.float32(0.0),
+            accepted=none,
+            effective=none,
+        )
+
+    def _initial_field(self, key: jax.Array, f: int, params: FarmParams) -> tuple[Any, ...]:
+        field, (place, entities) = self.fields[f], _parts(params, f)
+        keys = keys_for(key, [f"{field.name}/{s.name}" for s in field.slots])
+        states = [entity.init(keys[e], place) for e, entity in enumerate(entities)]
+        for start, values in zip(self.starts, params.starts, strict=True):
+            if start.variable.field == f:
+                mine = keys_for(key, [start.variable.name])[0]
+                states[start.variable.entity] = start.put(mine, values, states[start.variable.entity])
+        return tuple(e.settle(s, place) for e, s in zip(entities, states, strict=True))
+
+    def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
+        return self.day(key, state, self.actions.orders(action), params)[0]
+
+    def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, Report]:
+        """One day with a schedule of orders: the next state and what crossed the boundary."""
+        accepted = allowed(params.farmers, orders)
+        fields, deeds, effective = self._act(state.fields, orders, accepted, params)
+        ledgers = [list(ledgers) for ledgers in deeds]
+        after: list[tuple[Any, ...]] = []
+        for f, states in enumerate(fields):
+            grown, of_field = self._live(key, f, states, params)
+            after.append(grown)
+            ledgers[f] += of_field
+        report = Report(tuple(_flows(of) for of in ledgers), self._tally(entry for of in ledgers for entry in of))
+        totals = {n: state.totals[n] + report.tally[n] for n in self.tallies}
+        cost = params.score.intervention_cost(orders, accepted)
+        changes: dict[str, Any] = dict(
+            totals=totals, today=report.tally, cost=cost, accepted=accepted, effective=effective
+        )
+        return FarmState(fields=tuple(after), day=state.day + 1, **changes), report
+
+    def _act(
+        self, fields: tuple[tuple[Any, ...], ...], orders: Orders, accepted: jax.Array, params: FarmParams
+    ) -> tuple[list[list[Any]], list[list[Ledger]], jax.Array]:
+        now = [list(states) for states in fields]
+        ledgers: list[list[Ledger]] = [[] for _ in fields]
+        effective = []
+        for j in range(orders.kind.shape[0]):
+            hit = jnp.asarray(False)
+            for r, row in enumerate(self.actions.rows):
+                place, entities = _parts(params, row.field)
+                where = accepted[j] & (orders.kind[j] == r + 1) & _aim(orders.plot[j], place.shape)
+                method = getattr(entities[row.entity], row.action.method)
+                values = [orders.values[j, i] for i in range(len(row.allowed))]
+                deed = method(now[row.field][row.entity], place, where, *values)
+                now[row.field][row.entity] = deed.state
+                ledgers[row.field].append(deed.ledger)
+                hit = hit | jnp.any(deed.done)
+            effective.append(hit)
+        return now, ledgers, jnp.stack(effective)
+
+    def _live(
+        self, key: jax.Array, f: int, states: list[Any], params: FarmParams
+    ) -> tuple[tuple[Any, ...], list[Ledger]]:
+        field, (place, entities) = self.fields[f], _parts(params, f)
+        keys = keys_for(key, [f"{field.name}/{s.name}" for s in field.slots])
+        draws = [_draw(keys[e], slot) for e, slot in enumerate(field.slots)]
+        posts = publish(field, entities, states, place, draws)
+        new, ledgers = [], []
+        for e, slot in enumerate(field.slots):
+            board = Board(place, posts, slot.name, float("inf"))
+            state, ledger = entities[e].update(states[e], place, board, draws[e])
+            new.append(state)
+            ledgers.append(ledger)
+        return tuple(new), ledgers
+
+    def _tally(self, ledgers: Iterable[Ledger]) -> dict[str, jax.Array]:
+        total = {name: jnp.float32(0.0) for name in self.tallies}
+        for ledger in ledgers:
+            for name, amount in ledger.tally.items():
+                total[name] = total.get(name, jnp.float32(0.0)) + amount
+        return total
+
+    def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
+        """The array of a variable in a state."""
+        entity = params.fields[variable.field].entities[variable.entity]
+        return variable.value(entity, state.fields[variable.field][variable.entity])
+
+    def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> jax.Array:
+        return self.plan.see(lambda variable: self.value(variable, state, params))
+
+    def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
+        return occurs(self.stops, params.stops, lambda look: look.take(self.value(look.variable, state, params)))
+
+    def truncation(self, state: FarmState, params: FarmParams) -> jax.Array:
+        return state.day >= params.horizon
+
+    def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        """The named terms of the gain of the day that led to `state`: stages, and at the end the rest."""
+        ended = self.terminal(state, params) | self.truncation(state, params)
+        final = params.score.final(state.totals, self._indices(state, params))
+        return {"stage": params.score.daily(state.today)} | {n: jnp.where(ended, v, 0.0) for n, v in final.items()}
+
+    def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        """The mean of each index over the entities that give it."""
+        found: dict[str, list[jax.Array]] = {}
+        for field, states in zip(params.fields, state.fields, strict=True):
+            for entity, mine in zip(field.entities, states, strict=True):
+                for name, index in entity.indices(mine).items():
+                    found.setdefault(name, []).append(index)
+        return {name: jnp.mean(jnp.stack(values)) for name, values in found.items()}
+
+    def reward(self, key: jax.Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> jax.Array:
+        return sum(self.gains(after, params).values(), jnp.float32(0.0)) - after.cost
+
+    def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
+        gains = self.gains(state, params)
+        gain = sum(gains.values(), jnp.float32(0.0))
+        out = {"day": state.day, "gain": gain, "net": gain - state.cost, "intervention cost": state.cost}
+        out |= {f"reward/{name}": value for name, value in gains.items()}
+        out |= {f"total/{name}": value for name, value in state.totals.items()}
+        out |= {"accepted": state.accepted, "effective": state.effective}
+        return out | self._explanations(state)
+
+    def _explanations(self, state: FarmState) -> dict[str, jax.Array]:
+        out: dict[str, jax.Array] = {}
+        for field, states in zip(self.fields, state.fields, strict=True):
+            for slot, mine in zip(field.slots, states, strict=True):
+                for attr in slot.kind.explains:
+                    out[f"{field.name}/{slot.name}/{attr}"] = getattr(mine, attr)
+        return out
+
+
+def publish(
+    field: FieldSlots, entities: tuple[Entity, ...], states: list[Any], place: Place, draws: list[Draws]
+) -> Posts:
+    """All messages of a field on one day, rank by rank, the arbiter's share among them."""
+    speakers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
+    posts: Posts = {}
+    for rank in sorted({message.rank for message, _, _ in speakers} | {ARBITER}):
+        said: Posts = {}
+        for message, e, method in speakers:
+            if message.rank == rank:
+                board = Board(place, posts, field.slots[e].name, rank)
+                spoken = getattr(entities[e], method)(states[e], place, board, draws[e])
+                said.setdefault(message, {})[field.slots[e].name] = spoken
+        if rank == ARBITER and field.hosts:
+            said[Share] = {"arbiter": _shared(field, place, posts)}
+        posts |= said
+    return posts
+
+
+def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
+    board = Board(place, posts, "the arbiter", ARBITER)
+    return arbitrate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
+
+
+def _parts(params: FarmParams, f: int) -> tuple[Place, tuple[Entity, ...]]:
+    return params.fields[f].place, params.fields[f].entities
+
+
+def _draw(key: jax.Array, slot: Slot) -> Draws:
+    """One uniform draw for the entity's day, sliced by use."""
+    sizes = dict(slot.sizes)
+    shapes = {use: sum((sizes[a] for a in axes), ()) for use, axes in slot.kind.randomness.items()}
+    counts = [int(np.prod(shape, dtype=int)) for shape in shapes.values()]
+    flat = jax.random.uniform(key, (sum(counts),), jnp.float32)
+    parts = jnp.split(flat, np.cumsum(counts)[:-1]) if counts else []
+    return {use: part.reshape(shape) for (use, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
+    """The plots an order is aimed at: one, or the whole field for (-1, -1)."""
+    x, y = np.indices(shape)
+    return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
+
+
+def _flows(ledgers: Iterable[Ledger]) -> dict[str, jax.Array]:
+    total: dict[str, jax.Array] = {}
+    for ledger in ledgers:
+        for name, amount in ledger.flows.items():
+            total[name] = total[name] + amount if name in total else amount
+    return total

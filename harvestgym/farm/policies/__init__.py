@@ -1,0 +1,1 @@
+"""Policies that know a farm: experts written as rules."""

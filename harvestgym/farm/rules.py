@@ -1,0 +1,81 @@
+"""How a game starts: initial values put into the entities' default state, drawn anew at each reset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core.errors import ConfigError, unknown
+from ..core.tree import replace
+from .layout import FieldSlots, Variable, find_entity, find_field
+from .spec import Interval
+
+
+@dataclass(frozen=True)
+class Start:
+    """Which variable gets an initial value, and how: one of several choices, or any number in between."""
+
+    variable: Variable
+    between: bool
+
+    def draw(self, key: jax.Array, values: jax.Array) -> jax.Array:
+        """The value of an episode, broadcast to the plots; `values` are the choices or the two ends."""
+        if self.between:
+            drawn = jax.random.uniform(key, (), jnp.float32, values[0], values[1])
+        else:
+            drawn = jnp.asarray(values)[jax.random.randint(key, (), 0, len(values))]
+        return jnp.broadcast_to(drawn, self.variable.shape)
+
+    def put(self, key: jax.Array, values: jax.Array, state: Any) -> Any:
+        """`state` of the entity with the value drawn into it."""
+        leaf = getattr(state, self.variable.attr)
+        value = self.draw(key, values).astype(leaf.dtype)
+        new = value if self.variable.index is None else leaf.at[self.variable.index].set(value)
+        return replace(state, **{self.variable.attr: new})
+
+
+def starts_of(
+    init: Mapping[str, Any], fields: Sequence[FieldSlots], table: Sequence[Variable]
+) -> list[tuple[Start, Any]]:
+    """The starting conditions of a file `field: entity: variable: value, list or interval`, with values."""
+    out: list[tuple[Start, Any]] = []
+    for field, of_field in init.items():
+        f = find_field(fields, field, "init")
+        for entity, values in of_field.items():
+            e = find_entity(fields[f], entity, f"init > {field}")
+            mine = {v.key: v for v in table if (v.field, v.entity) == (f, e) and not v.derived}
+            for key, value in values.items():
+                where = f"init > {field} > {entity}"
+                if key not in mine:
+                    raise unknown("variable", key, mine, where)
+                out.append(_start(mine[key], value, f"{where} > {key}"))
+    return out
+
+
+def _start(variable: Variable, value: Any, where: str) -> tuple[Start, Any]:
+    between = isinstance(value, Interval)
+    given = [value.low, value.high] if between else list(value)
+    numbers = np.asarray([_checked(variable, v, where) for v in given], np.float32)
+    if not numbers.size or (between and numbers[0] > numbers[1]):
+        raise ConfigError(f"{where}: wanted values, or an interval with low <= high; found {given}")
+    return Start(variable, between), numbers
+
+
+def _checked(variable: Variable, value: Any, where: str) -> float:
+    meta = variable.meta
+    if isinstance(value, str) and meta.labels:
+        if value not in meta.labels:
+            raise unknown("value", value, meta.labels, where)
+        return float(meta.labels.index(value))
+    if isinstance(value, bool) and meta.dtype == "bool":
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or np.isnan(value):
+        raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
+    if not meta.low <= value <= meta.high:
+        raise ConfigError(f"{where}: wanted a number in [{meta.low:g}, {meta.high:g}], found {value!r}")
+    return float(value)

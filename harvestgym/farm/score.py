@@ -1,0 +1,102 @@
+"""BasicScore of section 3.1.2: costs of actions and observations, stage rewards, a weighted final reward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core.errors import unknown
+from ..core.tree import par, pytree
+from .actions import ActionTable, Orders
+from .layout import FieldSlots, Variable, find_entity, find_field
+from .observe import Plan
+from .spec import ScoreSpec
+
+RESOURCES = {"water#L": 1.0, "fertilizer#kg": 1.0, "cide#g": 0.001}
+"""Weights of what is used, in the units of the tally (the reference implementation's)."""
+
+LIFE = {"birds#nb": 1.0, "pollinators#nb": 0.5, "weeds#nb": 0.1, "pests#nb": 0.01}
+"""Weights of what lives on the farm, counted every day (the reference implementation's)."""
+
+TERMS = ("bio", "resource", "soil", "yield", "plant")
+
+
+@pytree
+class BasicScore:
+    """The score of a farm as parameters; the resource term is negative."""
+
+    intervention_costs: jax.Array = par("intervention_costs", "cost of each row of the action table", low=0)
+    observation_costs: jax.Array = par("observation_costs", "cost of an entry of each variable", low=0)
+    stage: jax.Array = par("stage", "reward when a plant moves to its next stage of development", low=0)
+    weights: jax.Array = par(TERMS, "weights of the final reward", low=0, high=1)
+
+    def intervention_cost(self, orders: Orders, done: jax.Array) -> jax.Array:
+        """What the executed orders cost; `done` is bool (m,)."""
+        if not self.intervention_costs.shape[-1]:
+            return jnp.float32(0.0)
+        each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
+        return jnp.sum(jnp.where(done, each, 0.0))
+
+    def observation_cost(self, plan: Plan, table: Sequence[Variable]) -> jax.Array:
+        """What it costs to make the observations of a plan: the unit cost times the entries seen."""
+        at = {v: i for i, v in enumerate(table)}
+        entries = np.zeros(len(table), np.float32)
+        for look in plan.looks:
+            entries[at[look.variable]] += look.size
+        return jnp.sum(jnp.asarray(self.observation_costs) * entries)
+
+    def daily(self, tally: Mapping[str, jax.Array]) -> jax.Array:
+        """The reward of a day: stages passed."""
+        return self.stage * tally.get("stages#nb", jnp.float32(0.0))
+
+    def final(self, totals: Mapping[str, jax.Array], indices: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+        """The weighted terms of the final reward, by name; their sum is the reward."""
+        zero = jnp.float32(0.0)
+        raw = {
+            "bio": _weighted(LIFE, totals),
+            "resource": -_weighted(RESOURCES, totals),
+            "soil": indices.get("soil", zero),
+            "yield": totals.get("harvest#kg", zero),
+            "plant": indices.get("plant", zero),
+        }
+        return {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(TERMS)}
+
+
+def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> jax.Array:
+    return sum((w * totals[n] for n, w in weights.items() if n in totals), jnp.float32(0.0))
+
+
+def score_of(
+    spec: ScoreSpec, actions: ActionTable, table: Sequence[Variable], fields: Sequence[FieldSlots]
+) -> BasicScore:
+    """The score of a farm from its file; every name is checked."""
+    rows = {(*r.names, r.action.name): i for i, r in enumerate(actions.rows)}
+    costs = np.full(len(rows), spec.intervention_cost, np.float32)
+    for at, cost in _named(spec.intervention_costs, fields, rows, "action"):
+        costs[at] = cost
+    variables = {(*v.where, v.key): i for i, v in enumerate(table)}
+    looks = np.full(len(variables), spec.observation_cost, np.float32)
+    for at, cost in _named(spec.observation_costs, fields, variables, "variable"):
+        looks[at] = cost
+    weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
+    return BasicScore(intervention_costs=costs, observation_costs=looks, stage=np.float32(spec.stage), weights=weights)  # pyright: ignore[reportArgumentType]
+
+
+def _named(
+    costs: Mapping[str, Any], fields: Sequence[FieldSlots], known: Mapping[tuple[str, str, str], int], what: str
+) -> list[tuple[int, float]]:
+    out: list[tuple[int, float]] = []
+    for field, of_field in costs.items():
+        f = find_field(fields, field, "scoring")
+        for entity, of_entity in of_field.items():
+            names = (fields[f].name, fields[f].slots[find_entity(fields[f], entity, "scoring")].name)
+            for name, cost in of_entity.items():
+                if (*names, name) not in known:
+                    valid = (k[2] for k in known if k[:2] == names)
+                    raise unknown(what, name, valid, f"scoring > {field} > {entity}")
+                out.append((known[(*names, name)], cost))
+    return out

@@ -1,0 +1,47 @@
+"""The arbiter: the needs of all hosts and the ground of each plot become one share, conserving both.
+
+It is part of the engine, not an entity: takers and giver use the same result, so nothing is created or
+lost between them, whatever kinds stand on the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .messages import Ground, Need, Share
+
+
+def arbitrate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
+    """Serve the hosts, higher priorities first, equals in proportion to what they ask.
+
+    Water is limited by what the soil can give above the wilting point. Of the nutrients asked only the
+    microlife's fraction is requested from the soil (section 4.3), limited by the stock.
+
+    Args:
+        needs: stacked along the host axis: water (host, length, width), nutrients (host, 4, length, width).
+        ground: of the plots.
+        priorities: of each host, static.
+    """
+    water = _by_priority(needs.water, ground.extractable, priorities)
+    nutrients = _by_priority(needs.nutrients * ground.microlife, ground.nutrients, priorities)
+    return Share(water=water, nutrients=jnp.moveaxis(nutrients, 0, 1))
+
+
+def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) -> jax.Array:
+    given = jnp.zeros_like(asked)
+    for level in sorted(set(priorities), reverse=True):
+        at_level = (np.asarray(priorities) == level).reshape(-1, *[1] * (asked.ndim - 1))
+        served = _in_proportion(asked * at_level, stock)
+        given = given + served
+        stock = jnp.maximum(stock - served.sum(0), 0.0)
+    return given
+
+
+def _in_proportion(asked: jax.Array, stock: jax.Array) -> jax.Array:
+    total = asked.sum(0)
+    short = total > stock
+    return asked * jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)

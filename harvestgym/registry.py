@@ -1,0 +1,121 @@
+"""From an id to an environment: specs are data, families are named by strings and loaded when asked for.
+
+Importing this module lists the catalogue folders (file names only) and imports neither JAX nor a family.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+from .core.errors import unknown
+
+if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+    from .core.env import Env
+
+FAMILIES = ("farm", "fishing", "forager")
+"""Each family is a package with a `catalogue/` of YAML files and a module `make` (see `Family`)."""
+
+
+@dataclass(frozen=True)
+class EnvSpec:
+    """How to build an environment: `entry_point(**kwargs)` returns an `Env`. Round-trips through JSON.
+
+    `kwargs` are JSON values, so that a spec can be sent to another process and kept beside results.
+    """
+
+    id: str
+    entry_point: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def family(self) -> str:
+        """The part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+    def make(self, **overrides: Any) -> Env[Any, Any]:
+        """The functional environment, with some keyword arguments changed."""
+        return load(self.entry_point)(**(self.kwargs | overrides))
+
+    def to_json(self) -> str:
+        """The spec as JSON text."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> EnvSpec:
+        """The spec of a JSON text."""
+        return cls(**json.loads(text))
+
+
+_SPECS: dict[str, EnvSpec] = {}
+
+
+def load(target: str) -> Callable[..., Any]:
+    """The object that a `module:name` string names."""
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
+    """Add an id of your own: `entry_point` is `module:function` returning an `Env`; `kwargs` are JSON values."""
+    known = EnvSpec(id, entry_point, kwargs)
+    json.dumps(kwargs)
+    _SPECS[id] = known
+    gymnasium.register(
+        id=id,
+        entry_point="harvestgym.registry:_make_gymnasium",
+        vector_entry_point="harvestgym.registry:_make_gymnasium_vec",
+        kwargs={"harvest_id": id},
+        order_enforce=True,
+    )
+    return known
+
+
+def spec(id: str) -> EnvSpec:
+    """The spec of an id; ConfigError with the nearest id if there is none."""
+    if id not in _SPECS:
+        raise unknown("environment", id, _SPECS)
+    return _SPECS[id]
+
+
+def ids(family: str | None = None) -> list[str]:
+    """All registered ids, or those of one family."""
+    return sorted(i for i in _SPECS if family is None or i.partition("/")[0] == family)
+
+
+def make(id: str, **overrides: Any) -> Env[Any, Any]:
+    """The functional environment of an id."""
+    return spec(id).make(**overrides)
+
+
+def make_vec(id: str, num_envs: int, autoreset_mode: str = "NextStep", **overrides: Any) -> VectorEnv[Any, Any, Any]:
+    """A `gymnasium.vector.VectorEnv` whose batch lives on the device; modes as Gymnasium names them."""
+    from .adapters.gymnasium import VecEnv
+
+    return VecEnv(make(id, **overrides), num_envs, autoreset_mode=gymnasium.vector.AutoresetMode(autoreset_mode))
+
+
+def _make_gymnasium(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
+    from .adapters.gymnasium import GymEnv
+
+    return GymEnv(make(harvest_id, **overrides), render_mode=render_mode)
+
+
+def _make_gymnasium_vec(harvest_id: str, num_envs: int = 1, **overrides: Any) -> VectorEnv[Any, Any, Any]:
+    return make_vec(harvest_id, num_envs, **overrides)
+
+
+def register_catalogues() -> None:
+    """Register every catalogue file `<family>/catalogue/<name>-v<N>.yaml` as `<family>/<name>-v<N>`."""
+    for family in FAMILIES:
+        folder = Path(__file__).with_name(family) / "catalogue"
+        for name in sorted(path.stem for path in folder.glob("*-v[0-9]*.yaml")):
+            register(f"{family}/{name}", f"harvestgym.{family}.make:make", name=name)

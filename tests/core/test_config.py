@@ -1,0 +1,130 @@
+"""Strict configuration: every mistake at once, with its path, what was found and the nearest name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harvestgym.core.config import build, merge, parameter_set, read_sets, schema
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.response import Response, Window, expglm
+from harvestgym.core.tree import par, pytree
+from harvestgym.core.yamlio import parse, read
+
+
+@pytree
+class Sprout(Response):
+    """A response with two drivers."""
+
+    temperature: Window
+    humidity: Window
+
+
+@pytree
+class Seed:
+    """A parameter class with a plain, a stacked, a labelled and a nested parameter."""
+
+    size_max: float = par("size_max#cm", "maximal size", low=0.0)
+    uptake: float = par(("N#g", "K#g"), "uptake", low=0.0)
+    habit: int = par("habit", "growth habit", labels=("bush", "pole"))
+    count: int = par("count#nb", "seeds", dtype="int", low=0, default=3)
+    sprout: Sprout
+
+
+GOOD = {
+    "size_max#cm": {"value": 60, "source": "a table"},
+    "N#g": 0.1,
+    "K#g": 0.2,
+    "habit": "pole",
+    "sprout": {
+        "source": "a book",
+        "temperature": {"low": 8, "high": float("inf"), "sensitivity": 0.7},
+        "humidity": {"low": 30, "high": 95, "sensitivity": 0.4},
+    },
+}
+
+
+def test_a_good_mapping_becomes_float32_leaves() -> None:
+    seed = build(Seed, GOOD, "seed.yaml > bean")
+    assert seed.size_max == np.float32(60) and seed.size_max.dtype == np.float32
+    np.testing.assert_array_equal(seed.uptake, np.float32([0.1, 0.2]))
+    assert (seed.habit, seed.count) == (1, 3)
+    assert float(expglm(seed.sprout, temperature=6.0, humidity=50.0)) == pytest.approx(np.exp(-1.4), rel=1e-6)
+
+
+def test_all_mistakes_are_told_at_once_with_path_and_nearest_name() -> None:
+    bad = merge(GOOD, {"size_mx#cm": 3, "N#g": -1, "habit": "climber", "sprout": {"humidty": {}}})
+    with pytest.raises(ConfigError) as error:
+        build(Seed, bad, "seed.yaml > bean")
+    text = str(error.value)
+    for part in ("seed.yaml > bean: 4 mistakes", "did you mean 'size_max#cm'", "N#g", "found -1", "'bush' or 'pole'",
+                 "sprout > humidty", "did you mean 'humidity'"):  # fmt: skip
+        assert part in text, f"{part!r} is not in {text}"
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [("no", "found 'no'"), (False, "yes/no"), (float("nan"), "NaN"), ([1], "valid number")]
+)
+def test_a_wrong_type_is_refused(value: object, word: str) -> None:
+    with pytest.raises(ConfigError, match=word):
+        build(Seed, merge(GOOD, {"N#g": value}), "seed.yaml")
+
+
+def test_a_missing_part_is_named() -> None:
+    without = {k: v for k, v in GOOD.items() if k != "K#g"}
+    with pytest.raises(ConfigError, match="K#g: missing"):
+        build(Seed, without, "seed.yaml")
+
+
+def test_the_schema_of_editors_carries_names_ranges_and_meanings() -> None:
+    properties = schema(Seed).model_json_schema()["properties"]
+    assert properties["size_max#cm"]["description"] == "maximal size"
+    assert properties["size_max#cm"]["minimum"] == 0.0
+
+
+def test_sets_extend_one_another(tmp_path: Path) -> None:
+    file = tmp_path / "seed.yaml"
+    file.write_text("bean: {a: 1, g: {x: 1, y: 2}}\ndwarf: {extends: bean, g: {y: 3}}\n")
+    assert read_sets(file)["dwarf"] == {"a": 1, "g": {"x": 1, "y": 3}}
+    file.write_text("a: {extends: b}\nb: {extends: a}\n")
+    with pytest.raises(ConfigError, match="extend each other"):
+        read_sets(file)
+    file.write_text("bean: {extends: baen}\n")
+    with pytest.raises(ConfigError, match="unknown set 'baen'; did you mean 'bean'"):
+        read_sets(file)
+
+
+def test_an_unknown_set_names_the_nearest(tmp_path: Path) -> None:
+    file = tmp_path / "seed.yaml"
+    file.write_text("bean: {}\ncorn: {}\n")
+    with pytest.raises(ConfigError, match="unknown Seed set 'baen'; did you mean 'bean'"):
+        parameter_set(Seed, file, "baen")
+
+
+def test_floats_are_read_as_people_mean_them() -> None:
+    assert parse("{a: 1e-3, b: -2.5E+4, c: 3, d: 1.5, e: .inf}") == {
+        "a": 1e-3,
+        "b": -2.5e4,
+        "c": 3,
+        "d": 1.5,
+        "e": float("inf"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("a: 1\na: 2\n", r"line 2: key 'a' stands twice \(lines 1 and 2\)"), ("a:\n\t- 1\n", "spaces, never tabs"),
+     ("", "the file is empty"), ("a: [1\n", "line 2"), ("a: !!python/name:os.system x\n", "could not determine")],
+)  # fmt: skip
+def test_malformed_yaml_is_told_with_its_line(tmp_path: Path, text: str, word: str) -> None:
+    file = tmp_path / "farm.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=word):
+        read(file)
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        read(tmp_path / "absent.yaml")

@@ -1,0 +1,137 @@
+"""Kinds of a user's own, as small as they come: a spring that is the ground, a reed that drinks, a gauge."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.tree import par, pytree, replace, var
+from harvestgym.farm.entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.messages import Ground, Need, Share
+
+
+@pytree
+class SpringState:
+    """Water of each plot."""
+
+    water: jax.Array = var("available_Water#L", "water in the spring", high=1e5)
+    nutrients: jax.Array = var(("available_N#g", "available_P#g", "available_K#g", "available_C#g"), "nutrients")
+
+
+@pytree
+class Spring(Entity):
+    """Ground that receives some water every day."""
+
+    State: ClassVar[type] = SpringState
+    randomness: ClassVar = {"flow": ("plot",)}
+    flow: jax.Array = par("flow#L.day-1", "mean inflow", low=0)
+
+    def init(self, key: jax.Array, place: Place) -> SpringState:
+        return SpringState(water=jnp.full(place.shape, 10.0), nutrients=jnp.ones((4, *place.shape)))
+
+    @publishes(Ground)
+    def ground(self, state: SpringState, place: Place, board: Board, draws: Draws) -> Ground:
+        """All that is there can be taken."""
+        zero = jnp.zeros(place.shape)
+        whole = jnp.full(place.shape, 100.0)
+        return Ground(
+            water=state.water, extractable=state.water, capacity=whole, wilting=zero, nutrients=state.nutrients,
+            microlife=zero + 0.5,
+        )  # fmt: skip
+
+    @action("pour", Parameter("amount#L", range=(0.0, 5.0)))
+    def pour(self, state: SpringState, place: Place, where: jax.Array, amount: jax.Array) -> Deed:
+        """Pour water on a plot."""
+        given = jnp.where(where, amount, 0.0)
+        ledger = Ledger({"water:poured": given}, {"water#L": given.sum()})
+        return Deed(replace(state, water=state.water + given), where, ledger)
+
+    def update(self, state: SpringState, place: Place, board: Board, draws: Draws) -> tuple[SpringState, Ledger]:
+        share = board.heard(Share)
+        inflow = self.flow * 2 * draws["flow"]
+        new = SpringState(
+            water=state.water - share.water.sum(0) + inflow, nutrients=state.nutrients - share.nutrients.sum(1)
+        )
+        return new, Ledger({"water:spring": inflow}, {})
+
+    def holds(self, state: SpringState) -> dict[str, jax.Array]:
+        return {"water": state.water, "nutrients": state.nutrients}
+
+
+@pytree
+class ReedState:
+    """What a reed has drunk."""
+
+    stage: jax.Array = var("stage", "young or old", labels=("young", "old"))
+    store: jax.Array = var("cumulated_water#L", "water drunk")
+    food: jax.Array = var(("N#g", "P#g", "K#g", "C#g"), "nutrients eaten")
+
+
+@pytree
+class Reed(Entity):
+    """A host that drinks what it is given."""
+
+    State: ClassVar[type] = ReedState
+    host: ClassVar[bool] = True
+    thirst: jax.Array = par("thirst#L.day-1", "water asked", low=0)
+
+    def init(self, key: jax.Array, place: Place) -> ReedState:
+        zero = jnp.zeros(place.shape)
+        return ReedState(stage=zero.astype(jnp.int32), store=zero, food=jnp.zeros((4, *place.shape)))
+
+    @publishes(Need)
+    def need(self, state: ReedState, place: Place, board: Board, draws: Draws) -> Need:
+        """The same every day."""
+        return Need(water=jnp.full(place.shape, self.thirst), nutrients=jnp.full((4, *place.shape), 0.1))
+
+    @action("cut", plot=False)
+    def cut(self, state: ReedState, place: Place, where: jax.Array) -> Deed:
+        """Harvest the whole field of old reed."""
+        done = where & (state.stage == 1)
+        kg = jnp.where(done, state.store, 0.0)
+        flows = {"water:cut": -kg, "nutrients:cut": -jnp.where(done, state.food, 0.0)}
+        new = replace(
+            state, stage=jnp.where(done, 0, state.stage), store=state.store - kg,
+            food=jnp.where(done, 0.0, state.food),
+        )  # fmt: skip
+        return Deed(new, done, Ledger(flows, {"harvest#kg": kg.sum()}))
+
+    def update(self, state: ReedState, place: Place, board: Board, draws: Draws) -> tuple[ReedState, Ledger]:
+        share = board.mine(Share)
+        store = state.store + share.water
+        old = store > 5.0
+        tally: dict[str, Any] = {"stages#nb": jnp.sum(old & (state.stage == 0)).astype(jnp.float32)}
+        new = ReedState(stage=old.astype(jnp.int32), store=store, food=state.food + share.nutrients)
+        return new, Ledger({}, tally)
+
+    def holds(self, state: ReedState) -> dict[str, jax.Array]:
+        return {"water": state.store, "nutrients": state.food}
+
+
+@pytree
+class Weed(Reed):
+    """A reed that drinks before the others."""
+
+    priority: ClassVar[int] = 1
+
+
+@pytree
+class GaugeState:
+    """The last reading."""
+
+    level: jax.Array = var("level#L", "water seen this morning")
+
+
+@pytree
+class Gauge(Entity):
+    """Reads the ground and nothing else."""
+
+    State: ClassVar[type] = GaugeState
+
+    def init(self, key: jax.Array, place: Place) -> GaugeState:
+        return GaugeState(level=jnp.zeros(place.shape))
+
+    def update(self, state: GaugeState, place: Place, board: Board, draws: Draws) -> tuple[GaugeState, Ledger]:
+        return GaugeState(level=board.one(Ground).water), Ledger({}, {})
