@@ -42,7 +42,13 @@ class EnvSpec:
         return self.id.partition("/")[0]
 
     def make(self, **overrides: Any) -> Env[Any, Any]:
-        """The functional environment, with some keyword arguments changed."""
+        """The functional environment, with some keyword arguments changed.
+
+        Switches JAX's persistent compilation cache on, see `harvestgym.core.cache`.
+        """
+        from .core import cache
+
+        cache.enable()
         return load(self.entry_point)(**(self.kwargs | overrides))
 
     def to_json(self) -> str:

@@ -11,12 +11,13 @@ import numpy as np
 
 from ..core.errors import ConfigError, unknown
 from .actions import table_of
+from .active import ActiveFarm
 from .conditions import compile_conditions
 from .entity import Entity, Place
 from .farmer import UNLIMITED, BasicFarmer
-from .layout import entity_names, slots_of, variables_of
+from .layout import FieldSlots, Variable, entity_names, slots_of, variables_of
 from .model import FarmModel, FarmParams, FieldParams
-from .observe import plan_of, plan_of_all
+from .observe import Plan, plan_of, plan_of_all
 from .rules import starts_of
 from .score import score_of
 from .spec import FarmSpec, FieldSpec
@@ -82,7 +83,17 @@ def build(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None) -
         fields=slots, actions=actions, variables=table, plan=plan, starts=tuple(s for s, _ in starts),
         stops=stops, schedule=spec.rules.max_action_schedule_size, defaults=defaults, spec=spec,
     )  # fmt: skip
-    return FarmModel(**parts, tallies=_tallies(FarmModel(**parts, tallies=())))
+    tallies = _tallies(FarmModel(**parts, tallies=()))
+    if spec.mode != "ao":
+        return FarmModel(**parts, tallies=tallies)
+    return ActiveFarm(**parts, tallies=tallies, offered=_offered(spec, slots, table, plan))
+
+
+def _offered(spec: FarmSpec, slots: Sequence[FieldSlots], table: Sequence[Variable], free: Plan) -> Plan:
+    """What can be asked for: the `observations` of the rules, or every variable that is not free."""
+    if spec.rules.observations is not None:
+        return plan_of(slots, table, spec.rules.observations)
+    return Plan(tuple(look for look in plan_of_all(table).looks if look not in free.looks))
 
 
 def _f32(value: float) -> Any:

@@ -36,7 +36,7 @@ class Place:
 
     shape: tuple[int, int] = static("shape", "plots (length, width)")
     hosts: tuple[str, ...] = static("hosts", "names of the plants and weeds on the field, the host axis", default=())
-    targets: tuple[str, ...] = static("targets", "names of what cides can act on", default=())
+    targets: tuple[str, ...] = static("targets", "names of what cides can act on", default=("soil",))
     latitude: jax.Array = par("latitude#°", "north positive", low=-90, high=90)
     longitude: jax.Array = par("longitude#°", "east positive", low=-180, high=180)
     altitude: jax.Array = par("altitude#m", "above the sea", low=-430, high=8850)

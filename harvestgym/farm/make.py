@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..core.describe import Table
 from ..core.errors import ConfigError, unknown
+from ..core.rollout import Episodes
 from .build import build
 from .model import FarmModel
 from .policies.rules import rule_policy
@@ -64,3 +68,40 @@ def _field(data: dict[str, Any], name: str) -> dict[str, Any]:
 def policies(env: FarmModel) -> dict[str, Any]:
     """The policies that come with a farm: its expert, if the file has one."""
     return {"expert": rule_policy(env)} if env.spec.expert else {}
+
+
+def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
+    """What is kept of each day: every variable, and what `info` says of gains, costs and orders."""
+    seen = {variable.name: env.value(variable, state, params) for variable in env.variables}
+    return seen | {f"info/{name}": value for name, value in timestep.info.items()}
+
+
+def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
+    """Per season: yield, water used, cost, and why plants died (the commonest cause among the plots)."""
+    info = episodes.info
+    out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
+    out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
+    for variable in env.variables:
+        name = f"{'/'.join(variable.where)}/{variable.attr}"
+        if variable.attr == "cause_of_death" and name in info:
+            out[f"{variable.where[1]} cause of death"] = _commonest(np.asarray(info[name]), variable.meta.labels)
+    return {name: np.asarray(values) for name, values in out.items()}
+
+
+def _commonest(causes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
+    flat = causes.reshape(len(causes), -1)
+    return np.asarray([labels[np.bincount(row, minlength=len(labels)).argmax()] for row in flat])
+
+
+def figure(env: FarmModel, kept: dict[str, np.ndarray]) -> Any:
+    """A season as a picture: weather, soil water, plant, actions."""
+    from .season import season
+
+    return season(env, kept)
+
+
+def describe(env: FarmModel) -> list[Table]:
+    """The tables of `harvestgym show`."""
+    from .describe import describe as tables
+
+    return tables(env)

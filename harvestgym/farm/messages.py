@@ -145,6 +145,14 @@ class Litter(Message):
 
 
 @pytree
+class Dose(Message):
+    """What cides release on each plot today, in effect on each target."""
+
+    rank: ClassVar[int] = 1
+    toxin: jax.Array = var("dose#g", "effective amount released, g/day", axes=("target", "plot"))
+
+
+@pytree
 class Need(Message):
     """What a host asks of the soil of each plot today."""
 

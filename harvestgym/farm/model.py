@@ -247,12 +247,18 @@ class FarmModel(Env[FarmState, FarmParams]):
         return {name: jnp.mean(jnp.stack(values)) for name, values in found.items()}
 
     def reward(self, key: jax.Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> jax.Array:
-        return sum(self.gains(after, params).values(), jnp.float32(0.0)) - after.cost
+        gain = sum(self.gains(after, params).values(), jnp.float32(0.0))
+        return gain - sum(self.costs(after, params).values(), jnp.float32(0.0))
+
+    def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        """What the step that led to `state` cost, by name; free observations cost nothing."""
+        return {"intervention cost": state.cost, "observation cost": jnp.float32(0.0)}
 
     def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
         gains = self.gains(state, params)
+        costs = self.costs(state, params)
         gain = sum(gains.values(), jnp.float32(0.0))
-        out = {"day": state.day, "gain": gain, "net": gain - state.cost, "intervention cost": state.cost}
+        out = {"day": state.day, "gain": gain, "net": gain - sum(costs.values(), jnp.float32(0.0))} | costs
         out |= {f"reward/{name}": value for name, value in gains.items()}
         out |= {f"total/{name}": value for name, value in state.totals.items()}
         out |= {"accepted": state.accepted, "effective": state.effective}

@@ -41,13 +41,11 @@ class BasicScore:
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
         return jnp.sum(jnp.where(done, each, 0.0))
 
-    def observation_cost(self, plan: Plan, table: Sequence[Variable]) -> jax.Array:
-        """What it costs to make the observations of a plan: the unit cost times the entries seen."""
-        at = {v: i for i, v in enumerate(table)}
-        entries = np.zeros(len(table), np.float32)
-        for look in plan.looks:
-            entries[at[look.variable]] += look.size
-        return jnp.sum(jnp.asarray(self.observation_costs) * entries)
+    def look_costs(self, plan: Plan, table: Sequence[Variable]) -> jax.Array:
+        """What each look of a plan costs: the unit cost of its variable times the entries seen."""
+        at = np.asarray([table.index(look.variable) for look in plan.looks], int)
+        entries = np.asarray([look.size for look in plan.looks], np.float32)
+        return jnp.asarray(self.observation_costs)[at] * entries
 
     def daily(self, tally: Mapping[str, jax.Array]) -> jax.Array:
         """The reward of a day: stages passed."""

@@ -105,6 +105,7 @@ class RulesSpec(Strict):
     horizon: StrictInt = Field(alias="horizon#day", default=360, ge=1)
     init: dict[str, dict[str, dict[str, Values]]] = {}
     free_observations: list[Ref] = []
+    observations: list[Ref] | None = None
     interventions: dict[str, dict[str, dict[str, dict[str, Values] | None]]] | None = None
     terminal_conditions: AnyOfAll = []
     max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)
@@ -142,7 +143,7 @@ class FarmSpec(Strict):
     farmers: list[FarmerSpec] = Field(default=[FarmerSpec()], min_length=1)
     rules: RulesSpec = RulesSpec.model_validate({})
     scoring: ScoreSpec = ScoreSpec.model_validate({})
-    mode: Literal["fo", "po"] = "po"
+    mode: Literal["fo", "po", "ao"] = "po"
     expert: list[ExpertRule] = []
 
 

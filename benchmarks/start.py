@@ -1,0 +1,56 @@
+"""Seconds from a new process to the first step, without and with compiled programs in the cache.
+
+    python benchmarks/start.py [ID] > start.json
+
+Each figure is the median of three processes; `import jax` is subtracted where the name says «beyond».
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+CODE = """
+import time; t0 = time.perf_counter()
+import gymnasium; t1 = time.perf_counter()
+import harvestgym; t2 = time.perf_counter()
+import jax; jax.numpy.zeros(1).block_until_ready(); t3 = time.perf_counter()
+env = gymnasium.make({id!r}); env.reset(seed=0); env.step(env.action_space.sample()); t4 = time.perf_counter()
+print([t1 - t0, t2 - t1, t3 - t2, t4 - t3])
+"""
+
+
+def times(id: str, cache: str) -> list[float]:
+    """Seconds of: import gymnasium, import harvestgym beyond it, import jax, first step beyond all three."""
+    code = CODE.replace("{id!r}", repr(id))
+    environment = os.environ | {"HARVESTGYM_CACHE": cache}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    id = sys.argv[1] if len(sys.argv) > 1 else "farm/bean-clay-1x1-v0"
+    cold, warm = [], []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as cache:
+            cold.append(times(id, cache))
+            warm.append(times(id, cache))
+    median = [[statistics.median(column) for column in zip(*runs, strict=True)] for runs in (cold, warm)]
+    figures = {
+        "id": id,
+        "import harvestgym beyond gymnasium": median[0][1],
+        "import jax": median[0][2],
+        "first step beyond imports, cold": median[0][3],
+        "first step beyond imports, warm": median[1][3],
+    }
+    json.dump({k: round(v, 3) if isinstance(v, float) else v for k, v in figures.items()}, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

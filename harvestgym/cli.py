@@ -1,0 +1,151 @@
+"""The command line: list what there is, show what an id is made of, run a policy and see what happened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import registry
+from .core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from .evaluate.evaluation import Evaluation
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_show_locals=False)
+
+Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, such as farm/bean-clay-1x1-v0")]
+
+
+@app.command("list")
+def list_ids(family: Annotated[str | None, typer.Argument(help="farm, fishing or forager")] = None) -> None:
+    """The registered ids."""
+    if family not in (None, *registry.FAMILIES):
+        _fail(f"unknown family {family!r}; valid: {', '.join(registry.FAMILIES)}")
+    for name in registry.ids(family):
+        typer.echo(name)
+
+
+@app.command()
+def show(id: Id) -> None:
+    """What an id is made of: variables, actions, observation and parameters, with unit, range and source."""
+    from rich.console import Console
+    from rich.table import Table
+
+    env = _make(id)
+    console = Console()
+    console.print(f"[bold]{id}[/bold]  {_doc(id, env)}")
+    for table in _described(id, env):
+        drawn = Table(title=table.title, title_justify="left", row_styles=["", "dim"])
+        for column in table.columns:
+            drawn.add_column(column, overflow="fold")
+        for row in table.rows:
+            drawn.add_row(*row)
+        console.print(drawn)
+
+
+@app.command()
+def run(
+    id: Id,
+    policy: Annotated[str, typer.Option(help="expert, random, none, or another of the id's policies")] = "expert",
+    episodes: Annotated[int, typer.Option(min=1, help="how many seasons")] = 100,
+    seed: Annotated[int, typer.Option(help="the same seed gives the same seasons")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
+    out: Annotated[Path | None, typer.Option(help="a folder for one season as Parquet and as a picture")] = None,
+) -> None:
+    """Run a policy for some episodes and print a table of what came of it."""
+    env = _make(id)
+    result = _evaluated(id, env, policy, episodes, seed, quiet=as_json)
+    if as_json:
+        typer.echo(json.dumps(result.to_json()))
+    else:
+        _print(result)
+    if out is not None:
+        for path in _write(id, env, policy, seed, out):
+            typer.echo(f"wrote {path}", err=as_json)
+
+
+@app.command()
+def check(id: Id) -> None:
+    """Check an environment against the contract; says in words what is wrong."""
+    from .testing import check_env
+
+    try:
+        check_env(_make(id))
+    except AssertionError as error:
+        _fail(f"{id}: {error}")
+    typer.echo(f"{id}: keeps the contract")
+
+
+def _make(id: str) -> Any:
+    try:
+        return registry.make(id)
+    except ConfigError as error:
+        _fail(str(error))
+
+
+def _fail(message: str) -> Any:
+    typer.echo(f"harvestgym: {message}", err=True)
+    raise typer.Exit(2)
+
+
+def _doc(id: str, env: Any) -> str:
+    spec = getattr(env, "spec", None)
+    return getattr(spec, "doc", "") or (type(env).__doc__ or "").partition("\n")[0]
+
+
+def _described(id: str, env: Any) -> list[Any]:
+    from .evaluate.evaluation import family_function
+
+    return family_function(id, "describe")(env)
+
+
+def _evaluated(id: str, env: Any, policy: str, episodes: int, seed: int, quiet: bool) -> Evaluation:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from .evaluate.evaluation import evaluate_id
+
+    with Progress(console=Console(stderr=True), disable=quiet, transient=True) as bar:
+        task = bar.add_task(f"{policy} on {id} (compiling first)", total=episodes)
+        try:
+            return evaluate_id(id, policy, episodes, seed, lambda n: bar.update(task, advance=n), env)
+        except ConfigError as error:
+            bar.stop()
+            _fail(str(error))
+            raise
+
+
+def _print(result: Evaluation) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{result.policy} on {result.id}, {len(result.returns)} episodes, seed {result.seed}")
+    for column in ("", "mean", "sd", "lowest", "highest"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, values in {"return": result.returns, "days": result.lengths, **result.columns}.items():
+        if values.dtype.kind in "fiub":
+            numbers = (values.mean(), values.std(), values.min(), values.max())
+            table.add_row(name, *(f"{float(number):.3f}" for number in numbers))
+    summary = result.summary
+    table.add_row("return, 95 % interval of the mean", f"{summary.low:.3f} to {summary.high:.3f}")
+    table.add_row("return, CVaR 10 %", f"{summary.cvar10:.3f}")
+    for name, told in result.to_json().items():
+        if isinstance(told, dict) and name in result.columns:
+            table.add_row(name, ", ".join(f"{label} {count}" for label, count in told.items()))
+    Console().print(table)
+
+
+def _write(id: str, env: Any, policy: str, seed: int, out: Path) -> list[Path]:
+    from .evaluate.evaluation import family_function, policy_named
+    from .evaluate.record import record_episode, write_parquet
+
+    record = record_episode(id, env, policy_named(id, env, policy), seed)
+    out.mkdir(parents=True, exist_ok=True)
+    stem = f"{id.replace('/', '-')}-{policy}-{seed}"
+    paths = [out / f"{stem}.parquet", out / f"{stem}.png"]
+    write_parquet(record, paths[0])
+    family_function(id, "figure")(env, record).savefig(paths[1], dpi=110)
+    return paths

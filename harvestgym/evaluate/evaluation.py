@@ -1,0 +1,106 @@
+"""Policies on environments: whole episodes in batches on the device, one row each, and their summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..core.env import Env
+from ..core.errors import unknown
+from ..core.policy import Policy, constant_policy, random_policy
+from ..core.rollout import Episodes, evaluate
+from ..registry import load
+from ..registry import spec as spec_of
+from .risk import Summary, summarise
+
+BATCH = 50
+"""Episodes of one compiled call; between calls the progress bar moves."""
+
+LONGEST = 100_000
+"""Steps after which an endless episode is cut, if the id gives no horizon of its own."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Episodes of one policy on one id.
+
+    Attributes:
+        returns, lengths: one entry per episode.
+        columns: the family's own columns (yield, catch, cause of death ...), one entry per episode.
+        summary: of the returns.
+    """
+
+    id: str
+    policy: str
+    seed: int
+    returns: np.ndarray
+    lengths: np.ndarray
+    columns: dict[str, np.ndarray]
+    summary: Summary
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers of `harvestgym run --json`."""
+        out: dict[str, Any] = {"id": self.id, "policy": self.policy, "episodes": len(self.returns), "seed": self.seed}
+        out["return"] = {
+            "mean": self.summary.mean, "sd": self.summary.sd, "cvar10": self.summary.cvar10,
+            "ci95": [self.summary.low, self.summary.high],
+        }  # fmt: skip
+        out["days"] = float(self.lengths.mean())
+        return out | {name: _told(values) for name, values in self.columns.items()}
+
+
+def _told(values: np.ndarray) -> Any:
+    if values.dtype.kind in "fiub":
+        return float(values.mean())
+    names, counts = np.unique(values, return_counts=True)
+    return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+
+
+def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
+    """A policy of an id by name: the family's own, `random`, or `none` (action 0); ConfigError otherwise."""
+    known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
+    if hasattr(env.action_space, "n"):
+        known["none"] = lambda: constant_policy(np.int32(0))
+    own = family_function(id, "policies")(env)
+    known |= {given: (lambda p=policy: p) for given, policy in own.items()}
+    if name not in known:
+        raise unknown("policy", name, known, id)
+    return known[name]()
+
+
+def family_function(id: str, name: str) -> Callable[..., Any]:
+    """A function of the module that makes an id (`policies`, `summary`, `record`, `figure`)."""
+    module = spec_of(id).entry_point.partition(":")[0]
+    return load(f"{module}:{name}")
+
+
+def evaluate_id(
+    id: str,
+    policy: str = "expert",
+    episodes: int = 100,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
+    env: Env[Any, Any] | None = None,
+) -> Evaluation:
+    """`episodes` episodes of a named policy on an id; `progress` is told how many more are done."""
+    env = env or spec_of(id).make()
+    acting = policy_named(id, env, policy)
+    key = jax.random.key(seed)
+    parts = []
+    for start in range(0, episodes, BATCH):
+        part = evaluate(env, acting, jax.random.fold_in(key, start), BATCH, horizon(env))
+        parts.append(jax.device_get(part))
+        progress(min(BATCH, episodes - start))
+    whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
+    columns = family_function(id, "summary")(env, whole)
+    returns = np.asarray(whole.returns)
+    return Evaluation(id, policy, seed, returns, np.asarray(whole.length), columns, summarise(returns))
+
+
+def horizon(env: Env[Any, Any]) -> int:
+    """The longest an episode can be: the env's own horizon parameter, or `LONGEST`."""
+    return int(getattr(env.params, "horizon", LONGEST))
