@@ -26,7 +26,7 @@ def folder() -> Path | None:
 def enable() -> None:
     """Switch the cache on unless the user has said otherwise, in JAX or by `HARVESTGYM_CACHE`."""
     where = folder()
-    if where is None or jax.config.read("jax_compilation_cache_dir"):
+    if where is None or getattr(jax.config, "jax_compilation_cache_dir", None):
         return
     jax.config.update("jax_compilation_cache_dir", str(where))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)

@@ -102,7 +102,7 @@ def schema(cls: type) -> type[BaseModel]:
 
 def _number(meta: Meta) -> Any:
     if meta.labels:
-        return typing.Literal[meta.labels]
+        return Annotated[typing.Literal[meta.labels], BeforeValidator(_bare)]
     kind = {"int": StrictInt, "bool": StrictBool, "float": float}[meta.dtype]
     ends: dict[str, Any] = {k: v for k, v in (("ge", meta.low), ("le", meta.high)) if np.isfinite(v)}
     return Annotated[kind, Field(**ends), BeforeValidator(_unwrapped if meta.dtype == "bool" else _bare)]

@@ -31,6 +31,7 @@ class Meta:
         axes: the remaining axes, by name: `("plot",)` stands for the two axes of a field's plots.
         low, high: the closed range that values never leave.
         labels: for an integer that is a choice, the name of each value.
+        hidden: part of the state that nobody can observe (the weather to come, say).
     """
 
     kind: Kind
@@ -41,6 +42,7 @@ class Meta:
     high: float = math.inf
     labels: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
+    hidden: bool = False
 
     @property
     def stacked(self) -> bool:
@@ -75,13 +77,14 @@ def var(
     dtype: Dtype = "float",
     labels: tuple[str, ...] = (),
     axes: tuple[str, ...] = ("plot",),
+    hidden: bool = False,
 ) -> Any:
-    """A state variable: traced, observed under `key`, within `[low, high]`; per plot unless `axes=()`."""
+    """A state variable: traced, observed under `key` unless hidden, within `[low, high]`; per plot by default."""
     if labels:
         dtype, low, high = "int", 0, len(labels) - 1
     if dtype == "bool":
         low, high = 0, 1
-    return _field(Meta("var", _keys(key), doc, dtype, low, high, labels, axes))
+    return _field(Meta("var", _keys(key), doc, dtype, low, high, labels, axes, hidden))
 
 
 def par(

@@ -52,9 +52,11 @@ def field_params(
     made = tuple(entities) if entities is not None else tuple(kind_named(k).named(s) for k, s in spec.entities)
     labels = names or entity_names([type(e) for e in made])
     hosts = tuple(n for n, e in zip(labels, made, strict=True) if e.host)
+    targets = sorted({target for entity in made for target in entity.targets})
     at = spec.localization
     place = Place(
         shape=(spec.shape.length, spec.shape.width), hosts=hosts,
+        targets=tuple(targets),
         latitude=_f32(at.latitude), longitude=_f32(at.longitude),
         altitude=_f32(at.altitude), scale=_f32(spec.shape.scale),
     )  # fmt: skip

@@ -137,6 +137,7 @@ class Entity:
         State: the pytree of `var()` fields.
         host: whether others may live on it (it has a place on the host axis).
         priority: who is served first by the arbiter; equal priorities share in proportion to their needs.
+        targets: names under which cides act on it, an open set.
         explains: fields of the state that say why a plant fares as it does; they appear in `info`.
         randomness: name -> axes of the uniforms drawn for it each day (one draw, sliced by use).
         derived: the `Meta` of each variable that `views` computes.
@@ -146,6 +147,7 @@ class Entity:
     host: ClassVar[bool] = False
     priority: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ()
+    targets: ClassVar[tuple[str, ...]] = ()
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     actions: ClassVar[tuple[Action, ...]] = ()
     published: ClassVar[tuple[tuple[type[Message], str], ...]] = ()
@@ -172,7 +174,7 @@ class Entity:
         """The state before the first day."""
         raise NotImplementedError
 
-    def settle(self, state: Any, place: Place) -> Any:
+    def settle(self, key: jax.Array, state: Any, place: Place) -> Any:
         """`state` made coherent after initial values were put into it (a plant in bloom has flowers)."""
         return state
 

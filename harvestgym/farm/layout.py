@@ -91,6 +91,8 @@ def variables_of(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
         for e, slot in enumerate(field.slots):
             where, sizes = (field.name, slot.name), dict(slot.sizes)
             for attr, meta in metas(slot.kind.State):
+                if meta.hidden:
+                    continue
                 for i, key in enumerate(meta.keys):
                     shape = meta_shape(meta, sizes)[int(meta.stacked) :]
                     out.append(Variable(f, e, where, key, attr, i if meta.stacked else None, meta, shape))

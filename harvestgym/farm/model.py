@@ -152,7 +152,8 @@ class FarmModel(Env[FarmState, FarmParams]):
             if start.variable.field == f:
                 mine = keys_for(key, [start.variable.name])[0]
                 states[start.variable.entity] = start.put(mine, values, states[start.variable.entity])
-        return tuple(e.settle(s, place) for e, s in zip(entities, states, strict=True))
+        settle = keys_for(key, [f"{field.name}/{s.name}/settle" for s in field.slots])
+        return tuple(e.settle(k, s, place) for e, k, s in zip(entities, settle, states, strict=True))
 
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         return self.day(key, state, self.actions.orders(action), params)[0]

@@ -1,0 +1,154 @@
+"""The cells of a weather table, checked: a number in every cell, in its range, on every day, in order."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....core.errors import ConfigError, nearest
+
+Dates = Sequence[datetime.date] | None
+MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
+CODES = (-9999, -999, -99, 999, 9999)  # what tables write for a missing value
+ROUNDING = 0.051  # degC by which a mean may leave [Tmin, Tmax], as tables are rounded to a tenth
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its name in the paper, its field of `Day`, its unit and its range on earth."""
+
+    name: str
+    field: str
+    unit: str
+    low: float
+    high: float
+
+
+COLUMNS = (
+    Column("Tmin", "t_min", "degC", -90, 60),
+    Column("Tmax", "t_max", "degC", -90, 60),
+    Column("T", "t_mean", "degC", -90, 60),
+    Column("RH", "humidity", "%", 0, 100),
+    Column("U", "wind", "m/s, daily mean at 2 m", 0, 115),
+    Column("Rain", "rain", "mm/day, or 0/1", 0, 1900),
+)
+
+
+class WeatherTableError(ConfigError):
+    """A weather table that cannot be used."""
+
+
+class MissingColumnError(WeatherTableError):
+    """A column that is wanted is not there, or stands twice."""
+
+
+class CellError(WeatherTableError):
+    """A cell is empty, not a number, or a number that cannot be."""
+
+
+class DateError(WeatherTableError):
+    """The dates are not consecutive days."""
+
+
+class EmptyTableError(WeatherTableError):
+    """There are no days."""
+
+
+def check_header(name: str, header: Sequence[str]) -> None:
+    """Raise MissingColumnError unless every column is there once."""
+    twice = sorted({h for h in header if list(header).count(h) > 1})
+    if twice:
+        raise MissingColumnError(f"{name}: column {twice[0]!r} stands twice; keep one")
+    for column in COLUMNS:
+        if column.name not in header:
+            hint = nearest(column.name, header).replace("valid:", "found columns:")
+            raise MissingColumnError(f"{name}: no column {column.name!r} ({column.unit}){hint}")
+
+
+def numbers(name: str, column: Column, cells: Sequence[Any], dates: Dates) -> np.ndarray:
+    """The cells of a column as float64; CellError at the first that is not a number in the column's range."""
+    return np.array(list(_numbers(name, column, cells, dates)))
+
+
+def _numbers(name: str, column: Column, cells: Sequence[Any], dates: Dates) -> Iterator[float]:
+    for i, cell in enumerate(cells):
+        value = _number(cell)
+        place = _place(name, i, column.name, dates)
+        if str(cell).strip().lower() in MISSING:
+            raise CellError(f"{place}: wanted a number ({column.unit}), found nothing; no day may lack a value")
+        if value is None:
+            raise CellError(f"{place}: wanted a number ({column.unit}), found {cell!r}")
+        if not column.low <= value <= column.high:
+            wanted = f"{column.unit} between {column.low:g} and {column.high:g}"
+            hint = "; is it a code for a missing value?" if value in CODES else ""
+            raise CellError(f"{place}: wanted {wanted}, found {value:g}{hint}")
+        yield value
+
+
+def _number(cell: Any) -> float | None:
+    try:
+        value = float(cell)
+    except (TypeError, ValueError):
+        return None
+    return None if math.isnan(value) else value
+
+
+def _place(name: str, row: int, column: str, dates: Dates) -> str:
+    date = f" ({dates[row].isoformat()})" if dates else ""
+    return f"{name}: row {row + 1}{date}, column {column!r}"
+
+
+def check_temperatures(name: str, values: dict[str, np.ndarray], dates: Dates) -> None:
+    """Raise CellError unless Tmin <= T <= Tmax on every day, up to rounding."""
+    low, high, mean = values["Tmin"], values["Tmax"], values["T"]
+    for i in np.flatnonzero(low > high)[:1]:
+        place = _place(name, int(i), "Tmin", dates)
+        raise CellError(f"{place}: wanted at most Tmax ({high[i]:g}), found {low[i]:g}; are the columns swapped?")
+    for i in np.flatnonzero((mean < low - ROUNDING) | (mean > high + ROUNDING))[:1]:
+        place = _place(name, int(i), "T", dates)
+        raise CellError(f"{place}: wanted between Tmin ({low[i]:g}) and Tmax ({high[i]:g}), found {mean[i]:g}")
+
+
+def check_flags(name: str, rain: np.ndarray, dates: Dates) -> None:
+    """Raise CellError unless every value is 0 or 1."""
+    for i in np.flatnonzero((rain != 0) & (rain != 1))[:1]:
+        place = _place(name, int(i), "Rain", dates)
+        raise CellError(f"{place}: wanted 0 or 1 (rain='occurrence'), found {rain[i]:g}")
+
+
+def consecutive_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
+    """The dates of the rows; DateError unless each is the day after, but for 29 February, which may lack."""
+    dates: list[datetime.date] = []
+    for i, cell in enumerate(cells):
+        date = _date(cell)
+        place = f"{name}: row {i + 1}, column 'Date'"
+        if date is None:
+            raise DateError(f"{place}: wanted YYYY-MM-DD, found {str(cell)!r}")
+        if dates and date not in _next(dates[-1]):
+            wanted = _next(dates[-1])[0]
+            raise DateError(f"{place}: {date} follows {dates[-1]}; wanted {wanted}, every day once and in order")
+        dates.append(date)
+    return dates
+
+
+def is_leap_day(date: datetime.date) -> bool:
+    """Whether it is 29 February."""
+    return (date.month, date.day) == (2, 29)
+
+
+def _date(cell: Any) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(str(cell).strip()[:10])  # a timestamp begins with its date
+    except ValueError:
+        return None
+
+
+def _next(date: datetime.date) -> tuple[datetime.date, ...]:
+    day = datetime.timedelta(days=1)
+    following = date + day
+    return (following, following + day) if is_leap_day(following) else (following,)

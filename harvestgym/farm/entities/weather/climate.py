@@ -1,0 +1,200 @@
+"""From monthly normals to what the generator needs: levels, spreads, persistence and rain tables.
+
+The arithmetic takes out of the stated figures what the model will put back. A stated standard deviation
+contains the drift of the season within the month and the difference between rainy and other days; a stated
+correlation contains the season's departure from a sine, and rain, which persists; a stated difference
+between rainy and other days contains that between the seasons they fall in. What is left is Gaussian.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ....core.errors import ConfigError
+from ....core.tree import par, pytree
+from .amounts import amount_quantiles
+from .day import YEAR
+from .normals import MONTH_LENGTHS, RAINY, Normals, calendar, departure
+
+LATENT = ("t_min", "t_max", "humidity", "wind")
+"""The variables with departures of their own, in the order of every matrix here."""
+LEAST_SHARE = 0.1
+"""Share of a variance that stays Gaussian whatever the season and the rain explain."""
+
+
+@pytree
+class Climate:
+    """Parameters of the generator: a row per month, January first; columns as `LATENT`.
+
+    Temperatures in degC, humidity in %, wind in m/s at 2 m.
+    """
+
+    chances: jax.Array = par(
+        "chances", "P(wet) and P(rainy) after dry, drizzle, rain, unknown; (12, 4, 2)", low=0, high=1
+    )
+    amounts: jax.Array = par("amounts#mm", "rain of a rainy day at the nodes of amounts.py; (12, nodes)", low=0)
+    level: jax.Array = par("level", "mid-month means without rain, and t_mean less the mid-range; (12, 5)")
+    rainy: jax.Array = par("rainy", "added on rainy days; (12, 4)")
+    spread: jax.Array = par("spread", "standard deviation of the Gaussian part; (12, 4)", low=0)
+    carry: jax.Array = par("carry", "departures kept from one day to the next; (4, 4)")
+    shock: jax.Array = par("shock", "new departures from independent normals; (4, 4)")
+    start: jax.Array = par("start", "departures of a first day from independent normals; (4, 4)")
+
+
+class _Parts(NamedTuple):
+    """What the figures are made of: (12, 4) monthly values, and matrices (4, 4) of the year's covariances."""
+
+    rainy: np.ndarray
+    spread: np.ndarray
+    total: np.ndarray  # standard deviations of departures from a sine, (4,)
+    rain: np.ndarray  # covariance that rain explains
+    rain_next: np.ndarray  # and with the next day
+    season: np.ndarray  # covariance of the season's departure from a sine
+
+
+def climate_of(normals: Normals) -> Climate:
+    """The generator's parameters; ConfigError where the lags and correlations contradict each other."""
+    parts = _parts(normals)
+    carry, shock, start = _persistence(normals, parts)
+    unit = np.array((1, 1, 1, normals.wind_factor))
+    gammas = zip(normals.rain_per_rainy_day, normals.rain_shape, strict=True)
+    arrays = {
+        "chances": _chances(normals),
+        "amounts": np.stack([amount_quantiles(mean, shape, RAINY) for mean, shape in gammas]),
+        "level": _levels(normals, parts.rainy) * (*unit, 1),
+        "rainy": parts.rainy * unit,
+        "spread": parts.spread * unit,
+        "carry": carry,
+        "shock": shock,
+        "start": start,
+    }
+    return Climate(**{name: jnp.asarray(array, jnp.float32) for name, array in arrays.items()})
+
+
+def _columns(normals: Normals, suffix: str = "") -> np.ndarray:
+    return np.stack([getattr(normals, name + suffix) for name in LATENT], axis=1)
+
+
+def _chances(normals: Normals) -> np.ndarray:
+    """P(wet) and P(rainy) after each state, such that both stated chains come out; (12, 4, 2).
+
+    Assumed, as two chains of two states do not say it: a wet day is rainy with the same chance after a dry
+    day as after drizzle, and is as likely after drizzle as after rain where the figures allow it.
+    """
+    wet, again = np.array(normals.wet), np.array(normals.wet_after_wet)
+    rainy, rainy_again = np.array(normals.rainy), np.array(normals.rainy_after_rainy)
+    drizzle = np.maximum(wet - rainy, 0.0)
+    after_dry = np.minimum(_ratio(wet * (1 - again), 1 - wet), 1.0)
+    after_rain = np.maximum(again, rainy_again)
+    after_drizzle = np.clip(_ratio(wet * again - rainy * after_rain, drizzle), 0.0, 1.0)
+    onset = rainy * (1 - rainy_again)
+    share = np.minimum(_ratio(onset, (1 - wet) * after_dry + drizzle * after_drizzle), 1.0)
+    either = np.stack((after_dry, after_drizzle, after_rain, wet), axis=1)
+    rain = np.stack((share * after_dry, share * after_drizzle, rainy_again, rainy), axis=1)
+    return np.stack((either, rain), axis=2)
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 1e-9)
+
+
+def _parts(normals: Normals) -> _Parts:
+    curve = _smooth() @ _nodes(_columns(normals))
+    variance = _columns(normals, "_sd") ** 2
+    within = np.maximum(variance - _variance_by_month(curve), LEAST_SHARE * variance)
+    sine_off = departure(curve, np.arange(YEAR))
+    season = sine_off.T @ sine_off / YEAR
+    share = np.array(normals.rainy)
+    shift = _rainy_shift(normals, share) / np.sqrt(within.mean(axis=0))
+    rainy = shift * np.sqrt(within)
+    explained = (share * (1 - share))[:, None] * rainy**2
+    spread = np.sqrt(np.maximum(within - explained, LEAST_SHARE * within))
+    total = np.sqrt(within.mean(axis=0) + np.diag(season))
+    same = (rainy * (share * (1 - share))[:, None]).T @ rainy / 12
+    again = (rainy * (share * (np.array(normals.rainy_after_rainy) - share))[:, None]).T @ rainy / 12
+    return _Parts(rainy, spread, total, same, again, season)
+
+
+def _rainy_shift(normals: Normals, share: np.ndarray) -> np.ndarray:
+    """What a rainy day adds within a season; nights and days share the change of the range alike; (4,)."""
+    often, apart = share.mean(), (share * (1 - share)).mean()
+    if apart < 1e-9:
+        return np.zeros(4)
+    means = np.column_stack((_columns(normals), np.subtract(normals.t_max, normals.t_min)))
+    by_season = (share / often - (1 - share) / (1 - often)) @ means / 12
+    stated = normals.rainy_minus_dry
+    added = np.array((stated.humidity, stated.wind, stated.t_range)) - by_season[2:]
+    humidity, wind, spread = added * often * (1 - often) / apart
+    return np.array((-spread / 2, spread / 2, humidity, wind))
+
+
+def _levels(normals: Normals, rainy: np.ndarray) -> np.ndarray:
+    means = _columns(normals) - np.array(normals.rainy)[:, None] * rainy
+    offset = np.array(normals.t_mean) - (np.array(normals.t_min) + np.array(normals.t_max)) / 2
+    return _nodes(np.column_stack((means, offset)))
+
+
+def _smooth() -> np.ndarray:
+    """Weights of the twelve mid-month nodes in each day's value; (365, 12)."""
+    at, identity = calendar(), np.eye(12)
+    return (1 - at.weight)[:, None] * identity[at.before] + at.weight[:, None] * identity[at.after]
+
+
+def _by_month(daily: np.ndarray) -> np.ndarray:
+    starts = np.cumsum((0, *MONTH_LENGTHS[:-1]))
+    return np.add.reduceat(daily, starts) / np.array(MONTH_LENGTHS)[:, None]
+
+
+def _variance_by_month(daily: np.ndarray) -> np.ndarray:
+    return _by_month(daily**2) - _by_month(daily) ** 2
+
+
+def _nodes(means: np.ndarray) -> np.ndarray:
+    """Mid-month values between which straight lines have exactly these monthly means; (12, n)."""
+    return np.linalg.solve(_by_month(_smooth()), means)
+
+
+def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Matrices of the first-order autoregression of the Gaussian part (Matalas 1967), in unit variances."""
+    same, following = _stated_covariances(normals, parts)
+    today = same - parts.season - parts.rain
+    today[3, :3] = today[:3, 3] = 0.0  # wind goes with the rest by the season and by rain alone
+    tomorrow = following - parts.season - parts.rain_next
+    np.fill_diagonal(today, np.maximum(np.diag(today), LEAST_SHARE * parts.total**2))
+    scale = np.sqrt(np.diag(today))
+    today, tomorrow = today / np.outer(scale, scale), tomorrow / np.outer(scale, scale)
+    tomorrow[3, :3] = tomorrow[:3, 3] = 0.0
+    try:
+        carry = tomorrow @ np.linalg.inv(today)
+        shock = np.linalg.cholesky(today - carry @ tomorrow.T)
+        return carry, shock, np.linalg.cholesky(today)
+    except np.linalg.LinAlgError:
+        raise ConfigError(
+            "normals: no weather has these figures together; wanted lags of t_min, t_max and t_mean that are "
+            f"near each other, and such correlations, found {normals.lag!r}, {normals.correlation!r}"
+        ) from None
+
+
+def _stated_covariances(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray]:
+    """Covariances of the four departures on the same day and with the next day.
+
+    Humidity goes with days as with nights. The lagged correlation of two variables is their correlation times
+    the geometric mean of their lags, except that of nights and days, which the lag of t_mean gives.
+    """
+    low, high, _, _ = parts.total
+    stated, lag = normals.correlation, normals.lag
+    doubled = low**2 + high**2 + 2 * stated.t_min_t_max * low * high  # variance of t_min + t_max
+    same = np.eye(4)
+    same[0, 1] = same[1, 0] = stated.t_min_t_max
+    same[:2, 2] = same[2, :2] = stated.t_mean_humidity * np.sqrt(doubled) / (low + high)
+    lags = np.array([getattr(lag, n) for n in LATENT])
+    following = same * np.sqrt(np.maximum(np.outer(lags, lags), 0.0))
+    np.fill_diagonal(following, lags)
+    own = lag.t_min * low**2 + lag.t_max * high**2
+    following[0, 1] = following[1, 0] = (lag.t_mean * doubled - own) / (2 * low * high)
+    scale = np.outer(parts.total, parts.total)
+    return same * scale, following * scale

@@ -1,0 +1,26 @@
+"""One day of weather, in the units of the formulas; arrays of days have the same fields."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+YEAR = 365
+"""Days in the farm's year: it has no 29 February, so a day number is the same date every year."""
+
+
+class Day(NamedTuple):
+    """The weather of a day (scalars) or of n days (arrays of shape (n,)), float32.
+
+    Attributes:
+        t_min, t_max, t_mean: air temperature, degC; t_min <= t_mean <= t_max.
+        humidity: mean relative humidity, % in [0, 100].
+        wind: mean wind speed 2 m above the ground, m/s.
+        rain: rain of the day, mm; or 1 on a day with rain and 0 without, where the table says so.
+    """
+
+    t_min: Any
+    t_max: Any
+    t_mean: Any
+    humidity: Any
+    wind: Any
+    rain: Any

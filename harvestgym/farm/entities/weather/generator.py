@@ -1,0 +1,117 @@
+"""A stochastic weather generator of Richardson's (1981) type: rain first, then what rain goes with.
+
+Whether a day is dry, has drizzle or rain depends on the day before (a Markov chain, so that both the days
+with any rain and those with rain to speak of come in spells as observed); amounts of rain are gamma
+distributed; temperatures, humidity and wind depart from smooth seasonal levels, which differ on rainy days,
+by a first-order autoregression. A day is a few dozen operations and six uniforms. Nothing lasts longer
+than that, so years differ less than real ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import ndtri
+
+from .amounts import NODES, REACH
+from .climate import LATENT, Climate
+from .day import YEAR, Day
+from .normals import RAINY, WET, calendar
+
+DRAWS = 2 + len(LATENT)
+"""Uniforms in [0, 1) that a day takes: wet or dry, how much rain, and the departures."""
+DRY, DRIZZLE, RAIN, UNKNOWN = 0, 1, 2, 3
+DRIEST = 5.0  # %; daily means stay above it even in deserts
+NARROWEST = 0.5  # degC between night and day
+
+
+class Memory(NamedTuple):
+    """What tomorrow's weather takes from today's.
+
+    Attributes:
+        sky: DRY, DRIZZLE or RAIN, or UNKNOWN before a first day; int32.
+        departure: standardised departures of night, day, humidity and wind; float32, shape (4,).
+    """
+
+    sky: jax.Array
+    departure: jax.Array
+
+
+def first_memory(climate: Climate, draws: jax.Array) -> Memory:
+    """Before a first day: nothing known of its eve but departures as they are; `draws` of shape (DRAWS,)."""
+    return Memory(jnp.int32(UNKNOWN), climate.start @ _normal(draws[2:]))
+
+
+def next_day(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tuple[Day, Memory]:
+    """The weather of day `day` (1 to 365) after `memory`; `draws` uniforms in [0, 1), shape (DRAWS,)."""
+    month = _month(day)
+    sky = jnp.sum(draws[0] < climate.chances[month, memory.sky]).astype(jnp.int32)
+    departure = climate.carry @ memory.departure + climate.shock @ _normal(draws[2:])
+    level = _level(climate, day)
+    usual = level[: len(LATENT)] + (sky == RAIN) * climate.rainy[month]
+    spread = climate.spread[month]
+    t_min, t_max, humidity, _ = usual + spread * departure
+    t_min, t_mean, t_max = _temperatures(t_min, t_max, level[-1])
+    humidity = jnp.clip(humidity, DRIEST, 100.0)
+    wind = _wind(usual[-1], spread[-1], departure[-1])
+    rain = _amount(sky, climate.amounts[month], draws[1])
+    return Day(t_min, t_max, t_mean, humidity, wind, rain), Memory(sky, departure)
+
+
+def simulate(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tuple[Day, Memory]:
+    """Consecutive days from day `day` on; `draws` of shape (n, DRAWS), the days' fields of shape (n,)."""
+
+    def step(carry: tuple[Memory, jax.Array], draw: jax.Array) -> tuple[tuple[Memory, jax.Array], Day]:
+        before, today = carry
+        weather, after = next_day(climate, before, today, draw)
+        return (after, today % YEAR + 1), weather
+
+    (memory, _), days = jax.lax.scan(step, (memory, jnp.asarray(day, jnp.int32)), draws)
+    return days, memory
+
+
+def _index(day: Any) -> jax.Array:
+    return jnp.asarray(day, jnp.int32) - 1
+
+
+def _month(day: Any) -> jax.Array:
+    return jnp.asarray(calendar().month)[_index(day)]
+
+
+def _level(climate: Climate, day: Any) -> jax.Array:
+    at, i = calendar(), _index(day)
+    weight = jnp.asarray(at.weight)[i]
+    before, after = jnp.asarray(at.before)[i], jnp.asarray(at.after)[i]
+    return (1 - weight) * climate.level[before] + weight * climate.level[after]
+
+
+def _normal(uniforms: jax.Array) -> jax.Array:
+    """Standard normals of uniforms in [0, 1); kept off 0, whose normal is infinite."""
+    return ndtri(jnp.maximum(uniforms, 2.0**-25))
+
+
+def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array) -> jax.Array:
+    """Rain in mm: none, drizzle evenly on a log scale, or `table` interpolated at the uniform's normal."""
+    position = jnp.clip((_normal(uniform) + REACH) * ((NODES - 1) / (2 * REACH)), 0, NODES - 1)
+    node = jnp.minimum(position.astype(jnp.int32), NODES - 2)
+    weight = position - node
+    rain = (1 - weight) * table[node] + weight * table[node + 1]
+    drizzle = WET * (RAINY / WET) ** uniform
+    return jnp.where(sky == RAIN, rain, jnp.where(sky == DRIZZLE, drizzle, 0.0))
+
+
+def _temperatures(t_min: jax.Array, t_max: jax.Array, offset: jax.Array) -> tuple[jax.Array, ...]:
+    """Minimum, mean and maximum, in that order even where a departure is extreme."""
+    middle, half = (t_min + t_max) / 2, jnp.maximum(t_max - t_min, NARROWEST) / 2
+    return middle - half, jnp.clip(middle + offset, middle - half, middle + half), middle + half
+
+
+def _wind(mean: jax.Array, spread: jax.Array, departure: jax.Array) -> jax.Array:
+    """Gamma distributed wind with this mean and spread, by Wilson and Hilferty's cube (1931).
+
+    Accurate for the shapes of daily wind (4 and more).
+    """
+    ninth = jnp.square(spread / jnp.maximum(mean, 1e-6)) / 9
+    return mean * jnp.maximum(1 - ninth + departure * jnp.sqrt(ninth), 0.0) ** 3

@@ -1,0 +1,121 @@
+"""Sites: the weather that ships, one YAML file each: an observed table, monthly normals or a constant day."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from ....core import yamlio
+from ....core.config import Strict, validate
+from ....core.errors import unknown
+from .day import Day
+from .normals import Normals, measure
+from .table import WeatherTable, constant_table, read_table
+
+FOLDER = Path(__file__).parent / "sites"
+DIRECTIONS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
+
+_Share = Annotated[float, Field(ge=0)]
+
+
+class WindRose(Strict):
+    """Shares of the directions the wind comes from, in proportion."""
+
+    N: _Share = 1.0
+    NE: _Share = 1.0
+    E: _Share = 1.0
+    SE: _Share = 1.0
+    S: _Share = 1.0
+    SW: _Share = 1.0
+    W: _Share = 1.0
+    NW: _Share = 1.0
+
+
+class ConstantDay(Strict):
+    """One day's weather: degC, %, m/s at 2 m, mm."""
+
+    t_min: float
+    t_max: float
+    t_mean: float
+    humidity: Annotated[float, Field(ge=0, le=100)]
+    wind: _Share
+    rain: _Share
+
+    @model_validator(mode="after")
+    def _ordered(self) -> ConstantDay:
+        if not self.t_min <= self.t_mean <= self.t_max:
+            raise ValueError("wanted t_min <= t_mean <= t_max")
+        return self
+
+
+class SiteFile(Strict):
+    """What a site's YAML file says; exactly one of `table`, `normals` and `constant`."""
+
+    title: str
+    source: str
+    licence: str
+    period: str | None = None
+    latitude: Annotated[float | None, Field(ge=-90, le=90)] = None
+    longitude: Annotated[float | None, Field(ge=-180, le=180)] = None
+    altitude: float | None = None
+    wind_from: WindRose = WindRose()
+    table: str | None = None
+    normals: Normals | None = None
+    constant: ConstantDay | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SiteFile:
+        given = [k for k in ("table", "normals", "constant") if getattr(self, k) is not None]
+        if len(given) != 1:
+            raise ValueError(f"wanted exactly one of table, normals and constant, found {given or 'none'}")
+        return self
+
+
+@dataclass(frozen=True)
+class Site:
+    """Weather of a place, to replay (`table`, where there is one) or to generate from (`normals`)."""
+
+    name: str
+    about: SiteFile
+    table: WeatherTable | None
+
+    @functools.cached_property
+    def normals(self) -> Normals:
+        """Its monthly normals: stated, or measured from the table."""
+        if self.about.normals is not None:
+            return self.about.normals
+        assert self.table is not None  # SiteFile: a site without normals has a table or a constant
+        return measure(self.table.days, self.table.start_day)
+
+    @property
+    def wind_rose(self) -> tuple[float, ...]:
+        """Shares of the directions the wind comes from, in the order of `DIRECTIONS`; they sum to 1."""
+        shares = [getattr(self.about.wind_from, d) for d in DIRECTIONS]
+        return tuple(s / sum(shares) for s in shares)
+
+
+def site_names() -> tuple[str, ...]:
+    """The names of the sites that ship."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+
+
+@functools.cache
+def load_site(name: str) -> Site:
+    """The site of this name; ConfigError with the nearest name if there is none."""
+    if name not in site_names():
+        raise unknown("weather site", name, site_names())
+    return read_site(FOLDER / f"{name}.yaml")
+
+
+def read_site(path: Path) -> Site:
+    """The site described in a YAML file; a table is looked for beside it."""
+    about = validate(SiteFile, yamlio.read(path), path.name)
+    if about.table is not None:
+        return Site(path.stem, about, read_table(path.parent / about.table, name=about.table))
+    if about.constant is not None:
+        return Site(path.stem, about, constant_table(path.stem, Day(**about.constant.model_dump())))
+    return Site(path.stem, about, None)

@@ -1,0 +1,82 @@
+"""Where days come from: a table of real days, or the generator of a climate. Both remember in one vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ....core.tree import par, pytree, static
+from . import generator
+from .climate import LATENT, Climate
+from .day import YEAR, Day
+from .table import WeatherTable
+
+MEMORY = 1 + len(LATENT)
+"""Length of what any sky remembers from one day to the next."""
+
+
+@pytree
+class Replay:
+    """Days of a table in their order, from a year drawn at the start; after the last row comes the first."""
+
+    days: jax.Array = par("days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm; (n, 6)")
+    start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
+    heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
+    heavy: jax.Array = par("rain_heavy#mm", "amount of a heavy rain", low=0)
+    occurrence: bool = static("occurrence", "whether the table says only that it rains, not how much")
+
+    def first(self, day: Any, draws: jax.Array) -> jax.Array:
+        """The memory before day `day` of one of the table's years; the row that comes next stands first."""
+        years = max(self.days.shape[0] // YEAR, 1)
+        year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
+        row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
+        return jnp.zeros(MEMORY).at[0].set(row % self.days.shape[0])
+
+    def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
+        """The next row of the table."""
+        row = memory[0].astype(jnp.int32)
+        found = Day(*jnp.asarray(self.days)[row])
+        rain = self._amount(found.rain, draws) if self.occurrence else found.rain
+        return found._replace(rain=rain), memory.at[0].set((row + 1) % self.days.shape[0])
+
+    def _amount(self, occurs: jax.Array, draws: jax.Array) -> jax.Array:
+        """Light rain brings up to half of what a heavy one does (section 4.1), uniformly."""
+        heavy = draws[0] < self.heavy_chance
+        return occurs * jnp.where(heavy, self.heavy, 0.5 * self.heavy * draws[1])
+
+
+@pytree
+class Generate:
+    """Days generated after monthly normals, see `generator`."""
+
+    climate: Climate
+
+    def first(self, day: Any, draws: jax.Array) -> jax.Array:
+        """The memory of an unknown eve."""
+        return _packed(generator.first_memory(self.climate, draws))
+
+    def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
+        """The next generated day."""
+        before = generator.Memory(memory[0].astype(jnp.int32), memory[1:])
+        found, after = generator.next_day(self.climate, before, day, draws)
+        return found, _packed(after)
+
+
+Sky = Replay | Generate
+
+
+def _packed(memory: generator.Memory) -> jax.Array:
+    return jnp.concatenate([memory.sky[None].astype(jnp.float32), memory.departure])
+
+
+def replay(table: WeatherTable, heavy_chance: Any, heavy: Any) -> Replay:
+    """The sky of a table; the table is shared by all environments that use it."""
+    import numpy as np
+
+    stacked = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
+    start: Any = np.int32(table.start_day)
+    days: Any = stacked
+    occurrence = table.rain_kind == "occurrence"
+    return Replay(days=days, start_day=start, heavy_chance=heavy_chance, heavy=heavy, occurrence=occurrence)

@@ -1,0 +1,256 @@
+"""Weather: the day's air over the field, drawn a few days ahead so that forecasts look at the true future.
+
+Tomorrow is what was already coming; what is drawn each day is the last day of the look-ahead, the wind's
+direction and the error of the forecast, which is held in the state: asking twice does not average it away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ....core.config import build, merge, read_sets
+from ....core.errors import ConfigError, unknown
+from ....core.random import normal
+from ....core.tree import par, pytree, replace, static, var
+from ...entity import Board, Draws, Entity, Ledger, Place, publishes
+from ...messages import Air
+from .climate import climate_of
+from .day import YEAR, Day
+from .et0 import extraterrestrial_radiation, reference_evapotranspiration
+from .generator import DRAWS
+from .normals import measure
+from .site import DIRECTIONS, Site, load_site
+from .sky import MEMORY, Generate, Sky, replay
+from .table import read_table
+
+KM_H = 3.6
+"""km/h in a m/s."""
+
+LAPSE = 0.0065
+"""degC per m of altitude (the standard atmosphere)."""
+
+WET = 0.1
+"""mm from which a day is a day of rain."""
+
+EAST = np.asarray([0, 1, 1, 1, 0, -1, -1, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
+SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
+"""Unit steps towards each of `DIRECTIONS`; the wind blows the other way."""
+
+TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
+
+
+@pytree
+class Settings:
+    """How days are read: classes of rain, noise on the days, error of the forecast (variances as in 4.1)."""
+
+    rain_heavy: jax.Array = par("rain_heavy#mm", "rain of a day from which it is heavy", low=WET)
+    heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
+    light: jax.Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
+    heavy: jax.Array = par("rain_leakageintensity_heavy#%", "leaching strength of heavy rain, 0 to 1", low=0, high=1)
+    temperature_noise: jax.Array = par("air_temperature_noise#°C2", "variance added to the day's temperature", low=0)
+    humidity_noise: jax.Array = par("humidity_index_noise#%2", "variance added to the day's humidity", low=0)
+    wind_noise: jax.Array = par("wind_noise#km2.h-2", "variance added to the day's wind", low=0)
+    temperature_error: jax.Array = par("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead", low=0)
+    humidity_error: jax.Array = par("forecast_noise_humidity_index#%2.day-1", "variance per day ahead", low=0)
+    wind_error: jax.Array = par("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead", low=0)
+    rain_error: jax.Array = par("forecast_noise_rain#day-1", "variance of the chance of rain per day ahead", low=0)
+
+
+@pytree
+class WeatherState:
+    """The air of today, what is forecast, and (hidden) what will be."""
+
+    day: jax.Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
+    temperature: jax.Array = var(TEMPERATURES, "air temperature of the day", low=-90, high=60, axes=())
+    humidity: jax.Array = var("humidity_index#%", "mean relative humidity", high=100, axes=())
+    wind: jax.Array = var("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500, axes=())
+    direction: jax.Array = var("wind/direction", "where the wind comes from", labels=DIRECTIONS, axes=())
+    rain: jax.Array = var("rain/amount#mm", "rain of the day", high=2000, axes=())
+    rain_class: jax.Array = var("rain_amount", "the day's rain in words", labels=("none", "light", "heavy"), axes=())
+    rain_intensity: jax.Array = var("rain_intensity", "leaching strength of the day's rain", high=1, axes=())
+    sun: jax.Array = var("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int", axes=())
+    dry: jax.Array = var("consecutive_dry#day", "days in a row without rain", dtype="int", axes=())
+    frost: jax.Array = var("consecutive_frost#day", "days in a row with frost", dtype="int", axes=())
+    forecast_temperature: jax.Array = var(
+        tuple(f"forecast/{key}" for key in TEMPERATURES), "forecast temperature", low=-120, high=90, axes=("lead",)
+    )  # fmt: skip
+    forecast_humidity: jax.Array = var("forecast/humidity_index#%", "forecast humidity", high=100, axes=("lead",))
+    forecast_wind: jax.Array = var("forecast/wind/speed#km.h-1", "forecast wind speed", high=600, axes=("lead",))
+    forecast_rain: jax.Array = var("forecast/rain", "forecast chance of rain, 0 to 1", high=1, axes=("lead",))
+    ahead: jax.Array = var("ahead", "the days to come, as `Day`", low=-90, axes=("lead", "record"), hidden=True)
+    memory: jax.Array = var("memory", "what the sky remembers", low=-1e9, axes=("memory",), hidden=True)
+
+
+@pytree
+class Weather(Entity):
+    """Gives the field its air: temperature, humidity, wind, rain, sun, and a forecast of them."""
+
+    State: ClassVar[type] = WeatherState
+    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "day": ("draw",), "noise": ("noise",), "direction": (), "forecast": ("forecast", "lead"),
+    }  # fmt: skip
+
+    settings: Settings
+    sky: Sky
+    wind_from: jax.Array = par(tuple(f"wind_from_{d}" for d in DIRECTIONS), "shares of the wind's directions", low=0)
+    station: jax.Array = par("station_altitude#m", "altitude at which the temperatures hold; NaN if unknown")
+    lookahead: int = static("forecast_lookahead#day", "days of forecast", default=5)
+
+    @classmethod
+    def named(cls, which: str | Mapping[str, Any]) -> Weather:
+        """A set of the file, or one made of changes to one: `site`, `table` (a CSV path or a DataFrame of the
+        paper's columns), `generate: true` to draw new days after the climate of a table, and any setting."""
+        data = _chosen(read_sets(cls.file()), which)
+        where = f"Weather {which!r}" if isinstance(which, str) else "Weather"
+        own = {k: data.pop(k, None) for k in ("site", "table", "rain", "generate", "station_altitude#m")}
+        lookahead = data.pop("forecast_lookahead#day", 5)
+        if isinstance(lookahead, bool) or not isinstance(lookahead, int) or not 1 <= lookahead <= 30:
+            raise ConfigError(
+                f"{where} > forecast_lookahead#day: wanted a whole number in [1, 30], found {lookahead!r}"
+            )
+        settings = build(Settings, data, where)
+        sky, wind_from, station = _sky(own, settings, where)
+        return cls(settings=settings, sky=sky, wind_from=wind_from, station=station, lookahead=lookahead)
+
+    def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
+        """The field's axes, the days of forecast, and those of the draws."""
+        own = {"lead": self.lookahead, "record": len(Day._fields), "memory": MEMORY}
+        own |= {"draw": DRAWS, "noise": 3, "forecast": 4}
+        return place.sizes | {name: (size,) for name, size in own.items()}
+
+    def init(self, key: jax.Array, place: Place) -> WeatherState:
+        """1 January; `settle` fills in the air of whichever day the game starts."""
+        zero, none = jnp.float32(0.0), jnp.int32(0)
+        ahead, lead = jnp.zeros((self.lookahead, len(Day._fields))), jnp.zeros(self.lookahead)
+        return WeatherState(
+            day=jnp.int32(1), temperature=jnp.zeros(3), humidity=zero, wind=zero, direction=none, rain=zero,
+            rain_class=none, rain_intensity=zero, sun=none, dry=none, frost=none,
+            forecast_temperature=jnp.zeros((3, self.lookahead)), forecast_humidity=lead, forecast_wind=lead,
+            forecast_rain=lead, ahead=ahead, memory=jnp.zeros(MEMORY),
+        )  # fmt: skip
+
+    def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
+        """The air of the first day and of those ahead, from `day`; other initial values but the counts yield."""
+        year, days, rest = jax.random.split(key, 3)
+        draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3))
+        memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,)))
+
+        def step(memory: jax.Array, turn: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            ahead, draw = turn
+            day, memory = self.sky.next(memory, _later(state.day, ahead), draw[:DRAWS])
+            return memory, self._noisy(day, draw[DRAWS:], place)
+
+        memory, found = jax.lax.scan(step, memory, (jnp.arange(self.lookahead + 1), draws))
+        uniform = jax.random.uniform(rest, (1 + 4 * self.lookahead,))
+        state = replace(state, ahead=found[1:], memory=memory)
+        state = self._forecast(state, uniform[1:].reshape(4, -1))
+        return self._today(state, Day(*found[0]), uniform[0], state.dry, state.frost)
+
+    @publishes(Air)
+    def air(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> Air:
+        """Today's air, with the reference evapotranspiration of eq. (23) at the latitude of the field."""
+        low, mean, high = state.temperature
+        radiation = extraterrestrial_radiation(place.latitude, state.day)
+        et0 = reference_evapotranspiration(low, high, mean, state.humidity, state.wind / KM_H, radiation)
+        whole = {name: getattr(state, name).astype(jnp.float32) for name in ("day", "rain_class", "sun")}
+        return Air(
+            **whole, t_min=low, t_mean=mean, t_max=high, humidity=state.humidity, wind=state.wind,
+            wind_x=-jnp.asarray(EAST)[state.direction], wind_y=-jnp.asarray(SOUTH)[state.direction],
+            rain=state.rain, rain_intensity=state.rain_intensity, dry_days=state.dry.astype(jnp.float32),
+            frost_days=state.frost.astype(jnp.float32), et0=et0,
+        )  # fmt: skip
+
+    def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
+        """What was coming comes; one more day is drawn at the far end, and a new forecast made."""
+        tomorrow = Day(*state.ahead[0])
+        last, memory = self.sky.next(state.memory, _later(state.day, self.lookahead + 1), draws["day"])
+        ahead = jnp.concatenate([state.ahead[1:], self._noisy(last, draws["noise"], place)[None]])
+        new = replace(state, day=_later(state.day, 1), ahead=ahead, memory=memory)
+        new = self._forecast(new, draws["forecast"])
+        dry = jnp.where(tomorrow.rain < WET, state.dry + 1, 0)
+        frost = jnp.where(tomorrow.t_min < 0, state.frost + 1, 0)
+        return self._today(new, tomorrow, draws["direction"], dry, frost), Ledger({}, {})
+
+    def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
+        """A day of the sky with the noise of the settings, at the altitude of the field; (6,)."""
+        s, error = self.settings, normal(uniform)
+        climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
+        shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
+        humidity = jnp.clip(day.humidity + jnp.sqrt(s.humidity_noise) * error[1], 1.0, 100.0)
+        wind = jnp.maximum(day.wind + jnp.sqrt(s.wind_noise) / KM_H * error[2], 0.0)
+        warm = [jnp.clip(t + shift, -90.0, 60.0) for t in day[:3]]
+        return jnp.stack([*warm, humidity, wind, day.rain]).astype(jnp.float32)
+
+    def _today(
+        self, state: WeatherState, day: Day, uniform: jax.Array, dry: jax.Array, frost: jax.Array
+    ) -> WeatherState:
+        s = self.settings
+        kind = (day.rain >= WET).astype(jnp.int32) + (day.rain >= s.rain_heavy)
+        share = jnp.cumsum(jnp.asarray(self.wind_from) / jnp.sum(self.wind_from))
+        return replace(
+            state, temperature=jnp.stack([day.t_min, day.t_mean, day.t_max]), humidity=day.humidity,
+            wind=day.wind * KM_H, direction=jnp.sum(uniform >= share[:-1]).astype(jnp.int32), rain=day.rain,
+            rain_class=kind, rain_intensity=jnp.stack([jnp.float32(0.0), s.light, s.heavy])[kind],
+            sun=_sunshine(day), dry=dry, frost=frost,
+        )  # fmt: skip
+
+    def _forecast(self, state: WeatherState, uniform: jax.Array) -> WeatherState:
+        """The days ahead with errors whose variance grows with the lead (section 4.1)."""
+        s, days = self.settings, Day(*state.ahead.T)
+        lead = 1.0 + jnp.arange(self.lookahead)
+        variance = jnp.stack([s.temperature_error, s.humidity_error, s.wind_error, s.rain_error])[:, None] * lead
+        error = jnp.sqrt(variance) * normal(uniform)
+        return replace(
+            state,
+            forecast_temperature=jnp.stack([days.t_min, days.t_mean, days.t_max]) + error[0],
+            forecast_humidity=jnp.clip(days.humidity + error[1], 0.0, 100.0),
+            forecast_wind=jnp.maximum(days.wind * KM_H + error[2], 0.0),
+            forecast_rain=jnp.clip((days.rain >= WET) + error[3], 0.0, 1.0),
+        )
+
+
+def _later(day: Any, days: Any) -> jax.Array:
+    """The day of the year some days later; after 365 comes 1."""
+    return (day - 1 + days) % YEAR + 1
+
+
+def _sunshine(day: Day) -> jax.Array:
+    """Sunshine class from the range of temperature, the idea of Hargreaves (FAO-56 eq. 50, k = 0.17).
+
+    The estimated share of extraterrestrial radiation runs from 0.25 under cloud to 0.75 under a clear sky
+    (FAO-56 eqs. 35 and 37), which are the classes 0 and 5.
+    """
+    share = 0.17 * jnp.sqrt(jnp.maximum(day.t_max - day.t_min, 0.0))
+    return jnp.round(jnp.clip((share - 0.25) / 0.5, 0.0, 1.0) * 5).astype(jnp.int32)
+
+
+def _chosen(sets: dict[str, dict[str, Any]], which: str | Mapping[str, Any]) -> dict[str, Any]:
+    name = which if isinstance(which, str) else which.get("extends", "base")
+    if name not in sets:
+        raise unknown("Weather set", name, sets)
+    return merge(sets[name], {} if isinstance(which, str) else {k: v for k, v in which.items() if k != "extends"})
+
+
+def _sky(own: Mapping[str, Any], settings: Settings, where: str) -> tuple[Sky, Any, Any]:
+    """The sky, the wind rose and the station's altitude of a set."""
+    given, altitude = own["table"], own["station_altitude#m"]
+    if given is None and own["site"] is None:
+        raise ConfigError(f"{where}: wanted a `site` or a `table`, found neither")
+    site: Site | None = load_site(own["site"]) if own["site"] is not None else None
+    rose: Any = np.asarray(site.wind_rose if site else np.full(8, 1 / 8), np.float32)
+    if altitude is None:
+        altitude = site.about.altitude if site and site.about.altitude is not None else np.nan
+    if given is not None:
+        table = read_table(Path(given) if isinstance(given, str) else given, rain=own["rain"] or "auto")
+    else:
+        table = site.table if site else None
+    if table is not None and not own["generate"]:
+        return replay(table, settings.heavy_chance, settings.rain_heavy), rose, np.float32(altitude)
+    normals = measure(table.days, table.start_day) if given is not None and table else site.normals  # type: ignore[union-attr]
+    return Generate(climate=climate_of(normals)), rose, np.float32(altitude)
