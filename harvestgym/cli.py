@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_show_locals=False)
 
+WIDE = 200
+"""Columns of tables that go to a file or a pipe."""
+
 Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, such as farm/bean-clay-1x1-v0")]
 
 
@@ -36,6 +39,8 @@ def show(id: Id) -> None:
 
     env = _make(id)
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDE)
     console.print(f"[bold]{id}[/bold]  {_doc(id, env)}")
     for table in _described(id, env):
         drawn = Table(title=table.title, title_justify="left", row_styles=["", "dim"])

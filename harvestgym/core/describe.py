@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
-from .tree import Meta, metas
+from .tree import WIDE, Meta, metas
 
 
 class Table(NamedTuple):
@@ -22,8 +21,9 @@ def range_text(meta: Meta) -> str:
         return ", ".join(meta.labels)
     if meta.dtype == "bool":
         return "no, yes"
-    ends = ("(" if math.isinf(meta.low) else "[") + f"{meta.low:g}, {meta.high:g}"
-    return ends + (")" if math.isinf(meta.high) else "]")
+    if meta.high >= WIDE:
+        return "any" if meta.low <= -WIDE else f"at least {meta.low:g}"
+    return f"{meta.low:g} to {meta.high:g}"
 
 
 def fields_table(title: str, cls: Any) -> Table:

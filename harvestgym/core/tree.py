@@ -20,6 +20,9 @@ T = TypeVar("T")
 Kind = Literal["var", "par", "static"]
 Dtype = Literal["float", "int", "bool"]
 
+WIDE = 1e6
+"""The end of a range that has no natural one: finite, as an unbounded space is a warning in every learner."""
+
 
 @dataclass(frozen=True)
 class Meta:
@@ -73,7 +76,7 @@ def var(
     doc: str,
     *,
     low: float = 0.0,
-    high: float = math.inf,
+    high: float = WIDE,
     dtype: Dtype = "float",
     labels: tuple[str, ...] = (),
     axes: tuple[str, ...] = ("plot",),

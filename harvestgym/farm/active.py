@@ -48,7 +48,8 @@ class ActiveFarm(FarmModel):
         low = np.minimum(np.concatenate([free.low, paid.low]), 0)
         high = np.maximum(np.concatenate([free.high, paid.high]), 0)
         values = gymnasium.spaces.Box(low, high, dtype=np.float32)
-        return gymnasium.spaces.Dict({"values": values, "mask": gymnasium.spaces.MultiBinary(len(low))})
+        mask = gymnasium.spaces.Box(0, 1, (len(low),), np.float32)
+        return gymnasium.spaces.Dict({"values": values, "mask": mask})
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
@@ -89,7 +90,7 @@ class ActiveFarm(FarmModel):
         mask = jnp.concatenate([jnp.ones(self.plan.size, bool), seen])
         read = lambda variable: self.value(variable, state, params)  # noqa: E731
         values = jnp.concatenate([self.plan.see(read), self.offered.see(read)])
-        return {"values": jnp.where(mask, values, 0.0), "mask": mask.astype(jnp.int8)}
+        return {"values": jnp.where(mask, values, 0.0), "mask": mask.astype(jnp.float32)}
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         assert isinstance(state, ActiveState)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.config import merge, read_sets
 from ..core.describe import Table, range_text
 from ..core.tree import Meta, metas
 from .entity import Entity, Parameter
@@ -52,12 +51,9 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def _observation(env: FarmModel) -> Table:
-    ends = zip(env.plan.space.low, env.plan.space.high, strict=True)
-    rows = [
-        (str(i), label, f"{low:g} to {high:g}")
-        for i, (label, (low, high)) in enumerate(zip(env.plan.labels, ends, strict=True))
-    ]
-    return Table("Observation", ("entry", "name", "range"), rows)
+    seen = [look.variable.meta for look in env.plan.looks for _ in range(look.size)]
+    labelled = enumerate(zip(env.plan.labels, seen, strict=True))
+    return Table("Observation", ("entry", "name", "range"), [(str(i), n, range_text(m)) for i, (n, m) in labelled])
 
 
 def _parameters(env: FarmModel) -> Iterator[Table]:
@@ -71,9 +67,7 @@ def _parameters(env: FarmModel) -> Iterator[Table]:
 
 def parameter_rows(entity: Entity, which: str | Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Path, value and source of every parameter of an entity."""
-    sets = read_sets(type(entity).file())
-    raw = sets.get(which) if isinstance(which, str) else merge(sets.get(which.get("extends", ""), {}), which)
-    yield from _walk(entity, raw or {}, "", "")
+    yield from _walk(entity, type(entity).written(which), "", "")
 
 
 def _walk(group: Any, raw: Mapping[str, Any], path: str, source: str) -> Iterator[tuple[str, str, str]]:

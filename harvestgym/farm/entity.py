@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.config import parameter_set
+from ..core.config import merge, parameter_set, read_sets
 from ..core.errors import ConfigError
 from ..core.tree import Meta, metas, par, pytree, static
 from .messages import ARBITER, Message, Share
@@ -169,6 +169,14 @@ class Entity:
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
         """The parameter set `which`, or one made of a mapping of changes to one (`extends:`)."""
         return parameter_set(cls, cls.file(), which)
+
+    @classmethod
+    def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the file says of a set, with its sources, laid out as the fields are."""
+        sets = read_sets(cls.file()) if cls.file().is_file() else {}
+        if isinstance(which, str):
+            return sets.get(which, {})
+        return merge(sets.get(which.get("extends", next(iter(sets), "")), {}), which)
 
     def init(self, key: jax.Array, place: Place) -> Any:
         """The state before the first day."""

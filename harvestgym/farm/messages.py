@@ -13,7 +13,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from ..core.tree import Meta, metas, pytree, var
+from ..core.tree import WIDE, Meta, metas, pytree, var
 
 NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis, everywhere."""
@@ -45,7 +45,7 @@ def meta_shape(meta: Meta, sizes: dict[str, tuple[int, ...]]) -> tuple[int, ...]
 
 
 def _field_var(key: str, doc: str, **options: float) -> jax.Array:
-    return var(key, doc, axes=(), low=options.get("low", 0.0), high=options.get("high", float("inf")))
+    return var(key, doc, axes=(), low=options.get("low", 0.0), high=options.get("high", WIDE))
 
 
 @pytree
@@ -90,7 +90,7 @@ class Canopy(Message):
     shade: jax.Array = var("shade", "share of the plot in the shade of this host, 0 to 1", high=1)
     flowers: jax.Array = var("flowers#nb", "open flowers")
     seeds: jax.Array = var("seeds#nb", "seeds that birds can reach")
-    repulsion: jax.Array = var("repulsion", "repulsive effect on pests (negative attracts)", low=-float("inf"))
+    repulsion: jax.Array = var("repulsion", "repulsive effect on pests (negative attracts)", low=-WIDE)
 
 
 @pytree

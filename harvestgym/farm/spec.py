@@ -139,6 +139,7 @@ class FarmSpec(Strict):
 
     doc: str = ""
     tags: list[str] = []
+    history: dict[str, str] = {}
     fields: dict[str, FieldSpec] = Field(min_length=1)
     farmers: list[FarmerSpec] = Field(default=[FarmerSpec()], min_length=1)
     rules: RulesSpec = RulesSpec.model_validate({})

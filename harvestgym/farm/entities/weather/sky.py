@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ....core.tree import par, pytree, static
 from . import generator
@@ -23,8 +24,6 @@ class Replay:
 
     days: jax.Array = par("days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm; (n, 6)")
     start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
-    heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
-    heavy: jax.Array = par("rain_heavy#mm", "amount of a heavy rain", low=0)
     occurrence: bool = static("occurrence", "whether the table says only that it rains, not how much")
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
@@ -37,14 +36,7 @@ class Replay:
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """The next row of the table."""
         row = memory[0].astype(jnp.int32)
-        found = Day(*jnp.asarray(self.days)[row])
-        rain = self._amount(found.rain, draws) if self.occurrence else found.rain
-        return found._replace(rain=rain), memory.at[0].set((row + 1) % self.days.shape[0])
-
-    def _amount(self, occurs: jax.Array, draws: jax.Array) -> jax.Array:
-        """Light rain brings up to half of what a heavy one does (section 4.1), uniformly."""
-        heavy = draws[0] < self.heavy_chance
-        return occurs * jnp.where(heavy, self.heavy, 0.5 * self.heavy * draws[1])
+        return Day(*jnp.asarray(self.days)[row]), memory.at[0].set((row + 1) % self.days.shape[0])
 
 
 @pytree
@@ -52,6 +44,7 @@ class Generate:
     """Days generated after monthly normals, see `generator`."""
 
     climate: Climate
+    occurrence: ClassVar[bool] = False
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
         """The memory of an unknown eve."""
@@ -71,12 +64,8 @@ def _packed(memory: generator.Memory) -> jax.Array:
     return jnp.concatenate([memory.sky[None].astype(jnp.float32), memory.departure])
 
 
-def replay(table: WeatherTable, heavy_chance: Any, heavy: Any) -> Replay:
+def replay(table: WeatherTable) -> Replay:
     """The sky of a table; the table is shared by all environments that use it."""
-    import numpy as np
-
-    stacked = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
+    days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start: Any = np.int32(table.start_day)
-    days: Any = stacked
-    occurrence = table.rain_kind == "occurrence"
-    return Replay(days=days, start_day=start, heavy_chance=heavy_chance, heavy=heavy, occurrence=occurrence)
+    return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence")

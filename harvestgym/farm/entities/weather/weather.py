@@ -115,8 +115,16 @@ class Weather(Entity):
                 f"{where} > forecast_lookahead#day: wanted a whole number in [1, 30], found {lookahead!r}"
             )
         settings = build(Settings, data, where)
-        sky, wind_from, station = _sky(own, settings, where)
+        sky, wind_from, station = _sky(own, where)
         return cls(settings=settings, sky=sky, wind_from=wind_from, station=station, lookahead=lookahead)
+
+    @classmethod
+    def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
+        """The settings under their field, and the site's source for the days themselves."""
+        data = super().written(which)
+        about = load_site(data["site"]).about if "site" in data else None
+        source = f"{about.source} ({about.licence})" if about else str(data.get("table", ""))
+        return {"settings": data, "sky": {"source": source}, "source": source}
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
         """The field's axes, the days of forecast, and those of the draws."""
@@ -143,7 +151,7 @@ class Weather(Entity):
 
         def step(memory: jax.Array, turn: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             ahead, draw = turn
-            day, memory = self.sky.next(memory, _later(state.day, ahead), draw[:DRAWS])
+            day, memory = self._next(memory, _later(state.day, ahead), draw[:DRAWS])
             return memory, self._noisy(day, draw[DRAWS:], place)
 
         memory, found = jax.lax.scan(step, memory, (jnp.arange(self.lookahead + 1), draws))
@@ -169,13 +177,26 @@ class Weather(Entity):
     def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
         """What was coming comes; one more day is drawn at the far end, and a new forecast made."""
         tomorrow = Day(*state.ahead[0])
-        last, memory = self.sky.next(state.memory, _later(state.day, self.lookahead + 1), draws["day"])
+        last, memory = self._next(state.memory, _later(state.day, self.lookahead + 1), draws["day"])
         ahead = jnp.concatenate([state.ahead[1:], self._noisy(last, draws["noise"], place)[None]])
         new = replace(state, day=_later(state.day, 1), ahead=ahead, memory=memory)
         new = self._forecast(new, draws["forecast"])
         dry = jnp.where(tomorrow.rain < WET, state.dry + 1, 0)
         frost = jnp.where(tomorrow.t_min < 0, state.frost + 1, 0)
         return self._today(new, tomorrow, draws["direction"], dry, frost), Ledger({}, {})
+
+    def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
+        """The sky's next day; where only the occurrence of rain is known, light or heavy rain (section 4.1).
+
+        The paper counts rain in the soil's capacity, a heavy one filling it and a light one bringing up to
+        half; here a heavy one is `rain_heavy#mm`, whatever the soil.
+        """
+        found, memory = self.sky.next(memory, day, draws)
+        if not self.sky.occurrence:
+            return found, memory
+        s = self.settings
+        amount = jnp.where(draws[0] < s.heavy_chance, s.rain_heavy, 0.5 * s.rain_heavy * draws[1])
+        return found._replace(rain=found.rain * amount), memory
 
     def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
         """A day of the sky with the noise of the settings, at the altitude of the field; (6,)."""
@@ -237,7 +258,7 @@ def _chosen(sets: dict[str, dict[str, Any]], which: str | Mapping[str, Any]) -> 
     return merge(sets[name], {} if isinstance(which, str) else {k: v for k, v in which.items() if k != "extends"})
 
 
-def _sky(own: Mapping[str, Any], settings: Settings, where: str) -> tuple[Sky, Any, Any]:
+def _sky(own: Mapping[str, Any], where: str) -> tuple[Sky, Any, Any]:
     """The sky, the wind rose and the station's altitude of a set."""
     given, altitude = own["table"], own["station_altitude#m"]
     if given is None and own["site"] is None:
@@ -251,6 +272,6 @@ def _sky(own: Mapping[str, Any], settings: Settings, where: str) -> tuple[Sky, A
     else:
         table = site.table if site else None
     if table is not None and not own["generate"]:
-        return replay(table, settings.heavy_chance, settings.rain_heavy), rose, np.float32(altitude)
+        return replay(table), rose, np.float32(altitude)
     normals = measure(table.days, table.start_day) if given is not None and table else site.normals  # type: ignore[union-attr]
     return Generate(climate=climate_of(normals)), rose, np.float32(altitude)

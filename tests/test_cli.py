@@ -1,0 +1,69 @@
+"""The command line as a person uses it: tables, JSON, a season on disk, mistakes in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import harvestgym
+from harvestgym.cli import app
+
+ID = "farm/bean-clay-1x1-v0"
+runner = CliRunner()
+
+
+def told(*args: str) -> str:
+    result = runner.invoke(app, [*args])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_list_names_every_id_and_those_of_a_family() -> None:
+    assert told("list").split() == harvestgym.ids()
+    assert told("list", "farm").split() == harvestgym.ids("farm")
+
+
+def test_show_tells_units_ranges_and_sources() -> None:
+    text = told("show", ID)
+    for part in ("air_temperature/max#°C", "available_Water#L", "watering_discrete", "FAO-56", "global_stage"):
+        assert part in text
+
+
+def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
+    table = told("run", ID, "--episodes", "50", "--seed", "3")
+    numbers = json.loads(told("run", ID, "--episodes", "50", "--seed", "3", "--json"))
+    assert numbers["id"] == ID and numbers["episodes"] == 50 and numbers["seed"] == 3
+    assert set(numbers["return"]) == {"mean", "sd", "cvar10", "ci95"}
+    assert f"{numbers['return']['mean']:.3f}" in table and "yield kg" in table and "CVaR" in table
+
+
+def test_run_keeps_a_season_where_it_is_asked_to(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    told("run", ID, "--episodes", "1", "--out", str(tmp_path / "season"))
+    files = sorted(p.suffix for p in (tmp_path / "season").iterdir())
+    assert files == [".parquet", ".png"]
+    table = parquet.read_table(next((tmp_path / "season").glob("*.parquet")))
+    water = np.asarray(table["Field-0/Soil-0/available_Water#L/(0, 0)"])
+    assert table.num_rows > 20 and (water > 0).all()
+    assert "info/Field-0/Plant-0/cause_of_death/(0, 0)" in table.column_names
+    assert table["Field-0/Weather-0/day#int365"].to_pylist()[:2] in ([115, 116], [125, 126], [135, 136])
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [(("run", "farm/been-clay-1x1-v0"), f"did you mean '{ID}'"),
+     (("run", ID, "--policy", "expurt"), "unknown policy 'expurt'; did you mean 'expert'"),
+     (("list", "farms"), "valid: farm, fishing, forager"),
+     (("show", "bean"), "unknown environment 'bean'")],
+)  # fmt: skip
+def test_a_mistake_is_told_in_a_line(args: tuple[str, ...], words: str) -> None:
+    result = runner.invoke(app, [*args])
+    assert result.exit_code == 2 and words in result.output and "Traceback" not in result.output
+
+
+def test_check_says_that_the_contract_is_kept() -> None:
+    assert "keeps the contract" in told("check", ID)

@@ -1,0 +1,19 @@
+"""Each example runs in its short form, as its docstring says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def test_ppo_of_stable_baselines3(tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    program = [sys.executable, str(EXAMPLES / "sb3_ppo.py"), "--steps", "4096"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "of the expert" in done.stdout and not list(tmp_path.iterdir())
