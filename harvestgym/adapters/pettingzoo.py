@@ -1,0 +1,121 @@
+"""Several foragers in one world, as a PettingZoo parallel environment.
+
+In a step the agents move in their order; whoever comes first collects. They do not block each other and share
+one map; each sees the others in a channel of its own, the last one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from pettingzoo import ParallelEnv
+
+from ..core.errors import ConfigError
+from ..forager import host
+from ..forager.hashing import seed_words
+from ..forager.life import AGENT_X, AGENT_Y, SIDE, USED, grown, new_life
+from ..forager.model import Forager
+from ..forager.observe import AGENT, codes
+
+Actions = dict[str, int]
+
+
+class ForagerParallel(ParallelEnv[str, np.ndarray, int]):
+    """`number` foragers in the world of a functional `Forager` whose rewards are constant."""
+
+    metadata = {"name": "forager", "render_modes": []}
+
+    def __init__(self, model: Forager, number: int = 2) -> None:
+        _check(model, number)
+        self.model = model
+        self.possible_agents = [f"forager_{i}" for i in range(number)]
+        self.agents: list[str] = []
+        self._codes = codes(model.world, model.mode)
+        self._life = new_life(model.world, self._codes, model.aperture, agents=number)
+        self._seeds = np.random.default_rng()
+        self._worth = np.array([*(k.constant or 0.0 for k in model.world.kinds), 0.0])
+        self._steps = 0
+        colors = model.mode == "colors"
+        shape = (*model.aperture, self._codes.shape[2] + (not colors))
+        kind: Any = np.uint8 if colors else np.bool_
+        self._space = gymnasium.spaces.Box(0, 255 if colors else 1, shape, kind)
+        self._actions = gymnasium.spaces.Discrete(4)
+
+    def observation_space(self, agent: str) -> gymnasium.spaces.Box:
+        """As the world's observation mode says, with one more channel for the others in `objects`."""
+        return self._space
+
+    def action_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
+        """North, east, south, west."""
+        return self._actions
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
+        """Begin: the first agent in the middle, the others on random free cells."""
+        if seed is not None:
+            self._seeds = np.random.default_rng(seed)
+        words = seed_words(int(self._seeds.integers(0, 2**63)))
+        host.begin(self._life, *words, *self.model.world.start)
+        self.agents, self._steps = list(self.possible_agents), 0
+        return self._views(self._life.views[:, self._life.head[SIDE]]), {agent: {} for agent in self.agents}
+
+    def step(self, actions: Actions) -> tuple[dict[str, Any], ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """One step of all agents."""
+        n = len(self.possible_agents)
+        moves = np.array([self._move(actions, agent) for agent in self.agents], np.int64)
+        room = len(self._life.slots)
+        if self._life.head[USED] + n > room and room < self.model.capacity:
+            self._life = grown(self._life, 2 * room)
+        out, hits = np.empty((n, self._life.views.shape[-1]), np.uint8), np.empty(n, np.int64)
+        host.step_together(self._life, moves, out, hits)
+        self._steps += 1
+        over = self._steps == self.model.horizon
+        by = lambda values: dict(zip(self.possible_agents, values, strict=True))  # noqa: E731
+        views, rewards = self._views(out), by(self._worth[hits].tolist())
+        infos = by([{"collided": int(hit)} for hit in hits])
+        if over:
+            self.agents = []
+        return views, rewards, by([False] * n), by([over] * n), infos
+
+    def _move(self, actions: Actions, agent: str) -> int:
+        action = actions.get(agent, -1)
+        if action not in (0, 1, 2, 3):
+            raise ConfigError(f"action of {agent}: wanted 0, 1, 2 or 3, found {actions.get(agent)!r}")
+        return int(action)
+
+    def _views(self, encoded: np.ndarray) -> dict[str, np.ndarray]:
+        """Each agent's view, with the others in it."""
+        rows, cols = self.model.aperture
+        seen = encoded.reshape(len(encoded), rows, cols, -1).copy()
+        others = self._others(rows, cols)
+        if self.model.mode == "colors":
+            seen[others] = AGENT
+        else:
+            seen = np.concatenate([seen, others[..., None]], -1).astype(np.bool_)
+        return dict(zip(self.possible_agents, seen, strict=True))
+
+    def _others(self, rows: int, cols: int) -> np.ndarray:
+        """bool (agents, rows, columns): where each agent sees another."""
+        world = self.model.world
+        x, y = self._life.agents[:, AGENT_X], self._life.agents[:, AGENT_Y]
+        col, row = x[None] - x[:, None] + cols // 2, y[:, None] - y[None] + rows // 2
+        if world.edge == "torus":
+            col, row = col % world.width, row % world.height
+        here = (col >= 0) & (col < cols) & (row >= 0) & (row < rows) & ~np.eye(len(x), dtype=bool)
+        out = np.zeros((len(x), rows, cols), np.bool_)
+        me, other = np.nonzero(here)
+        out[me, row[me, other], col[me, other]] = True
+        return out
+
+
+def _check(model: Forager, number: int) -> None:
+    if not 1 <= number <= 1024:
+        raise ConfigError(f"number: wanted 1 to 1024 foragers, found {number}")
+    kinds = model.world.kinds
+    if any(k.constant is None for k in kinds) or model.mode == "world":
+        raise ConfigError("several foragers: wanted constant rewards, paid at once, and an aperture")
+    if model.world.renews or model.world.teleport_every:
+        raise ConfigError("several foragers: wanted a world without renewal and teleports")

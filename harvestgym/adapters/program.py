@@ -1,0 +1,140 @@
+"""What is behind a shell: lanes on the device, one or a batch, and the compiled functions that move them.
+
+There are two, `begin` and `step`, whatever the autoreset mode: a restart calls `begin` for the lanes that
+are over. They take and give packed buffers, so that a call costs microseconds whatever the state is made of,
+and all that a person sees comes back in one transfer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core.env import Env
+from ..core.lanes import Lane, advance, begin, keep
+from ..core.pack import Layout, Packed, layout_of
+from ..core.wrappers import base, base_state
+
+
+class Program(NamedTuple):
+    """Layouts, and compiled functions over packed buffers.
+
+    Attributes:
+        lane, seen: the layouts of the lanes and of a Timestep.
+        begin: `(lane, params, seeds, seeded, which) -> (lane, seen)` begins an episode for the lanes in
+            `which`, with the keys of `seeds` where `seeded`, and else with the keys the lanes have.
+        step: `(lane, params, action) -> (lane, seen)`; in a batch, a lane that is over waits for `begin`.
+        look: `lane -> Lane`.
+        mask: `(lane, params) -> mask` if the environment has `action_mask(state, params)`, else None.
+    """
+
+    lane: Layout
+    seen: Layout
+    begin: Callable[..., tuple[Packed, Packed]]
+    step: Callable[..., tuple[Packed, Packed]]
+    look: Callable[[Packed], Lane]
+    mask: Callable[[Packed, Packed], jax.Array] | None
+
+
+@lru_cache(maxsize=64)
+def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Program:
+    """The program of an environment for parameters of a given layout; `batch` is `()` or `(num_envs,)`."""
+    seeds = jax.ShapeDtypeStruct(batch, jnp.uint32)
+    lanes, first = jax.eval_shape(lambda s, p: begin(env, _keys(s), params.unpack(p)), seeds, params.zeros())
+    lane, seen = layout_of(lanes), layout_of(first)
+
+    def begin_(lanes: Packed, given: Packed, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
+        old = lane.unpack(lanes)
+        key = jnp.where(seeded, _keys(seeds), old.key)
+        new, first = begin(env, key, params.unpack(given))
+        return lane.pack(keep(which, new, old)), seen.pack(first)
+
+    def step(lanes: Packed, given: Packed, action: Any) -> Any:
+        old = lane.unpack(lanes)
+        new, shown, _ = advance(env, old, action, params.unpack(given))
+        return lane.pack(keep(old.over, old, new) if batch else new), seen.pack(shown)
+
+    mask = _mask(env, params, lane, batch)
+    return Program(lane, seen, jax.jit(begin_), jax.jit(step), jax.jit(lane.unpack), mask)
+
+
+def _keys(seeds: jax.Array) -> jax.Array:
+    return jax.vmap(jax.random.key)(seeds) if seeds.ndim else jax.random.key(seeds)
+
+
+def _mask(
+    env: Env[Any, Any], params: Layout, lane: Layout, batch: tuple[int, ...]
+) -> Callable[[Packed, Packed], jax.Array] | None:
+    offered = getattr(base(env), "action_mask", None)
+    if offered is None:
+        return None
+
+    def mask(lanes: Packed, given: Packed) -> jax.Array:
+        def one(state: Any) -> jax.Array:
+            return offered(base_state(env, state), params.unpack(given))
+
+        state = lane.unpack(lanes).state
+        return jax.vmap(one)(state) if batch else one(state)
+
+    return jax.jit(mask)
+
+
+class Driver:
+    """Lanes on the device, as seen from the host: one lane, or a batch of `batch = (num_envs,)`."""
+
+    def __init__(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...]) -> None:
+        self._params = env.params if params is None else params
+        self._layout = layout_of(self._params)
+        self._given = self._layout.put(self._params)
+        self._program = program(env, self._layout, batch)
+        self._lane = self._program.lane.zeros()
+        self.begun = False
+
+    @property
+    def params(self) -> Any:
+        """The parameters in force; others of the same structure and shapes may be assigned."""
+        return self._params
+
+    @params.setter
+    def params(self, params: Any) -> None:
+        self._given = self._layout.put(params)
+        self._params = params
+
+    @property
+    def lane(self) -> Lane:
+        """State and key as a pytree; one may be assigned, to go on from there."""
+        return self._program.look(self._lane)
+
+    @lane.setter
+    def lane(self, lane: Lane) -> None:
+        self._lane = self._program.lane.put(lane)
+        self.begun = True
+
+    def begin(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
+        """Begin episodes where `which`, from `seeds` (uint32) where `seeded`, else from the lanes' own keys.
+
+        Returns a Timestep of Python numbers (arrays for a batch), as `step` does.
+        """
+        self._lane, seen = self._program.begin(self._lane, self._given, seeds, seeded, which)
+        self.begun = True
+        return self._program.seen.read(seen)
+
+    def step(self, action: Any) -> Any:
+        """One step of every lane that is not over; `action` as `convert.action_reader` gives it."""
+        self._lane, seen = self._program.step(self._lane, self._given, action)
+        return self._program.seen.read(seen)
+
+    @property
+    def offers_mask(self) -> bool:
+        """Whether the environment says which actions are possible."""
+        return self._program.mask is not None
+
+    def mask(self) -> np.ndarray:
+        """Which actions are possible now, bool."""
+        assert self._program.mask is not None, "the environment has no action_mask"
+        return np.array(self._program.mask(self._lane, self._given))

@@ -1,0 +1,130 @@
+"""A lane: an environment on its way, with the key of all that is still to happen to it.
+
+Shells and rollouts drive lanes, one or a batch of them: a batch is a lane whose leaves have a leading axis.
+The key is split here, inside compiled code, so a lane that was begun with a key has one future, whoever
+drives it. Restarts follow Gymnasium's three modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from gymnasium.vector import AutoresetMode
+
+from .env import Env, Timestep
+
+
+class Lane(NamedTuple):
+    """One environment on its way, or a batch.
+
+    Attributes:
+        key: typed key of the lane's future.
+        state: the environment's state.
+        over: bool, the episode is over, and no new one has begun.
+    """
+
+    key: jax.Array
+    state: Any
+    over: jax.Array
+
+
+class Advance(NamedTuple):
+    """What one step of a lane gives.
+
+    Attributes:
+        lane: the lane after it.
+        shown: what an agent is shown; after a restart in the same step, the obs and info of the new episode.
+        last: what the step itself gave, before any restart.
+    """
+
+    lane: Lane
+    shown: Timestep
+    last: Timestep
+
+
+def begin(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[Lane, Timestep]:
+    """A lane at the start of its first episode; a batch for a vector of keys."""
+    following, now = _split(key)
+    state, first = _mapped(env.reset, key.ndim, 1)(now, params)
+    return Lane(following, state, jnp.zeros(key.shape, bool)), first
+
+
+def advance(
+    env: Env[Any, Any], lane: Lane, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
+) -> Advance:
+    """One step of a lane or a batch, with a restart as `mode` says."""
+    key, now = _split(lane.key)
+    later, again = _split(key) if mode is AutoresetMode.SAME_STEP else (key, now)
+    state, shown, last = step_and_restart(env, mode, (now, again), lane.state, lane.over, action, params)
+    over = ended(last)
+    if mode is AutoresetMode.SAME_STEP:
+        return Advance(Lane(jnp.where(over, later, key), state, jnp.zeros_like(over)), shown, last)
+    return Advance(Lane(key, state, over), shown, last)
+
+
+def ended(timestep: Timestep) -> jax.Array:
+    """Whether the episode is over, whatever ended it."""
+    return timestep.terminated | timestep.truncated
+
+
+def step_and_restart(
+    env: Env[Any, Any],
+    mode: AutoresetMode,
+    keys: tuple[jax.Array, jax.Array],
+    state: Any,
+    over: jax.Array,
+    action: Any,
+    params: Any,
+) -> tuple[Any, Timestep, Timestep]:
+    """The next state, what is shown and what the step itself gave, for one environment or a batch.
+
+    `keys` are for the step and for the restart; `over` says which episodes had ended before this step.
+    A restarted lane in NEXT_STEP ignores its action and shows reward 0.
+    """
+    now, again = keys
+    stepped, last = _mapped(env.step, over.ndim, 3)(now, state, action, params)
+    if mode is AutoresetMode.DISABLED:
+        return stepped, last, last
+    if mode is AutoresetMode.SAME_STEP:
+        state, obs, info = _restart(env, ended(last), again, (stepped, last.obs, last.info), params)
+        return state, last._replace(obs=obs, info=info), last
+    state, obs, info = _restart(env, over, again, (stepped, last.obs, last.info), params)
+    reward = jnp.where(over, 0.0, last.reward)
+    shown = Timestep(obs, reward, last.terminated & ~over, last.truncated & ~over, info)
+    return state, shown, shown
+
+
+def keep(where: jax.Array, old: Any, new: Any) -> Any:
+    """Leaf by leaf, `old` where `where` (a scalar, or one flag per lane) and else `new`."""
+
+    def pick(a: jax.Array, b: jax.Array) -> jax.Array:
+        return jnp.where(where.reshape(where.shape + (1,) * (jnp.ndim(a) - where.ndim)), a, b)
+
+    return jax.tree.map(pick, old, new)
+
+
+def _restart(
+    env: Env[Any, Any], which: jax.Array, key: jax.Array, same: tuple[Any, Any, Any], params: Any
+) -> tuple[Any, Any, Any]:
+    """State, obs and info, of a new episode for `which`; nothing is computed as long as no episode ends."""
+
+    def fresh() -> tuple[Any, Any, Any]:
+        state, first = _mapped(env.reset, which.ndim, 1)(key, params)
+        return keep(which, (state, first.obs, first.info), same)
+
+    return jax.lax.cond(jnp.any(which), fresh, lambda: same)
+
+
+def _split(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    pair = _mapped(jax.random.split, key.ndim, 1)(key)
+    return pair[..., 0], pair[..., 1]
+
+
+def _mapped(function: Callable[..., Any], ndim: int, count: int) -> Callable[..., Any]:
+    """`function`, mapped over its first `count` arguments if these are a batch."""
+    if ndim == 0:
+        return function
+    return lambda *args: jax.vmap(function, (*(0,) * count, *(None,) * (len(args) - count)))(*args)

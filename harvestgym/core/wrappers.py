@@ -1,0 +1,186 @@
+"""Functional wrappers: an environment in, an environment out, each with typed state of its own.
+
+A wrapper is hashable as its environment is, and works under `vmap` and `scan`. It is an `Env` by its `reset`
+and `step`; the five parts are found in the environment inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from .env import Env, Timestep
+from .lanes import ended, step_and_restart
+from .random import keys_for
+
+Params = TypeVar("Params")
+
+
+@dataclass(frozen=True)
+class Wrapper(Env[Any, Params], Generic[Params]):
+    """An environment around `env`; what a subclass does not change passes through."""
+
+    env: Env[Any, Params]
+
+    @property
+    def params(self) -> Params:
+        return self.env.params
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        return self.env.observation_space
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return self.env.action_space
+
+    def inner(self, state: Any) -> Any:
+        """The state of the environment inside."""
+        return state.inner
+
+
+def base(env: Env[Any, Any]) -> Env[Any, Any]:
+    """The environment inside all wrappers."""
+    return base(env.env) if isinstance(env, Wrapper) else env
+
+
+def base_state(env: Env[Any, Any], state: Any) -> Any:
+    """The state of the environment inside all wrappers."""
+    return base_state(env.env, env.inner(state)) if isinstance(env, Wrapper) else state
+
+
+class TimeLimitState(NamedTuple):
+    """The state inside, and the steps since the reset."""
+
+    inner: Any
+    steps: jax.Array
+
+
+@dataclass(frozen=True)
+class TimeLimit(Wrapper[Params]):
+    """Truncates an episode after `steps` steps."""
+
+    steps: int
+
+    def reset(self, key: jax.Array, params: Params) -> tuple[TimeLimitState, Timestep]:
+        state, first = self.env.reset(key, params)
+        return TimeLimitState(state, jnp.int32(0)), first
+
+    def step(
+        self, key: jax.Array, state: TimeLimitState, action: Any, params: Params
+    ) -> tuple[TimeLimitState, Timestep]:
+        inner, timestep = self.env.step(key, state.inner, action, params)
+        steps = state.steps + 1
+        late = (steps >= self.steps) & ~timestep.terminated
+        return TimeLimitState(inner, steps), timestep._replace(truncated=timestep.truncated | late)
+
+
+class LogState(NamedTuple):
+    """The state inside, and the sum of rewards and number of steps since the reset."""
+
+    inner: Any
+    total: jax.Array
+    length: jax.Array
+
+
+@dataclass(frozen=True)
+class Log(Wrapper[Params]):
+    """Adds `episode_return` and `episode_length` so far to the info; at the end they are the episode's."""
+
+    def reset(self, key: jax.Array, params: Params) -> tuple[LogState, Timestep]:
+        inner, first = self.env.reset(key, params)
+        return self._told(LogState(inner, jnp.float32(0.0), jnp.int32(0)), first)
+
+    def step(self, key: jax.Array, state: LogState, action: Any, params: Params) -> tuple[LogState, Timestep]:
+        inner, timestep = self.env.step(key, state.inner, action, params)
+        return self._told(LogState(inner, state.total + timestep.reward, state.length + 1), timestep)
+
+    def _told(self, state: LogState, timestep: Timestep) -> tuple[LogState, Timestep]:
+        told = {"episode_return": state.total, "episode_length": state.length}
+        return state, timestep._replace(info=timestep.info | told)
+
+
+class AutoResetState(NamedTuple):
+    """The state inside, and whether the last step ended the episode."""
+
+    inner: Any
+    over: jax.Array
+
+
+@dataclass(frozen=True)
+class AutoReset(Wrapper[Params]):
+    """Begins a new episode, with a fresh key, when one has ended, as Gymnasium's `AutoresetMode` says.
+
+    In SAME_STEP the info also holds `final_obs` and `final_info`, the obs and info that the step itself
+    gave; `_final_obs` and `_final_info` are true where they were an episode's last.
+    """
+
+    mode: AutoresetMode = AutoresetMode.NEXT_STEP
+
+    def reset(self, key: jax.Array, params: Params) -> tuple[AutoResetState, Timestep]:
+        inner, first = self.env.reset(key, params)
+        return AutoResetState(inner, jnp.asarray(False)), self._told(first, first)
+
+    def step(
+        self, key: jax.Array, state: AutoResetState, action: Any, params: Params
+    ) -> tuple[AutoResetState, Timestep]:
+        now, again = keys_for(key, ("step", "restart"))
+        inner, shown, last = step_and_restart(
+            self.env, self.mode, (now, again), state.inner, state.over, action, params
+        )
+        return AutoResetState(inner, ended(last)), self._told(shown, last)
+
+    def _told(self, shown: Timestep, last: Timestep) -> Timestep:
+        if self.mode is not AutoresetMode.SAME_STEP:
+            return shown
+        final = {"final_obs": last.obs, "final_info": last.info}
+        masks = {f"_{name}": ended(last) for name in final}
+        return shown._replace(info=shown.info | final | masks)
+
+
+@dataclass(frozen=True)
+class Flatten(Wrapper[Params]):
+    """Observations as one flat float32 `Box`, in the order of `gymnasium.spaces.flatten`."""
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        box: Any = gymnasium.spaces.flatten_space(self.env.observation_space)
+        low, high = (bound.astype(np.float32) for bound in (box.low, box.high))
+        return gymnasium.spaces.Box(low, high, dtype=np.float32)
+
+    def inner(self, state: Any) -> Any:
+        return state
+
+    def reset(self, key: jax.Array, params: Params) -> tuple[Any, Timestep]:
+        return self._flat(*self.env.reset(key, params))
+
+    def step(self, key: jax.Array, state: Any, action: Any, params: Params) -> tuple[Any, Timestep]:
+        return self._flat(*self.env.step(key, state, action, params))
+
+    def _flat(self, state: Any, timestep: Timestep) -> tuple[Any, Timestep]:
+        return state, timestep._replace(obs=flatten(self.env.observation_space, timestep.obs))
+
+
+def flatten(space: gymnasium.Space[Any], value: Any) -> jax.Array:
+    """A float32 vector of a value of `space`; choices become one-hot, as in `gymnasium.spaces.flatten`."""
+    match space:
+        case gymnasium.spaces.Dict():
+            parts = [flatten(inside, value[name]) for name, inside in space.spaces.items()]
+        case gymnasium.spaces.Tuple():
+            parts = [flatten(inside, item) for inside, item in zip(space.spaces, value, strict=True)]
+        case gymnasium.spaces.Discrete():
+            parts = [jax.nn.one_hot(value - int(space.start), int(space.n))]
+        case gymnasium.spaces.MultiDiscrete():
+            pairs = zip((value - space.start).ravel(), space.nvec.ravel(), strict=True)
+            parts = [jax.nn.one_hot(item, int(n)) for item, n in pairs]
+        case gymnasium.spaces.Box() | gymnasium.spaces.MultiBinary():
+            parts = [jnp.ravel(value)]
+        case _:
+            raise TypeError(f"cannot flatten {space}; give Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple")
+    return jnp.concatenate([part.astype(jnp.float32) for part in parts])

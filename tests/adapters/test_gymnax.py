@@ -1,0 +1,97 @@
+"""The gymnax-shaped views: their signatures, a restart within the step, hashable under `jit`."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym.adapters.gymnax import GymnaxView, to_gymnax
+from harvestgym.core.random import keys_for
+from harvestgym.core.tree import replace
+from tests.toy import BoxStock, Stock
+
+VIEW = GymnaxView(Stock())
+
+
+def test_steps_are_the_cores_with_a_restart_at_the_end() -> None:
+    params, core = VIEW.default_params, Stock()
+    step, legacy = jax.jit(VIEW.step), jax.jit(VIEW.legacy().step)
+    move, again = jax.jit(core.step), jax.jit(core.reset)
+    obs, state = VIEW.reset(jax.random.key(0), params)
+    np.testing.assert_allclose(obs, core.reset(jax.random.key(0), params)[1].obs)
+    ends = 0
+    for key in jax.random.split(jax.random.key(1), 25):
+        now, restart = keys_for(key, ("step", "restart"))
+        after, last = move(now, state, jnp.int32(1), params)
+        over = bool(last.terminated | last.truncated)
+        obs, state, reward, terminated, truncated, info = step(key, state_before := state, jnp.int32(1), params)
+        new, first = again(restart, params) if over else (after, last)
+        np.testing.assert_allclose(obs, first.obs, rtol=1e-6)
+        assert state.licence == new.licence and info["licence"] == last.info["licence"]
+        np.testing.assert_allclose(info["final_observation"], last.obs, rtol=1e-6)
+        np.testing.assert_allclose(reward, last.reward, rtol=1e-6)
+        assert (bool(terminated), bool(truncated)) == (bool(last.terminated), bool(last.truncated))
+        five = legacy(key, state_before, jnp.int32(1), params)
+        assert len(five) == 5 and bool(five[3]) is over and bool(five[4]["truncated"]) is bool(truncated)
+        np.testing.assert_allclose(five[0], obs, rtol=1e-6)
+        ends += over
+    assert ends >= 2
+
+
+def test_a_step_without_reset_stays_at_the_end() -> None:
+    view = GymnaxView(Stock())
+    ended = replace(view.default_params, collapse=jnp.float32(2.0))
+    _, state = jax.jit(view.reset_env)(jax.random.key(0))
+    step = jax.jit(view.step_env)
+    obs, after, _, terminated, truncated, info = step(jax.random.key(1), state, jnp.int32(0), ended)
+    assert terminated and not truncated and after.year == 1
+    np.testing.assert_array_equal(obs, info["final_observation"])
+
+
+def test_the_view_is_vmapped_as_in_purejaxrl() -> None:
+    keys = jax.random.split(jax.random.key(0), 5)
+
+    @jax.jit
+    def two(params: Any) -> tuple[Any, Any]:
+        obs, state = jax.vmap(VIEW.reset, (0, None))(keys, params)
+        return obs, jax.vmap(VIEW.step, (0, 0, 0, None))(keys, state, jnp.zeros(5, jnp.int32), params)
+
+    obs, out = two(VIEW.default_params)
+    assert obs.shape == out[0].shape == (5, 3) and hash(VIEW) == hash(GymnaxView(Stock()))
+
+
+def test_names_and_sizes() -> None:
+    assert (VIEW.name, VIEW.num_actions, GymnaxView(BoxStock()).num_actions) == ("Stock", 4, 1)
+
+
+def test_spaces_are_gymnasiums_without_gymnax(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gymnax", None)
+    assert VIEW.observation_space() == Stock().observation_space and VIEW.action_space().n == 4
+
+
+def test_spaces_are_gymnaxes_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def recorded(name: str) -> Any:
+        return lambda *args: (name, *args)
+
+    theirs: Any = types.ModuleType("gymnax.environments.spaces")
+    for name in ("Discrete", "Box", "Dict", "Tuple"):
+        setattr(theirs, name, recorded(name))
+    package: Any = types.ModuleType("gymnax.environments")
+    package.spaces = theirs
+    monkeypatch.setitem(sys.modules, "gymnax", types.ModuleType("gymnax"))
+    monkeypatch.setitem(sys.modules, "gymnax.environments", package)
+    monkeypatch.setitem(sys.modules, "gymnax.environments.spaces", theirs)
+    assert VIEW.action_space() == ("Discrete", 4)
+    name, low, high, shape, dtype = VIEW.observation_space()
+    assert (name, shape, dtype) == ("Box", (3,), jnp.float32) and (low == 0).all() and (high == 1).all()
+    nested = gymnasium.spaces.Dict(a=gymnasium.spaces.Tuple((gymnasium.spaces.Discrete(2),)))
+    assert to_gymnax(nested) == ("Dict", {"a": ("Tuple", [("Discrete", 2)])})
+    shifted = gymnasium.spaces.Discrete(2, start=1)
+    assert to_gymnax(shifted) == shifted

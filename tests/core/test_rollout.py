@@ -1,0 +1,154 @@
+"""Rollouts and evaluations equal the core driven step by step, on one device or several."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from jax.tree_util import Partial
+
+from harvestgym.core.env import Timestep
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.lanes import advance, begin
+from harvestgym.core.policy import Policy, constant_policy, random_policy
+from harvestgym.core.random import keys_for
+from harvestgym.core.rollout import evaluate, measure, rollout
+from harvestgym.core.tree import replace
+from tests.toy import BoxStock, Stock
+
+ENV = Stock()
+
+
+def count(carry: jax.Array, obs: Any, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """A policy with memory: fishes harder each year, from the start of each episode."""
+    return carry + 1, jnp.minimum(carry, 3)
+
+
+COUNT = Policy(jnp.int32(0), count)
+
+
+STEP = jax.jit(lambda lane, action: advance(ENV, lane, action, ENV.params, AutoresetMode.SAME_STEP))
+
+
+def alone(key: jax.Array, number: int) -> list[tuple[Any, int, Timestep]]:
+    """Observation, action and Timestep of one lane, driven from Python with COUNT."""
+    lane, shown = begin(ENV, keys_for(key, ("world", "policy"))[0], ENV.params)
+    seen, year = [], 0
+    for _ in range(number):
+        action = min(year, 3)
+        obs = shown.obs
+        lane, shown, last = STEP(lane, jnp.int32(action))
+        seen.append((obs, action, last))
+        year = 0 if last.terminated | last.truncated else year + 1
+    return seen
+
+
+def test_a_rollout_is_each_lane_step_by_step() -> None:
+    key = jax.random.key(1)
+    got = rollout(ENV, COUNT, key, 3, 25)
+    assert got.obs.shape == (25, 3, 3) and got.reward.shape == (25, 3)
+    for i, own in enumerate(jax.random.split(key, 3)):
+        for t, (obs, action, last) in enumerate(alone(own, 25)):
+            mine = jax.tree.map(lambda leaf: leaf[t, i], got)  # noqa: B023
+            assert mine.action == action
+            assert (bool(mine.terminated), bool(mine.truncated)) == (bool(last.terminated), bool(last.truncated))
+            assert mine.info["licence"] == last.info["licence"]
+            np.testing.assert_allclose(mine.obs, obs, rtol=1e-5)
+            np.testing.assert_allclose(mine.next_obs, last.obs, rtol=1e-5)
+            np.testing.assert_allclose(mine.reward, last.reward, rtol=1e-5)
+    assert (got.terminated | got.truncated).sum() >= 3
+
+
+def test_observations_follow_each_other_within_an_episode_only() -> None:
+    got = rollout(BoxStock(), random_policy(BoxStock()), jax.random.key(0), 4, 30)
+    over = np.asarray(got.terminated | got.truncated)[:-1]
+    follows = np.isclose(got.obs["stock"][1:], got.next_obs["stock"][:-1]).all(-1)
+    assert follows[~over].all() and not follows[over].all() and over.any()
+
+
+def test_an_evaluation_is_whole_episodes_with_their_sums() -> None:
+    key = jax.random.key(2)
+    got = evaluate(ENV, COUNT, key, 6, 40)
+    for i, own in enumerate(jax.random.split(key, 6)):
+        seen = [last for _, _, last in alone(own, 40)]
+        length = next(t for t, last in enumerate(seen) if last.terminated | last.truncated) + 1
+        assert int(got.length[i]) == length
+        np.testing.assert_allclose(got.returns[i], sum(last.reward for last in seen[:length]), rtol=1e-5)
+        assert bool(got.terminated[i]) is bool(seen[length - 1].terminated)
+        assert bool(got.truncated[i]) is bool(seen[length - 1].truncated)
+        assert int(got.info["licence"][i]) == int(seen[length - 1].info["licence"])
+
+
+def test_an_evaluation_stops_at_its_limit_and_says_so() -> None:
+    got = evaluate(Stock(shortest=50), constant_policy(0), jax.random.key(0), 3, 7)
+    assert got.length.tolist() == [7, 7, 7] and got.truncated.all() and not got.terminated.any()
+
+
+def test_parameters_are_an_argument_and_can_be_mapped_over() -> None:
+    growth = jnp.float32([0.0, 0.3, 0.9])
+
+    def mean(growth: jax.Array) -> jax.Array:
+        params = replace(ENV.params, growth=growth, collapse=jnp.float32(0.0))
+        return evaluate(ENV, constant_policy(1), jax.random.key(0), 32, 20, params).returns.mean()
+
+    means = jax.vmap(mean)(growth)
+    assert (np.diff(means) > 0).all()
+
+
+def test_new_weights_and_parameters_compile_nothing() -> None:
+    traces = []
+
+    def linear(weights: jax.Array, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+        traces.append(weights)
+        return carry, jnp.int32(jnp.dot(weights, obs) > 0)
+
+    def run(env: Stock, scale: float, growth: float) -> int:
+        policy = Policy((), Partial(linear, jnp.full(3, scale)))
+        params = replace(env.params, growth=jnp.float32(growth))
+        got = rollout(env, policy, jax.random.key(0), 2, 5, params=params)
+        assert (got.action == (scale > 0)).all()
+        return len(traces)
+
+    assert run(Stock(), 1.0, 0.6) == run(Stock(), -1.0, 0.7) == run(Stock(), 2.0, 0.8)
+
+
+def test_timing_tells_compiling_from_running() -> None:
+    def slow_to_trace(x: jax.Array) -> jax.Array:
+        time.sleep(0.2)
+        return x + 1
+
+    timing = measure(slow_to_trace, jnp.float32(1), repeats=3)
+    assert timing.compile > 0.2 > timing.run > 0
+
+
+def test_lanes_must_fit_the_devices() -> None:
+    with pytest.raises(ConfigError, match="wanted a multiple of 2 lanes"):
+        rollout(ENV, COUNT, jax.random.key(4), 3, 8, devices=jax.devices()[:1] * 2)
+
+
+TWO_DEVICES = """
+import jax, numpy as np
+from tests.core.test_rollout import COUNT, ENV, evaluate, rollout
+assert jax.device_count() == 2
+for run in (rollout, evaluate):
+    plain = run(ENV, COUNT, jax.random.key(5), 4, 12)
+    spread = run(ENV, COUNT, jax.random.key(5), 4, 12, devices=jax.devices())
+    assert len(spread.terminated.sharding.device_set) == 2
+    for a, b in zip(jax.tree.leaves(plain), jax.tree.leaves(spread), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+"""
+
+
+def test_two_devices_give_what_one_gives() -> None:
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
+    env = os.environ | flags | {"JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", TWO_DEVICES], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -1,0 +1,146 @@
+"""Each wrapper keeps its promise, step by step, alone, under `vmap` and in a `scan`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from harvestgym.core.env import Env, Timestep
+from harvestgym.core.random import keys_for
+from harvestgym.core.tree import replace
+from harvestgym.core.wrappers import AutoReset, Flatten, Log, TimeLimit, base, base_state, flatten
+from harvestgym.testing import check_env
+from tests.toy import BoxStock, Stock
+
+
+def steps(env: Env[Any, Any], number: int, seed: int = 0) -> Iterator[tuple[jax.Array, Any, Any, Timestep]]:
+    """Key, state before, state after and Timestep of `number` steps of moderate fishing."""
+    reset, step = jax.jit(env.reset), jax.jit(env.step)
+    state, _ = reset(jax.random.key(seed), env.params)
+    for t in range(number):
+        key = jax.random.fold_in(jax.random.key(seed), t)
+        after, seen = step(key, state, jnp.int32(1), env.params)
+        yield key, state, after, seen
+        state = after
+
+
+def same(one: Any, other: Any) -> bool:
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return all(np.allclose(a, b, rtol=1e-6) for a, b in pairs)
+
+
+@pytest.mark.parametrize("env", [TimeLimit(Log(Flatten(BoxStock())), 3), AutoReset(Stock())], ids=repr)
+def test_a_wrapped_environment_keeps_the_contract(env: Env[Any, Any]) -> None:
+    check_env(env, steps=6)
+
+
+def test_the_clock_truncates_and_never_after_a_termination() -> None:
+    limit = TimeLimit(Stock(shortest=20), 3)
+    seen = [s for _, _, _, s in steps(limit, 3)]
+    assert [bool(s.truncated) for s in seen] == [False, False, True]
+    collapsed = replace(limit.params, collapse=jnp.float32(2))
+    state, _ = jax.jit(limit.reset)(jax.random.key(0), limit.params)
+    state = state._replace(steps=jnp.int32(2))
+    _, last = jax.jit(limit.step)(jax.random.key(1), state, jnp.int32(0), collapsed)
+    assert last.terminated and not last.truncated
+
+
+def test_the_log_adds_rewards_and_steps() -> None:
+    seen = [s for _, _, _, s in steps(Log(Stock(shortest=20)), 5)]
+    total = np.cumsum([s.reward for s in seen])
+    np.testing.assert_allclose([s.info["episode_return"] for s in seen], total, rtol=1e-6)
+    assert [int(s.info["episode_length"]) for s in seen] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        BoxStock().observation_space,
+        gymnasium.spaces.Dict(b=gymnasium.spaces.Discrete(3, start=4), a=gymnasium.spaces.MultiDiscrete([2, 3])),
+        gymnasium.spaces.Tuple((gymnasium.spaces.Box(-1, 1, (2, 2)), gymnasium.spaces.MultiBinary(2))),
+    ],
+    ids=str,
+)
+def test_flattening_is_gymnasiums(space: gymnasium.Space[Any]) -> None:
+    space.seed(0)
+    for _ in range(5):
+        value = space.sample()
+        ours = flatten(space, jax.tree.map(jnp.asarray, value))
+        np.testing.assert_array_equal(ours, gymnasium.spaces.flatten(space, value).astype(np.float32))
+
+
+def test_flat_observations_lie_in_the_flat_space() -> None:
+    env = Flatten(BoxStock())
+    _, first = jax.jit(env.reset)(jax.random.key(0), env.params)
+    assert env.observation_space.dtype == np.float32 and np.asarray(first.obs) in env.observation_space
+    with pytest.raises(TypeError, match="cannot flatten Text"):
+        flatten(gymnasium.spaces.Text(3), "abc")
+
+
+def test_unwrapping_finds_the_environment_and_its_state() -> None:
+    env = AutoReset(Flatten(TimeLimit(Log(Stock()), 3)))
+    state, _ = env.reset(jax.random.key(0), env.params)
+    assert base(env) == Stock()
+    assert base_state(env, state).stock == np.float32(0.8)
+
+
+def test_disabled_never_restarts() -> None:
+    for key, before, after, seen in steps(AutoReset(Stock(), AutoresetMode.DISABLED), 16):
+        now, _ = keys_for(key, ("step", "restart"))
+        assert same((after.inner, seen), Stock().step(now, before.inner, jnp.int32(1), Stock().params))
+
+
+def test_same_step_shows_a_real_new_episode_and_keeps_the_last() -> None:
+    ends = 0
+    for key, before, after, seen in steps(AutoReset(Stock(), AutoresetMode.SAME_STEP), 40):
+        now, again = keys_for(key, ("step", "restart"))
+        stepped, last = Stock().step(now, before.inner, jnp.int32(1), Stock().params)
+        over = bool(last.terminated | last.truncated)
+        ends += over
+        state, first = Stock().reset(again, Stock().params) if over else (stepped, last)
+        assert same(after.inner, state) and same(seen.obs, first.obs)
+        assert same({name: seen.info[name] for name in first.info}, first.info)
+        assert same(seen[1:4], last[1:4])
+        assert same((seen.info["final_obs"], seen.info["final_info"]), (last.obs, last.info))
+        assert bool(seen.info["_final_obs"]) is bool(seen.info["_final_info"]) is over
+    assert ends >= 3
+
+
+def test_next_step_restarts_one_step_later_without_reward() -> None:
+    ends = 0
+    for key, before, after, seen in steps(AutoReset(Stock(), AutoresetMode.NEXT_STEP), 40):
+        now, again = keys_for(key, ("step", "restart"))
+        ends += bool(before.over)
+        if before.over:
+            assert same((after.inner, seen), Stock().reset(again, Stock().params))
+            assert seen.reward == 0 and not (seen.terminated | seen.truncated)
+        else:
+            assert same((after.inner, seen), Stock().step(now, before.inner, jnp.int32(1), Stock().params))
+        assert bool(after.over) is bool(seen.terminated | seen.truncated)
+    assert ends >= 3
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_a_batch_in_a_scan_is_each_alone(mode: AutoresetMode) -> None:
+    env = AutoReset(Log(TimeLimit(Stock(), 6)), mode)
+
+    def live(key: jax.Array) -> Timestep:
+        state, _ = env.reset(key, env.params)
+
+        def one(state: Any, key: jax.Array) -> tuple[Any, Timestep]:
+            return env.step(key, state, jnp.int32(1), env.params)
+
+        return jax.lax.scan(one, state, jax.random.split(key, 15))[1]
+
+    keys = jax.random.split(jax.random.key(7), 3)
+    together, alone = jax.jit(jax.vmap(live))(keys), jax.jit(live)
+    assert bool(jnp.any(together.truncated))
+    for i in range(3):
+        assert same(jax.tree.map(lambda leaf: leaf[i], together), alone(keys[i]))  # noqa: B023
