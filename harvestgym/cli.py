@@ -35,7 +35,6 @@ def list_ids(family: Annotated[str | None, typer.Argument(help="farm, fishing or
 def show(id: Id) -> None:
     """What an id is made of: variables, actions, observation and parameters, with unit, range and source."""
     from rich.console import Console
-    from rich.table import Table
 
     env = _make(id)
     console = Console()
@@ -43,12 +42,7 @@ def show(id: Id) -> None:
         console = Console(width=WIDE)
     console.print(f"[bold]{id}[/bold]  {_doc(id, env)}")
     for table in _described(id, env):
-        drawn = Table(title=table.title, title_justify="left", row_styles=["", "dim"])
-        for column in table.columns:
-            drawn.add_column(column, overflow="fold")
-        for row in table.rows:
-            drawn.add_row(*row)
-        console.print(drawn)
+        _draw(console, table)
 
 
 @app.command()
@@ -73,6 +67,32 @@ def run(
 
 
 @app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="fishing or forager")],
+    replicates: Annotated[int | None, typer.Option(min=1, help="episodes or lives; by default the study's own")] = None,
+    out: Annotated[Path | None, typer.Option(help="a folder for the table as CSV and for a picture")] = None,
+) -> None:
+    """Run a study and print its table."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from .evaluate import studies
+
+    try:
+        run_study = studies.named(name)
+    except ConfigError as error:
+        _fail(str(error))
+        raise
+    options = {} if replicates is None else {"replicates": replicates}
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"study {name}", total=None)
+        table = run_study(out=out, progress=lambda n: bar.update(task, advance=n), **options)
+    _draw(Console(), table)
+    if out is not None:
+        typer.echo(f"wrote {', '.join(sorted(str(p) for p in out.iterdir()))}")
+
+
+@app.command()
 def check(id: Id) -> None:
     """Check an environment against the contract; says in words what is wrong."""
     from .testing import check_env
@@ -82,6 +102,17 @@ def check(id: Id) -> None:
     except AssertionError as error:
         _fail(f"{id}: {error}")
     typer.echo(f"{id}: keeps the contract")
+
+
+def _draw(console: Any, table: Any) -> None:
+    from rich.table import Table
+
+    drawn = Table(title=table.title, title_justify="left", row_styles=["", "dim"])
+    for column in table.columns:
+        drawn.add_column(column, overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*row)
+    console.print(drawn)
 
 
 def _make(id: str) -> Any:

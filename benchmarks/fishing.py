@@ -1,0 +1,123 @@
+"""Speed of the fisheries, as ratios within one run: rollouts, single steps, dynamic programming, a NumPy yardstick.
+
+    python benchmarks/fishing.py > fishing.json
+
+On a busy machine wall-clock figures sink; `cpu ns/step` counts processor time, of which two free cores have two seconds
+a second (`steps/s on two free cores` is computed from it). The yardstick is the same fishery as a NumPy
+batch of 4096 without noise.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from harvestgym.core.lanes import advance, begin
+from harvestgym.fishing import control, keys
+from harvestgym.fishing.make import make
+from harvestgym.fishing.model import FishingModel
+from harvestgym.fishing.sdp import solve
+
+BATCH, YEARS, REPEATS = 4096, 1000, 7
+
+
+def timed(function: Callable[[], Any], steps: int) -> dict[str, float]:
+    """Steps per second of the best of several runs after one that compiles, by the wall and by processor time."""
+    start = time.perf_counter()
+    jax.block_until_ready(function())
+    first = time.perf_counter() - start
+    wall, cpu = [], []
+    for _ in range(REPEATS):
+        clocks = time.perf_counter(), time.process_time()
+        jax.block_until_ready(function())
+        wall.append(time.perf_counter() - clocks[0])
+        cpu.append(time.process_time() - clocks[1])
+    return {
+        "steps/s": steps / min(wall),
+        "cpu ns/step": 1e9 * min(cpu) / steps,
+        "first call s": first,
+    }
+
+
+@partial(jax.jit, static_argnums=0)
+def scan(env: FishingModel, lanes: jax.Array, params: Any, rule: Any) -> jax.Array:
+    """Sum of rewards of `BATCH` fisheries over `YEARS` years, with new episodes as they end."""
+    lane, first = begin(env, lanes, params)
+
+    def year(loop: Any, _: None) -> tuple[Any, None]:
+        lane, obs, total = loop
+        action = jax.vmap(lambda o: rule.act((), o, None)[1])(obs)
+        lane, shown, last = advance(env, lane, action, params, AutoresetMode.SAME_STEP)
+        return (lane, shown.obs, total + last.reward), None
+
+    start = (lane, first.obs, jnp.zeros(BATCH))
+    return jax.lax.scan(year, start, None, length=YEARS)[0][2].sum()
+
+
+def rollout(env: FishingModel, key: jax.Array) -> dict[str, float]:
+    """A scan with the escapement rule."""
+    rule, lanes = control.escapement(env, 0.5).traced(), jax.random.split(key, BATCH)
+    return timed(lambda: scan(env, lanes, env.params, rule), BATCH * YEARS)
+
+
+def numpy_batch() -> dict[str, float]:
+    """The yardstick."""
+    stock = np.full(BATCH, 0.75)
+
+    def run() -> float:
+        x = stock
+        for _ in range(YEARS):
+            left = x - np.maximum(x - 0.5, 0.0)
+            x = left + 0.3 * left * (1 - left)
+        return float(x.sum())
+
+    return timed(run, BATCH * YEARS)
+
+
+def single(steps: int = 5000) -> dict[str, float]:
+    """`gymnasium.make(...).step` with its wrappers, and resets at the end of episodes."""
+    env = gymnasium.make("fishing/logistic-v0")
+    env.reset(seed=0)
+    action = np.array([-0.9], np.float32)
+
+    def run() -> float:
+        for _ in range(steps):
+            done = env.step(action)
+            if done[2] or done[3]:
+                env.reset()
+        return 0.0
+
+    return timed(run, steps)
+
+
+def main() -> None:
+    """All of it, as JSON."""
+    noisy, calm = make("logistic-v0"), make("logistic-v0", noise={"kind": "none"})
+    out: dict[str, Any] = {
+        "numpy batch, no noise": numpy_batch(),
+        "scan, noise, hash keys": rollout(noisy, keys.key(0)),
+        "scan, noise, threefry keys": rollout(noisy, jax.random.key(0)),
+        "scan, no noise": rollout(calm, jax.random.key(0)),
+        "gymnasium.make step": single(),
+        "dynamic programming, 401 states (seconds are 1 / steps/s)": timed(lambda: solve(noisy, discount=0.99), 1),
+    }
+    yardstick = out["numpy batch, no noise"]["cpu ns/step"]
+    for name, row in out.items():
+        if name.startswith("scan"):
+            row["steps/s on two free cores"] = 2e9 / row["cpu ns/step"]
+            row["cpu time of a NumPy batch step"] = row["cpu ns/step"] / yardstick
+    sys.stdout.write(json.dumps(out, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

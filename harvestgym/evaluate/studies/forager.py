@@ -1,0 +1,149 @@
+"""Continual learning in a world that turns over: a fixed agent and a learner through one long life each.
+
+The world is `relearning-v1` seen as objects, its foods changing sign every 10,000 steps. The fixed agent plans on
+what each food was worth at first; the learner is linear Q-learning on the view, never stopped and never reset.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...core.describe import Table
+from ...core.policy import Policy, random_policy
+from ...forager.make import make
+from ...forager.model import Forager, ForagerState
+from ...forager.policies import greedy
+
+PERIOD, WINDOW = 20_000, 2_500
+STEP_SIZE, DISCOUNT, EXPLORE = 1e-2, 0.9, 0.1
+
+
+class Curve(NamedTuple):
+    """Reward per step of an agent: float (replicates, windows)."""
+
+    agent: str
+    rate: np.ndarray
+
+
+def run(
+    replicates: int = 8,
+    out: Path | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+    steps: int = 100_000,
+) -> Table:
+    """Reward per step by half period, mean and standard error over `replicates` seeds.
+
+    Args:
+        replicates: lives per agent, each in a world of its own.
+        out: a folder for `forager.csv` and `forager.png`.
+        progress: told 1 for each agent that is done.
+        steps: length of a life, a multiple of 2,500.
+    """
+    env = world()
+    curves = []
+    for name, live in _agents(env).items():
+        curves.append(Curve(name, _rates(live, replicates, steps)))
+        progress(1)
+    if out is not None:
+        _write(curves, out)
+    halves = [f"{i * PERIOD // 2}-{(i + 1) * PERIOD // 2}" for i in range(-(-steps // (PERIOD // 2)))]
+    rows = [(curve.agent, *_cells(curve, len(halves))) for curve in curves]
+    return Table(f"reward per step, mean ± standard error over {replicates} lives", ("agent", *halves), rows)
+
+
+def world() -> Forager:
+    """`relearning-v1` as objects, with a period of 20,000 steps."""
+    foods = {
+        name: {
+            "collectable": True,
+            "reward": {"square": {"first": a, "second": b, "period": PERIOD}},
+            "delay": {"normal": (10, 1)},
+            "place": "region",
+        }
+        for name, a, b in (("oyster", 1, -1), ("chanterelle", -1, 1))
+    }
+    return make("relearning-v1", observation_mode="objects", kinds=foods | {"wall": {"blocking": True}})
+
+
+Live = Callable[[jax.Array, int], jax.Array]
+
+
+def _agents(env: Forager) -> dict[str, Live]:
+    fixed = {"random": random_policy(env), "fixed: greedy on first worths": greedy(env)}
+    lives: dict[str, Live] = {name: partial(_follow, env, policy) for name, policy in fixed.items()}
+    return lives | {"learning: linear Q": partial(_learn, env)}
+
+
+def _rates(live: Live, replicates: int, steps: int) -> np.ndarray:
+    keys = jax.random.split(jax.random.key(0), replicates)
+    rewards = jax.jit(jax.vmap(lambda key: live(key, steps)))(keys)
+    return np.asarray(rewards).reshape(replicates, -1, WINDOW).mean(-1)
+
+
+def _follow(env: Forager, policy: Policy, key: jax.Array, steps: int) -> jax.Array:
+    """Rewards of a life under a fixed policy without memory."""
+    state, first = env.reset(key, env.params)
+
+    def one(loop: tuple[ForagerState, jax.Array], now: jax.Array) -> tuple[Any, jax.Array]:
+        state, obs = loop
+        _, action = policy.act((), obs, jax.random.fold_in(key, now))
+        state, step = env.step(key, state, action, env.params)
+        return (state, step.obs), step.reward
+
+    return jax.lax.scan(one, (state, first.obs), jnp.arange(steps))[1]
+
+
+def _learn(env: Forager, key: jax.Array, steps: int) -> jax.Array:
+    """Rewards of a life of Q-learning, linear in the channels of the view (Watkins 1989, semi-gradient)."""
+    state, first = env.reset(key, env.params)
+    features = lambda obs: jnp.append(obs.ravel().astype(jnp.float32), 1.0)  # noqa: E731
+    seen = features(first.obs)
+
+    def one(loop: tuple[ForagerState, jax.Array, jax.Array], now: jax.Array) -> tuple[Any, jax.Array]:
+        state, seen, weights = loop
+        chance, pick = jax.random.split(jax.random.fold_in(key, now))
+        best = jnp.argmax(weights @ seen)
+        explore = jax.random.uniform(chance) < EXPLORE
+        action = jnp.where(explore, jax.random.randint(pick, (), 0, 4), best)
+        state, step = env.step(key, state, action, env.params)
+        then = features(step.obs)
+        error = step.reward + DISCOUNT * jnp.max(weights @ then) - (weights @ seen)[action]
+        weights = weights.at[action].add(STEP_SIZE * error * seen)
+        return (state, then, weights), step.reward
+
+    start = state, seen, jnp.zeros((4, len(seen)), jnp.float32)
+    return jax.lax.scan(one, start, jnp.arange(steps))[1]
+
+
+def _cells(curve: Curve, halves: int) -> list[str]:
+    per_half = PERIOD // 2 // WINDOW
+    parts = [curve.rate[:, i * per_half : (i + 1) * per_half] for i in range(halves)]
+    spread = np.sqrt(max(1, len(curve.rate)))
+    return [f"{p.mean():.4f} ± {p.mean(1).std() / spread:.4f}" for p in parts]
+
+
+def _write(curves: list[Curve], out: Path) -> None:
+    from matplotlib.figure import Figure
+
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "forager.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(("agent", "life", "step", "reward per step"))
+        for curve in curves:
+            for (life, window), rate in np.ndenumerate(curve.rate):
+                table.writerow((curve.agent, life, (window + 1) * WINDOW, f"{rate:.6f}"))
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    for curve in curves:
+        axes.plot((np.arange(curve.rate.shape[1]) + 1) * WINDOW, curve.rate.mean(0), label=curve.agent)
+    axes.set(xlabel="step", ylabel="reward per step", title="Foods change sign every 10,000 steps")
+    axes.legend()
+    figure.savefig(out / "forager.png")

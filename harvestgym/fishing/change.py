@@ -1,0 +1,54 @@
+"""How a law changes: over the years of an episode (drift), and from one episode to the next (vary)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..core.tree import par, pytree, replace, static
+from .growth import Law, OneOf
+
+
+@pytree
+class Drift:
+    """Parameters that move by `rate` a year and stop at `limit`. A function of the year: a reset restarts it."""
+
+    names: tuple[str, ...] = static("names", "which parameters move")
+    rate: Any = par("rate", "change per year, one for each name")
+    limit: Any = par("limit", "where the change stops, one for each name")
+
+    def __call__(self, law: Law, year: jax.Array) -> Law:
+        """The law of `year`."""
+        return replace(law, **{n: self._moved(i, getattr(law, n), year) for i, n in enumerate(self.names)})
+
+    def _moved(self, i: int, value: Any, year: jax.Array) -> jax.Array:
+        rate, limit = jnp.float32(self.rate[i]), jnp.float32(self.limit[i])
+        moved = value + rate * year
+        return jnp.where(rate < 0, jnp.maximum(moved, limit), jnp.minimum(moved, limit))
+
+
+@pytree
+class Spread:
+    """Parameters drawn once per episode: each its mean times a lognormal of mean one (never 0, never negative)."""
+
+    names: tuple[str, ...] = static("names", "which parameters are drawn")
+    sigma: Any = par("sigma", "standard deviation of the logarithm, one for each name")
+
+    def __call__(self, key: jax.Array, law: Law) -> Law:
+        """The law of an episode."""
+        sigma = jnp.asarray(self.sigma, jnp.float32)
+        factors = jnp.exp(sigma * jax.random.normal(key, (len(self.names),)) - 0.5 * sigma**2)
+        return replace(law, **{n: getattr(law, n) * factors[i] for i, n in enumerate(self.names)})
+
+
+@pytree
+class AnyLaw:
+    """One of the laws of a `OneOf`, drawn once per episode, all equally likely."""
+
+    def __call__(self, key: jax.Array, law: Law) -> Law:
+        """The law of an episode."""
+        assert isinstance(law, OneOf)
+        return replace(law, which=jax.random.randint(key, (), 0, len(law.laws)))
+

@@ -1,0 +1,94 @@
+"""Conservation problems in the same five parts: an action adds to a stock, or pushes the driver of a tipping point.
+
+The driver problem is May's law whose consumption `a` rises every year. Action A, at most the bound, lowers `a`
+by A * effect before that year's rise; the worth is benefit x / (1 + satiation x) - A^exponent. With effect =
+1/(100 bound) and satiation 1 it is what the published figures were made with; the paper's text has satiation 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..core.tree import par, pytree, replace
+from .growth import May
+from .model import FishingModel, FishingParams, FishingState
+
+DRIVER_BOUND = 0.5
+"""The consumption `a` at the upper end of what is observed of it."""
+
+
+@pytree
+class ConservationParams(FishingParams):
+    """The numbers of a fishery in which acting costs, and the stock itself is worth something."""
+
+    benefit: Any = par("benefit", "worth of a unit of stock per year", default=1.0)
+    satiation: Any = par("satiation", "how fast that worth saturates with the stock; 0 is linear", low=0.0, default=0.0)
+    exponent: Any = par("exponent", "cost of an action A is A^exponent", low=0.0, default=2.0)
+    effect: Any = par("effect", "what a unit of action takes from the driver", low=0.0, default=0.0)
+    rise: Any = par("rise", "yearly rise of the driver", default=0.0)
+
+
+@dataclass(frozen=True)
+class RecoveryModel(FishingModel):
+    """Translocation: the action adds to the stock before it grows, x' = z f(x + A), for a cost of A^exponent."""
+
+    def transition(
+        self, key: jax.Array, state: FishingState, action: Any, params: FishingParams
+    ) -> FishingState:
+        law = self.law(state, params)
+        grow, _ = self._draws(key, law, params)
+        stock = self.grow(law, state.stock + self.units.wanted(action), grow, params)
+        return self._counted(law, state, replace(state, stock=stock, year=state.year + 1), params)
+
+    def reward(
+        self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
+    ) -> jax.Array:
+        assert isinstance(params, ConservationParams)
+        stock = after.stock[0]
+        worth = params.benefit * stock / (1 + params.satiation * stock)
+        return worth - self.units.wanted(action)[0] ** params.exponent
+
+
+@dataclass(frozen=True)
+class DriverModel(RecoveryModel):
+    """Tipping-point control: the action pushes the driver `a` of May's law, which rises by itself.
+
+    Attributes:
+        shows_driver: whether `a` is observed beside the stock; then the problem is Markov in what is seen.
+    """
+
+    shows_driver: bool = False
+
+    def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
+        state = super().initial(key, params)
+        return replace(state, law=jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), params.law))
+
+    def transition(
+        self, key: jax.Array, state: FishingState, action: Any, params: FishingParams
+    ) -> FishingState:
+        law = state.law
+        assert isinstance(law, May) and isinstance(params, ConservationParams)
+        law = replace(law, a=self.pushed(law.a, self.units.wanted(action)[0], params))
+        grow, _ = self._draws(key, law, params)
+        stock = self.grow(law, state.stock, grow, params)
+        return self._counted(law, state, replace(state, law=law, stock=stock, year=state.year + 1), params)
+
+    def pushed(self, a: jax.Array, action: jax.Array, params: ConservationParams) -> jax.Array:
+        """The driver after an action and a year."""
+        return jnp.maximum(a - action * params.effect, 0.0) + params.rise
+
+    def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
+        seen = super().observation(key, state, action, params)
+        if not self.shows_driver:
+            return seen
+        assert isinstance(state.law, May)
+        driver = self.units.observation(state.law.a * self.units.bound / DRIVER_BOUND)
+        return jnp.append(seen, driver)
+
+    def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
+        assert isinstance(state.law, May)
+        return super().info(state, params) | {"driver": state.law.a}

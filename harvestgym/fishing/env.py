@@ -1,0 +1,205 @@
+"""`FishingEnv`: the quota problem as a Gymnasium environment whose five parts a subclass may override."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+
+from ..core.errors import ConfigError
+from .change import Drift
+from .growth import Law, Logistic
+from .model import FishingModel, FishingParams, FishingState, Order
+from .noise import Lognormal, Noise
+from .spec import LOW
+from .truth import reference
+from .units import Control, Scale, Units
+
+PARTS = ("initial", "transition", "observation", "reward", "terminal")
+
+
+class FishingEnv(gymnasium.Env[Any, Any]):
+    """A fish stock, a yearly quota, a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
+
+    The dynamics are those of `FishingModel`, compiled; this is a shell. An environment is five functions,
+    `initial`, `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
+
+        class Observed(FishingEnv):
+            def observation(self, key, state, action, params):
+                blurred = 0.0 if action is None else 0.1 * jax.random.normal(key, (1,))
+                return jnp.clip(super().observation(key, state, action, params) + blurred, -1, 1)
+
+    What the listing of the paper's appendix has, and what holds here:
+
+    - `self.state (1 - ...)` is a call: here it is the product r s (1 - s/K).
+    - `quota` is undefined in the reward: the action is the quota.
+    - The reward is the smaller of quota and *new* stock, so that a large quota gives a negative stock and a
+      negative reward: here the catch never exceeds the stock, which is never negative, and the catch is the reward.
+    - The text harvests after growth, the published package before: `order` chooses, harvest first by default.
+    - `year` starts at 1 and is reset to 0, so that episodes have 100 or 101 steps: here exactly `Tmax`, and the
+      end of the horizon is a truncation, not a termination.
+    - `Box(0., 2 * K)` without a shape, Python floats as observations, no observation from `reset` as an
+      array: here float32 arrays of shape (1,) in declared spaces, five values from `step`, seeds.
+    - o_{t+1} = E(s_t, a_t) has its index wrong: the observation is of the new state, with the action that led to it.
+    - The stock is said to stay in [0, 2 K], which noise breaks: here only observations are clipped, never the stock.
+
+    An action outside its space, NaN included, raises ConfigError and changes nothing.
+
+    Args:
+        r, K: growth rate per year and carrying capacity of logistic growth; ignored if `law` is given.
+        s0: stock at the start.
+        Tmax: years of an episode.
+        sigma: standard deviation of lognormal growth noise of mean one; ignored if `noise` is given.
+        law, noise, survey_error, quota_error, drift: small callables, see `growth`, `noise` and `change`.
+        order: "harvest first" or "growth first".
+        scale: "symmetric" maps [0, 2 K] to [-1, 1]; "natural" is as in the listing.
+        control: "quota", or "rate" for the share of the stock that is taken.
+        levels: number of discrete quotas, 0 for a continuous one.
+        price, cost, discount: of catch, of effort, per year; `info["discounted_return"]` reports the sum.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}
+
+    def __init__(
+        self,
+        r: float = 0.3,
+        K: float = 1.0,
+        s0: float = 0.75,
+        Tmax: int = 100,
+        sigma: float = 0.0,
+        *,
+        law: Law | None = None,
+        noise: Noise | None = None,
+        survey_error: Noise | None = None,
+        quota_error: Noise | None = None,
+        drift: Drift | None = None,
+        order: Order = "harvest first",
+        scale: Scale = "symmetric",
+        control: Control = "quota",
+        levels: int = 0,
+        price: float = 1.0,
+        cost: float = 0.0,
+        discount: float = 0.99,
+        render_mode: str | None = None,
+    ) -> None:
+        _check(r=r, K=K, s0=s0, Tmax=Tmax, sigma=sigma, price=price, cost=cost, discount=discount)
+        law = law or Logistic(r=np.float32(r), K=np.float32(K))  # type: ignore[arg-type]
+        noise = noise or (Lognormal(sigma=np.float32(sigma)) if sigma else Noise())  # type: ignore[arg-type]
+        capacity = float(law.capacity)
+        defaults = FishingParams(
+            law=law, noise=noise, survey_error=survey_error or Noise(), quota_error=quota_error or Noise(),
+            drift=drift, vary=None, start=np.float32(s0), horizon=np.int32(Tmax), price=np.float32(price),
+            cost=np.float32(cost), discount=np.float32(discount), collapse=np.float32(0.0),
+            b_low=np.float32(LOW * capacity), b_msy=np.float32(reference(law).stock),
+        )  # fmt: skip
+        defaults = jax.tree.map(_narrow, defaults)
+        units = Units(2 * capacity, law.targets, law.seen, scale, control, levels)
+        self.model = FishingModel(defaults, units, order)
+        self.observation_space, self.action_space = self.model.observation_space, self.model.action_space
+        self.render_mode = render_mode
+        self._shell: Any = None
+
+    # The five parts.
+
+    def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
+        """The first state of an episode."""
+        return self.model.initial(key, params)
+
+    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+        """f(s, a): the next state."""
+        return self.model.transition(key, state, action, params)
+
+    def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
+        """E(s, a): what is seen of `state`; `action` led to it, and is None after a reset."""
+        return self.model.observation(key, state, action, params)
+
+    def reward(
+        self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
+    ) -> jax.Array:
+        """U(s, a): the worth of what was really caught on the way from `state` to `after`."""
+        return self.model.reward(key, state, action, after, params)
+
+    def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
+        """Whether the stock is gone."""
+        return self.model.terminal(state, params)
+
+    # The Gymnasium face.
+
+    @property
+    def core(self) -> FishingModel:
+        """The functional environment: the model, or the model with the parts that a subclass overrides."""
+        changed = any(getattr(type(self), part) is not getattr(FishingEnv, part) for part in PARTS)
+        model = self.model
+        return _Overridden(model.defaults, model.units, model.order, owner=self) if changed else model
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; the same seed gives the same episode."""
+        super().reset(seed=seed)
+        if self._shell is None:
+            # By name: adapters know families' contract, families do not import adapters.
+            adapter = import_module("harvestgym.adapters.gymnasium")
+            self._shell = adapter.GymEnv(self.core, render_mode=self.render_mode)
+        return self._shell.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """A year: observation, reward, terminated (stock gone), truncated (Tmax reached), info."""
+        if self._shell is None:
+            raise gymnasium.error.ResetNeeded("step: there is no episode going on; call reset() first")
+        return self._shell.step(action)
+
+    def render(self) -> Any:
+        """A line about the year, with render_mode "ansi"; None without one, or before a reset."""
+        return self._shell.render() if self._shell is not None else None
+
+
+@dataclass(frozen=True)
+class _Overridden(FishingModel):
+    """The model of a `FishingEnv` whose subclass overrides parts: each is asked of `owner`."""
+
+    owner: FishingEnv = field(kw_only=True)
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        return self.owner.observation_space
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return self.owner.action_space
+
+    def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
+        return self.owner.initial(key, params)
+
+    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+        return self.owner.transition(key, state, action, params)
+
+    def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
+        return self.owner.observation(key, state, action, params)
+
+    def reward(
+        self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
+    ) -> jax.Array:
+        return self.owner.reward(key, state, action, after, params)
+
+    def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
+        return self.owner.terminal(state, params)
+
+
+def _narrow(value: Any) -> np.ndarray:
+    """A parameter as int32 or float32."""
+    return np.asarray(value, np.int32 if np.issubdtype(np.result_type(value), np.integer) else np.float32)
+
+
+def _check(**numbers: float) -> None:
+    """ConfigError for a number that is not finite or not positive where it must be."""
+    for name, value in numbers.items():
+        least = 1 if name == "Tmax" else 0
+        positive = name == "K"
+        if not np.isfinite(value) or value < least or (positive and value == 0):
+            wanted = "a positive number" if positive else f"a number of at least {least}"
+            raise ConfigError(f"FishingEnv: {name}: wanted {wanted}, found {value}")

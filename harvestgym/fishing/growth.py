@@ -1,0 +1,271 @@
+"""Growth laws of a single stock: small callables from what is left after the harvest to next year's stock.
+
+A law gives the mean; noise multiplies or adds to it (`noise.py`). Biomass is in the unit of K, rates are per
+year. Every law works elementwise on arrays of stocks, so a grid of biomasses is one call.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ..core.tree import par, pytree
+
+
+@pytree
+class Law:
+    """What a fishery asks of its biology: growth, what a quota takes, what a survey sees.
+
+    The methods below are those of a single stock, of shape (1,); laws of several numbers override them.
+    """
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        """Mean stock of next year from what was left after the harvest."""
+        raise NotImplementedError
+
+    @property
+    def capacity(self) -> jax.Array:
+        """Stock of an unfished, undisturbed fishery: K, or the highest stable equilibrium."""
+        raise NotImplementedError
+
+    @property
+    def stocks(self) -> int:
+        """How many numbers are grown each year."""
+        return 1
+
+    @property
+    def targets(self) -> int:
+        """How many quotas are set each year."""
+        return 1
+
+    @property
+    def seen(self) -> int:
+        """How many numbers a survey gives."""
+        return 1
+
+    @property
+    def shocks(self) -> int:
+        """How many numbers are drawn each year for the noise of growth."""
+        return self.stocks
+
+    @property
+    def noisy(self) -> slice | None:
+        """Which of the numbers the noise disturbs; None for all."""
+        return None
+
+    def start(self, share: jax.Array) -> jax.Array:
+        """The state at a stock of `share`, in the unit of K, shape (stocks,)."""
+        return jnp.full((self.stocks,), share, jnp.float32)
+
+    def available(self, stock: jax.Array) -> jax.Array:
+        """What could be caught, shape (targets,)."""
+        return stock
+
+    def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
+        """The stock after a catch of shape (targets,), which never exceeds what is available."""
+        return stock - catch
+
+    def survey(self, stock: jax.Array) -> jax.Array:
+        """What can be seen of the stock, shape (seen,)."""
+        return stock
+
+    def biomass(self, stock: jax.Array) -> jax.Array:
+        """The number by which collapse and other limits are judged, a scalar."""
+        return stock[..., 0]
+
+
+@pytree
+class Logistic(Law):
+    """Gordon-Schaefer: s + r s (1 - s/K). Schaefer 1954 (doi 10.1007/BF02464432), Gordon 1954.
+
+    Unlike the difference equation of the textbooks it is cut at 0 for s > K (1 + 1/r).
+    """
+
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        return jnp.maximum(left + self.r * left * (1 - left / self.K), 0.0)
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.K
+
+
+@pytree
+class BevertonHolt(Law):
+    """A s / (1 + s/B) with A = 1 + r and B = K/r: compensation without overshoot. Beverton and Holt 1957."""
+
+    r: jax.Array = par("r", "growth rate at low stock, per year", low=0.0, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        return (1 + self.r) * left / (1 + self.r * left / self.K)
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.K
+
+
+@pytree
+class Ricker(Law):
+    """s exp(r (1 - s/K)): overcompensation at high stock. Ricker 1954 (doi 10.1139/f54-039)."""
+
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        return left * jnp.exp(self.r * (1 - left / self.K))
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.K
+
+
+@pytree
+class Allee(Law):
+    """s exp(r (1 - s/K) (s - C) / K): declines below the threshold C.
+
+    Allen, Fagan, Hognas and Fagerholm 2005 (doi 10.1080/10236190412331335373).
+    """
+
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+    C: jax.Array = par("C", "Allee threshold, below which the stock declines", low=0.0, default=0.5)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        return left * jnp.exp(self.r * (1 - left / self.K) * (left - self.C) / self.K)
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.K
+
+
+@pytree
+class AlleePublished(Law):
+    """s exp(r (1 - s/K) (1 - C) / K), as gym_fishing's `fishing-v5` has it.
+
+    The exponent holds (1 - C) where the literature has (s - C): there is no threshold, this is Ricker's law with
+    the rate r (1 - C) / K. Kept under its own name to compare with published agents; for an Allee effect use `Allee`.
+    """
+
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+    C: jax.Array = par("C", "slows growth; not a threshold", low=0.0, high=1.0, default=0.5)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        return left * jnp.exp(self.r * (1 - left / self.K) * (1 - self.C) / self.K)
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.K
+
+
+@pytree
+class Myers(Law):
+    """A s^theta / (1 + s^theta / M): Beverton-Holt with depensation. Myers et al. 1995 (Science 269:1106)."""
+
+    A: jax.Array = par("A", "growth factor", low=0.0, default=2.0)
+    M: jax.Array = par("M", "saturation of recruitment, in biomass^theta", low=1e-6, default=1.0)
+    theta: jax.Array = par("theta", "depensation; 1 is Beverton-Holt", low=1.0, default=3.0)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        power = left**self.theta
+        return self.A * power / (1 + power / self.M)
+
+    @property
+    def capacity(self) -> jax.Array:
+        return _settled(self, 2 * self.A * self.M)
+
+
+@pytree
+class May(Law):
+    """s + r s (1 - s/M) - a s^q / (s^q + b^q): logistic growth under a saturating predator. May 1977 (Nature 269:471).
+
+    Between two folds of `a` there are two stable stocks and an unstable one between them.
+    """
+
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.7)
+    M: jax.Array = par("M", "carrying capacity without the predator", low=1e-6, default=1.5)
+    a: jax.Array = par("a", "greatest yearly consumption by the predator", low=0.0, default=0.2)
+    q: jax.Array = par("q", "steepness of the predator's response", low=1.0, default=3.0)
+    b: jax.Array = par("b", "stock at which the predator eats half of `a`", low=1e-6, default=0.15)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        power = left**self.q
+        eaten = self.a * power / (power + self.b**self.q)
+        return jnp.maximum(left + self.r * left * (1 - left / self.M) - eaten, 0.0)
+
+    @property
+    def capacity(self) -> jax.Array:
+        return _settled(self, self.M)
+
+
+@pytree
+class PellaTomlinson(Law):
+    """s + r s (1 - (s/K)^theta) / theta: the logistic with its maximum of growth moved.
+
+    Pella and Tomlinson 1969; theta = 1 is Schaefer's, theta towards 0 Fox's (`Gompertz`).
+    """
+
+    r: jax.Array = par("r", "intrinsic growth rate times theta at low stock, per year", low=0.0, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+    theta: jax.Array = par("theta", "shape: B_MSY/K = (1 + theta)^(-1/theta)", low=1e-3, default=2.0)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        slowed = (1 - (left / self.K) ** self.theta) / self.theta
+        return jnp.maximum(left + self.r * left * slowed, 0.0)
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.K
+
+
+@pytree
+class Fox(Law):
+    """s - r s ln(s/K): the Gompertz form of Fox 1970, whose B_MSY is K/e."""
+
+    r: jax.Array = par("r", "growth rate, per year", low=0.0, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        safe = jnp.maximum(left / self.K, 1e-30)
+        return jnp.maximum(left - self.r * left * jnp.log(safe), 0.0)
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.K
+
+
+@pytree
+class OneOf(Law):
+    """One of several laws, chosen for an episode (model uncertainty). Laws should share their unit of biomass."""
+
+    laws: tuple[Law, ...]
+    which: jax.Array = par("which", "index of the law that holds", low=0, dtype="int", default=0)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        return jnp.stack([law(left) for law in self.laws])[self.which]
+
+    @property
+    def capacity(self) -> jax.Array:
+        return jnp.stack([jnp.asarray(law.capacity) for law in self.laws])[self.which]
+
+
+def _settled(law: Law, high: jax.Array, years: int = 400) -> jax.Array:
+    """The stock where growth from `high` settles."""
+    return jax.lax.fori_loop(0, years, lambda _, s: law(s), jnp.asarray(high, jnp.float32))
+
+
+LAWS: dict[str, type[Law]] = {
+    "logistic": Logistic,
+    "beverton-holt": BevertonHolt,
+    "ricker": Ricker,
+    "allee": Allee,
+    "allee-published": AlleePublished,
+    "myers": Myers,
+    "may": May,
+    "pella-tomlinson": PellaTomlinson,
+    "fox": Fox,
+}
+"""Single-stock laws by the name that files use."""

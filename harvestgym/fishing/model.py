@@ -1,0 +1,248 @@
+"""A fishery as a functional environment: the five parts, each a function a subclass may override.
+
+A year is: a quota is decided from what was seen; the fleet keeps it more or less; the catch, never more than
+what is there, is taken; what is left grows, with noise; the stock is surveyed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+
+from ..core.env import Env, Timestep
+from ..core.random import key_for
+from ..core.tree import par, pytree, replace, var
+from .change import AnyLaw, Drift, Spread
+from .growth import Law
+from .noise import Noise
+from .units import Units
+
+if TYPE_CHECKING:
+    from .spec import FishingSpec
+
+Order = Literal["harvest first", "growth first"]
+
+
+@pytree
+class FishingParams:
+    """All numbers of a fishery."""
+
+    law: Law
+    noise: Noise
+    survey_error: Noise
+    quota_error: Noise
+    drift: Drift | None
+    vary: Spread | AnyLaw | None
+    start: Any = par("start", "stock at the start, in the unit of K", low=0.0)
+    horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, dtype="int")
+    price: Any = par("price", "price of a unit of catch", low=0.0)
+    cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0)
+    discount: Any = par("discount", "factor per year of the discounted return", low=0.0, high=1.0)
+    collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
+    b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
+    b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
+
+
+@pytree
+class Tally:
+    """What an episode is judged by, summed as it goes."""
+
+    catch: jax.Array = var("total_catch", "catch so far, over all stocks", axes=())
+    change: jax.Array = var("catch_change", "sum of the yearly changes of catch, in absolute value", axes=())
+    worth: jax.Array = var("discounted_return", "rewards so far, discounted", low=-jnp.inf, axes=())
+    lowest: jax.Array = var("lowest_biomass", "lowest biomass so far", axes=())
+    low: jax.Array = var("years_low", "years that ended with biomass below b_low", dtype="int", axes=())
+    under: jax.Array = var("years_below_bmsy", "years that ended with biomass below b_msy", dtype="int", axes=())
+    closed: jax.Array = var("years_closed", "years with hardly any catch", dtype="int", axes=())
+
+
+@pytree
+class FishingState:
+    """A stock, what was taken of it, and the law of this episode where that is drawn anew each time."""
+
+    law: Law | None
+    tally: Tally
+    stock: jax.Array = var("stock", "biomass of each stock, at the start of the year", axes=("stock",))
+    catch: jax.Array = var("catch", "what was really caught last year, by target", axes=("target",))
+    rate: jax.Array = var("rate", "catch as a share of what was there", high=1.0, axes=("target",))
+    year: jax.Array = var("year", "years since the start", dtype="int", axes=())
+
+
+CLOSED = 1e-3
+"""A catch below this share of the bound counts as a closed year."""
+
+
+@dataclass(frozen=True)
+class FishingModel(Env[FishingState, FishingParams]):
+    """A fishery. Laws, noises and errors are small callables in `params`; what is structure is here.
+
+    Attributes:
+        defaults: the default parameters (not part of the structure).
+        units: how actions and observations are scaled, and whether an action is a quota or a rate.
+        spec: what the file says, if it was made of one (not part of the structure).
+        order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (the seed: x' = z f(x) - h).
+    """
+
+    defaults: FishingParams = field(compare=False, repr=False)
+    units: Units
+    order: Order = "harvest first"
+    spec: FishingSpec | None = field(default=None, compare=False, repr=False)
+
+    render_modes = ("ansi",)
+
+    @property
+    def params(self) -> FishingParams:
+        return self.defaults
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        return self.units.observation_space
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return self.units.action_space
+
+    # The five parts.
+
+    def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
+        law = params.vary(key, params.law) if params.vary else None
+        stock = (law or params.law).start(params.start)
+        none = jnp.zeros(self.units.targets)
+        zero, count = jnp.float32(0.0), jnp.int32(0)
+        lowest = jnp.float32((law or params.law).biomass(stock))
+        tally = Tally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
+        return FishingState(law=law, tally=tally, stock=stock, catch=none, rate=none, year=count)
+
+    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+        """f: harvest and growth in the order of this model; the stock is never negative, the catch never above it."""
+        law = self.law(state, params)
+        grow, keep = self._draws(key, law, params)
+        if self.order == "harvest first":
+            left, catch, rate = self.harvest(law, state.stock, action, keep, params)
+            stock = self.grow(law, left, grow, params)
+        else:
+            grown = self.grow(law, state.stock, grow, params)
+            stock, catch, rate = self.harvest(law, grown, action, keep, params)
+        after = FishingState(
+            law=state.law, tally=state.tally, stock=stock, catch=catch, rate=rate, year=state.year + 1
+        )
+        return self._counted(law, state, after, params)
+
+    def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
+        """E: the survey of the stock, with its error; `action` is there for subclasses in which fishing informs."""
+        survey = self.law(state, params).survey(state.stock)
+        if params.survey_error.random:
+            z = params.survey_error.draw(jax.random.uniform(key, survey.shape))
+            survey = params.survey_error(z, survey, survey)
+        return self.units.observation(survey)
+
+    def reward(
+        self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
+    ) -> jax.Array:
+        """U: the worth of what was really caught, over all targets."""
+        return jnp.sum(self.worth(after, params))
+
+    def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
+        return self.law(state, params).biomass(state.stock) <= params.collapse
+
+    # What the parts are made of.
+
+    def truncation(self, state: FishingState, params: FishingParams) -> jax.Array:
+        return state.year >= params.horizon
+
+    def worth(self, after: FishingState, params: FishingParams) -> jax.Array:
+        """Price times catch, less the cost of the effort (Clark 1990), by target."""
+        effort = -jnp.log(jnp.maximum(1 - after.rate, 1e-3))
+        return params.price * after.catch - params.cost * effort
+
+    def law(self, state: FishingState, params: FishingParams) -> Law:
+        """The law that holds in the year of `state`."""
+        law = params.law if state.law is None else state.law
+        return params.drift(law, state.year) if params.drift else law
+
+    def quota(self, law: Law, stock: jax.Array, action: Any, params: FishingParams) -> jax.Array:
+        """The catch that an action asks for, in biomass, shape (targets,)."""
+        wanted = self.units.wanted(action)
+        return wanted * law.available(stock) if self.units.control == "rate" else wanted
+
+    def harvest(
+        self, law: Law, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """What is left, what was caught, and the latter as a share of what was there."""
+        quota = self.quota(law, stock, action, params)
+        if keep is not None:
+            quota = params.quota_error(keep, quota, quota)
+        there = law.available(stock)
+        catch = jnp.minimum(quota, there)
+        return law.harvest(stock, catch), catch, catch / jnp.maximum(there, 1e-12)
+
+    def grow(self, law: Law, left: jax.Array, z: jax.Array | None, params: FishingParams) -> jax.Array:
+        """Next year's stock, with noise."""
+        mean = law(left)
+        if z is None:
+            return mean
+        noisy = law.noisy
+        return mean.at[noisy].set(params.noise(z, mean[noisy], left[noisy])) if noisy else params.noise(z, mean, left)
+
+    def _draws(
+        self, key: jax.Array, law: Law, params: FishingParams
+    ) -> tuple[jax.Array | None, jax.Array | None]:
+        """Standard draws for growth and for the keeping of quotas, from one call to the generator."""
+        shocks = law.shocks if params.noise.random else 0
+        slips = self.units.targets if params.quota_error.random else 0
+        u = jax.random.uniform(key, (shocks + slips,)) if shocks + slips else None
+        grow = params.noise.draw(u[:shocks]) if u is not None and shocks else None
+        keep = params.quota_error.draw(u[shocks:]) if u is not None and slips else None
+        return grow, keep
+
+    def _counted(self, law: Law, before: FishingState, after: FishingState, params: FishingParams) -> FishingState:
+        """`after` with this year in its tally, except for the worth, which `step` adds."""
+        tally, biomass = before.tally, law.biomass(after.stock)
+        catch, last = jnp.sum(after.catch), jnp.sum(before.catch)
+        counted = Tally(
+            catch=tally.catch + catch,
+            change=tally.change + jnp.where(before.year > 0, jnp.abs(catch - last), 0.0),
+            worth=tally.worth,
+            lowest=jnp.minimum(tally.lowest, biomass),
+            low=tally.low + (biomass < params.b_low),
+            under=tally.under + (biomass < params.b_msy),
+            closed=tally.closed + (catch < CLOSED * self.units.bound),
+        )
+        return replace(after, tally=counted)
+
+    def step(
+        self, key: jax.Array, state: FishingState, action: Any, params: FishingParams
+    ) -> tuple[FishingState, Timestep]:
+        """One year. As `Env.step`, but a part that draws nothing costs no key, and the return is discounted."""
+        after = self.transition(key, state, action, params)
+        obs = self.observation(key_for(key, "observation"), after, action, params)
+        reward = self.reward(key_for(key, "reward"), state, action, after, params)
+        weight = params.discount ** state.year.astype(jnp.float32)
+        after = replace(after, tally=replace(after.tally, worth=after.tally.worth + weight * reward))
+        return after, self._timestep(after, obs, reward, params)
+
+    def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
+        law, tally = self.law(state, params), state.tally
+        return {
+            "biomass": law.biomass(state.stock),
+            "catch": jnp.sum(state.catch),
+            "rate": jnp.max(state.rate),
+            "year": state.year,
+            "total_catch": tally.catch,
+            "catch_change": tally.change,
+            "discounted_return": tally.worth,
+            "lowest_biomass": tally.lowest,
+            "years_low": tally.low,
+            "years_below_bmsy": tally.under,
+            "years_closed": tally.closed,
+        }
+
+    def render(self, state: FishingState, params: FishingParams, mode: str) -> str:
+        """A line about the year, as text (mode "ansi")."""
+        stock = " ".join(f"{value:.3f}" for value in state.stock)
+        catch = " ".join(f"{value:.3f}" for value in state.catch)
+        return f"year {int(state.year)}  stock {stock}  catch {catch}\n"

@@ -1,0 +1,105 @@
+"""Randomness of a fishery as small callables: of growth, of surveys, of how a quota is kept.
+
+A noise turns one standard draw `z` and a value into the disturbed value. It says how `z` is distributed, so that
+the same object is simulated (one draw) and integrated over (quadrature, in `sdp.py`).
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core.random import normal
+from ..core.tree import par, pytree
+
+
+@pytree
+class Noise:
+    """No noise; base of the others, whose `sigma` is a spread."""
+
+    def draw(self, u: jax.Array) -> jax.Array:
+        """The standard draw from a uniform `u` in [0, 1); normal unless said otherwise."""
+        return normal(u)
+
+    def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """`n` values of the standard draw and their weights, summing to 1: Gauss-Hermite for a normal draw."""
+        z, w = np.polynomial.hermite_e.hermegauss(n)
+        return z, w / w.sum()
+
+    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+        """`value` disturbed by the draw `z`; `left` is what it grew from (or the same value, for surveys)."""
+        return value
+
+    @property
+    def random(self) -> bool:
+        """Whether a draw is needed at all."""
+        return type(self) is not Noise
+
+
+@pytree
+class Lognormal(Noise):
+    """value * exp(sigma z - sigma^2/2): multiplicative, mean one, so that noise is not growth."""
+
+    sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, default=0.1)
+
+    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+        return value * jnp.exp(self.sigma * (z - 0.5 * self.sigma))
+
+
+@pytree
+class MedianLognormal(Noise):
+    """value * exp(sigma z): the *median* is the value, as in gym_fishing v5-v11; its mean grows by exp(sigma^2/2)."""
+
+    sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, default=0.1)
+
+    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+        return value * jnp.exp(self.sigma * z)
+
+
+@pytree
+class Proportional(Noise):
+    """value + sigma left z, cut at 0: additive, in proportion to what was left, as in gym_fishing v0-v4."""
+
+    sigma: jax.Array = par("sigma", "standard deviation as a share of what was left", low=0.0, default=0.1)
+
+    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+        return jnp.maximum(value + self.sigma * left * z, 0.0)
+
+
+@pytree
+class Additive(Noise):
+    """value + sigma z, cut at 0; a stock of 0 stays 0."""
+
+    sigma: jax.Array = par("sigma", "standard deviation, in the unit of biomass", low=0.0, default=0.02)
+
+    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+        return jnp.where(value > 0, jnp.maximum(value + self.sigma * z, 0.0), 0.0)
+
+
+@pytree
+class Uniform(Noise):
+    """value * U(1 - sigma, 1 + sigma): bounded shocks, for which Reed's theorem (1979) is exact."""
+
+    sigma: jax.Array = par("sigma", "half width w of the shocks", low=0.0, high=1.0, default=0.1)
+
+    def draw(self, u: jax.Array) -> jax.Array:
+        return 2 * u - 1
+
+    def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        z, w = np.polynomial.legendre.leggauss(n)
+        return z, w / w.sum()
+
+    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+        return value * (1 + self.sigma * z)
+
+
+NOISES: dict[str, type[Noise]] = {
+    "none": Noise,
+    "lognormal": Lognormal,
+    "median-lognormal": MedianLognormal,
+    "proportional": Proportional,
+    "additive": Additive,
+    "uniform": Uniform,
+}
+"""Noises by the name that files use."""

@@ -1,0 +1,195 @@
+"""Growth laws of several numbers: ages, interacting species, patches. Same callables as in `growth.py`."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ..core.tree import par, pytree, static
+from .growth import Law
+
+
+@pytree
+class AgeStructured(Law):
+    """Numbers at age with a plus group, Beverton-Holt recruits from the spawners at the start of the year.
+
+    The walleye of the fisheries literature (Goodyear compensation ratio; Walters and Martell 2004, ch. 3). The
+    state is the numbers at ages 1 to `ages`, then the recruits due next year. A quota is biomass, taken in
+    proportion to what is vulnerable. Noise acts on recruitment alone.
+    """
+
+    ages: int = static("ages", "age classes, the last one a plus group", default=20)
+    survival: jax.Array = par("survival", "natural survival per year", low=0.0, high=1.0, default=0.86)
+    growth: jax.Array = par("kappa", "von Bertalanffy growth, per year", low=0.0, default=0.23)
+    mature_age: jax.Array = par("mature_age", "age at which half are mature", low=0.0, default=6.0)
+    mature_slope: jax.Array = par("mature_slope", "steepness of maturity, per year", low=0.0, default=0.5)
+    caught_age: jax.Array = par("caught_age", "age at which half are vulnerable", low=0.0, default=5.0)
+    caught_slope: jax.Array = par("caught_slope", "steepness of vulnerability, per year", low=0.0, default=2.0)
+    compensation: jax.Array = par("compensation", "Goodyear's compensation ratio", low=1.0, default=6.0)
+    recruits: jax.Array = par("recruits", "recruits of the unfished stock", low=0.0, default=1.0)
+
+    @property
+    def stocks(self) -> int:
+        return self.ages + 1
+
+    @property
+    def capacity(self) -> jax.Array:
+        return jnp.sum(self._caught * self.weight * self.unfished)
+
+    @property
+    def age(self) -> jax.Array:
+        """Ages in years, shape (ages,)."""
+        return jnp.arange(1, self.ages + 1, dtype=jnp.float32)
+
+    @property
+    def weight(self) -> jax.Array:
+        """Weight at age, in asymptotic weights."""
+        return (1 - jnp.exp(-self.growth * self.age)) ** 3
+
+    @property
+    def unfished(self) -> jax.Array:
+        """Numbers at age of the unfished stock."""
+        alive = self.survival ** (self.age - 1)
+        return self.recruits * alive.at[-1].divide(1 - self.survival)
+
+    @property
+    def _caught(self) -> jax.Array:
+        return jax.nn.sigmoid(self.caught_slope * (self.age - self.caught_age))
+
+    def spawners(self, numbers: jax.Array) -> jax.Array:
+        """Spawning biomass of numbers at age."""
+        mature = jax.nn.sigmoid(self.mature_slope * (self.age - self.mature_age))
+        return jnp.sum(mature * self.weight * numbers, axis=-1)
+
+    def _due(self, numbers: jax.Array) -> jax.Array:
+        per_recruit = self.spawners(self.unfished) / self.recruits
+        alpha = self.compensation / per_recruit
+        beta = (self.compensation - 1) / (self.recruits * per_recruit)
+        spawners = self.spawners(numbers)
+        return alpha * spawners / (1 + beta * spawners)
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        numbers, due = left[:-1], left[-1:]
+        older = self.survival * numbers
+        numbers = jnp.concatenate([due, older[:-1]]).at[-1].add(older[-1])
+        return jnp.append(numbers, self._due(numbers))
+
+    def start(self, share: jax.Array) -> jax.Array:
+        numbers = self.unfished * share / self.capacity
+        return jnp.append(numbers, self._due(numbers))
+
+    def available(self, stock: jax.Array) -> jax.Array:
+        return jnp.sum(self._caught * self.weight * stock[:-1], keepdims=True)
+
+    def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
+        rate = catch / jnp.maximum(self.available(stock), 1e-12)
+        return stock.at[:-1].multiply(1 - self._caught * rate)
+
+    def survey(self, stock: jax.Array) -> jax.Array:
+        return self.available(stock)
+
+    def biomass(self, stock: jax.Array) -> jax.Array:
+        return self.available(stock)[0]
+
+    @property
+    def noisy(self) -> slice:
+        return slice(self.ages, None)
+
+    @property
+    def shocks(self) -> int:
+        return 1
+
+
+@pytree
+class ThreeSpecies(Law):
+    """Two competing prey, both fished, and a predator of both, which responds to each with a type III curve.
+
+    Equations of Montealegre-Mora et al. 2023 (Bull. Math. Biol., arXiv 2308.13654); the unharvested community
+    rests at (0.526, 0.431, 1.001).
+    """
+
+    r: jax.Array = par("r", "growth rate of both prey, per year", low=0.0, default=1.0)
+    r_x: jax.Array = par("r_x", "growth rate of the first prey relative to r", low=0.0, default=1.0)
+    K: jax.Array = par("K", "carrying capacity of each prey", low=1e-6, default=1.0)
+    beta: jax.Array = par("beta", "greatest yearly consumption per predator", low=0.0, default=0.3)
+    c: jax.Array = par("c", "prey at which a predator eats half of beta", low=1e-6, default=0.3)
+    competition: jax.Array = par("competition", "loss of each prey to the other", low=0.0, default=0.1)
+    D: jax.Array = par("D", "how much more the second prey is eaten, and nourishes", low=0.0, default=1.1)
+    b: jax.Array = par("b", "predator births per prey", low=0.0, default=0.1)
+    d: jax.Array = par("d", "predator deaths, per year", low=0.0, default=0.1)
+
+    @property
+    def stocks(self) -> int:
+        return 3
+
+    @property
+    def targets(self) -> int:
+        return 2
+
+    @property
+    def seen(self) -> int:
+        return 3
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.K
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        x, y, z = left[..., 0], left[..., 1], left[..., 2]
+        clash = self.competition * x * y
+        x_next = x + self.r_x * self.r * x * (1 - x / self.K) - self._eaten(x, z) - clash
+        y_next = y + self.r * y * (1 - y / self.K) - self.D * self._eaten(y, z) - clash
+        z_next = z + z * (self.b * (x + self.D * y) - self.d)
+        return jnp.maximum(jnp.stack([x_next, y_next, z_next], axis=-1), 0.0)
+
+    def _eaten(self, prey: jax.Array, predator: jax.Array) -> jax.Array:
+        return self.beta * predator * prey**2 / (self.c**2 + prey**2)
+
+    def start(self, share: jax.Array) -> jax.Array:
+        return jnp.float32(share) * jnp.array([0.52599, 0.43092, 1.00131], jnp.float32)
+
+    def available(self, stock: jax.Array) -> jax.Array:
+        return stock[..., :2]
+
+    def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
+        return jnp.concatenate([stock[..., :2] - catch, stock[..., 2:]], axis=-1)
+
+    def biomass(self, stock: jax.Array) -> jax.Array:
+        return jnp.min(stock, axis=-1)
+
+
+@pytree
+class Patches(Law):
+    """A law in each of a row of patches; each year a share of every patch moves to its neighbours.
+
+    Half of the movers go each way; at the ends of the row they turn back, so dispersal conserves biomass.
+    """
+
+    law: Law
+    patches: int = static("patches", "how many patches", default=5)
+    dispersal: jax.Array = par("dispersal", "share of a patch that moves, per year", low=0.0, high=1.0, default=0.1)
+
+    @property
+    def stocks(self) -> int:
+        return self.patches
+
+    @property
+    def targets(self) -> int:
+        return self.patches
+
+    @property
+    def seen(self) -> int:
+        return self.patches
+
+    @property
+    def capacity(self) -> jax.Array:
+        return self.law.capacity
+
+    def __call__(self, left: jax.Array) -> jax.Array:
+        grown = self.law(left)
+        padded = jnp.concatenate([grown[..., :1], grown, grown[..., -1:]], axis=-1)
+        moved = 0.5 * (padded[..., :-2] + padded[..., 2:])
+        return grown + self.dispersal * (moved - grown)
+
+    def biomass(self, stock: jax.Array) -> jax.Array:
+        return jnp.mean(stock, axis=-1)

@@ -1,0 +1,91 @@
+"""How an agent speaks: actions and observations in [-1, 1], in natural units, or in levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Scale = Literal["symmetric", "natural"]
+Control = Literal["quota", "rate"]
+
+
+@dataclass(frozen=True)
+class Units:
+    """The scale of actions and observations, and what an action controls.
+
+    Attributes:
+        bound: biomass at the upper end of actions and observations (2 K).
+        targets: how many quotas are set.
+        seen: how many numbers are observed.
+        scale: "symmetric" maps [0, bound] to [-1, 1]; "natural" keeps biomass (or the rate).
+        control: "quota", a catch in biomass, at most `bound`; or "rate", the share of what is there, at most 1.
+        levels: 0 for a continuous action, else the number of choices, evenly spaced from 0 to half the bound
+            (the carrying capacity) or to a rate of 1, both ends included.
+    """
+
+    bound: float = 2.0
+    targets: int = 1
+    seen: int = 1
+    scale: Scale = "symmetric"
+    control: Control = "quota"
+    levels: int = 0
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        """A level for each target, or a box."""
+        if self.levels:
+            one = gymnasium.spaces.Discrete(self.levels)
+            return one if self.targets == 1 else gymnasium.spaces.MultiDiscrete([self.levels] * self.targets)
+        return self._box(self.targets, self._full)
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """A box for what is seen."""
+        return self._box(self.seen, self.bound)
+
+    def _box(self, size: int, high: float) -> gymnasium.spaces.Box:
+        ends = (-1.0, 1.0) if self.scale == "symmetric" else (0.0, high)
+        return gymnasium.spaces.Box(*ends, (size,), np.float32)
+
+    @property
+    def _full(self) -> float:
+        return self.bound if self.control == "quota" else 1.0
+
+    @property
+    def _top(self) -> float:
+        """The share of the full range that the highest level stands for."""
+        return 0.5 if self.control == "quota" else 1.0
+
+    def wanted(self, action: Any) -> jax.Array:
+        """The quota or rate that an action asks for, clipped to its range; NaN asks for 0."""
+        action = jnp.asarray(action, jnp.float32)
+        if self.levels:
+            share = jnp.atleast_1d(action) / (self.levels - 1) * self._top
+            highest = self._top
+        else:
+            share = 0.5 * (action + 1) if self.scale == "symmetric" else action / self._full
+            highest = 1.0
+        share = jnp.where(share > 0, jnp.minimum(share, highest), 0.0)  # a NaN is not > 0
+        return share * self._full
+
+    def action(self, wanted: jax.Array) -> jax.Array:
+        """The action that asks for a quota or rate: the inverse of `wanted`, the nearest level if there are levels."""
+        share = jnp.clip(wanted / self._full, 0.0, 1.0)
+        if self.levels:
+            level = jnp.round(jnp.minimum(share / self._top, 1.0) * (self.levels - 1)).astype(jnp.int32)
+            return level[0] if self.targets == 1 else level
+        return 2 * share - 1 if self.scale == "symmetric" else share * self._full
+
+    def observation(self, survey: jax.Array) -> jax.Array:
+        """What an agent reads of a survey, clipped to [0, bound]: the stock itself may be larger."""
+        seen = jnp.clip(survey, 0.0, self.bound)
+        return 2 * seen / self.bound - 1 if self.scale == "symmetric" else seen
+
+    def survey(self, observation: jax.Array) -> jax.Array:
+        """The biomass that an observation stands for: the inverse of `observation`."""
+        return 0.5 * (observation + 1) * self.bound if self.scale == "symmetric" else observation

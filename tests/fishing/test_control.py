@@ -1,0 +1,158 @@
+"""Control rules and metrics against the published table of the quota problem, and against each other."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym.core.rollout import evaluate
+from harvestgym.fishing import control
+from harvestgym.fishing.figure import figure
+from harvestgym.fishing.make import make, policies, summary
+from harvestgym.fishing.metrics import compare
+from harvestgym.fishing.model import FishingModel
+
+PUBLISHED = {"kind": "proportional", "sigma": 0.1}
+EPISODES = 4000
+
+
+@pytest.fixture(scope="module")
+def fishery() -> FishingModel:
+    return make("logistic-v0", noise=PUBLISHED, Tmax=101)
+
+
+@pytest.mark.parametrize(
+    ("rule", "mean", "discounted", "aav"),
+    [
+        ("escapement", 7.754, 4.960, 0.712),
+        ("msy", 4.397, 3.193, 0.019),
+        ("rate", 7.521, 4.802, 0.072),
+        ("40-10", 7.527, 4.806, 0.074),
+    ],
+)
+def test_published_table(fishery: FishingModel, rule: str, mean: float, discounted: float, aav: float) -> None:
+    """Return, discounted return and AAV of the reference's 20 000 episodes, to five standard errors of ours."""
+    whole = jax.device_get(evaluate(fishery, policies_of(fishery)[rule], jax.random.key(0), EPISODES, 101))
+    columns = summary(fishery, whole)
+    error = 5 / np.sqrt(EPISODES)
+    assert abs(whole.returns.mean() - mean) < error * whole.returns.std() + 1e-3
+    worth = columns["discounted_return"]
+    assert abs(worth.mean() - discounted) < error * worth.std() + 1e-3
+    assert abs(np.median(columns["aav#1"]) - aav) < 0.03
+    assert columns["regret"].mean() > -error * worth.std()
+    if rule == "msy":
+        assert 0.82 < columns["ever_below_0.2K"].mean() < 0.89
+
+
+_FOUND: dict[int, dict[str, control.Policy]] = {}
+
+
+def policies_of(env: FishingModel) -> dict[str, control.Policy]:
+    """The policies of a fishery, solved once."""
+    return _FOUND.setdefault(id(env), policies(env))
+
+
+def test_optimum_has_no_regret(fishery: FishingModel) -> None:
+    """The finite-horizon policy earns what dynamic programming promised, and more than any rule."""
+    rules = {name: policies_of(fishery)[name] for name in ("sdp-finite", "escapement")}
+    frame = compare(fishery, rules, jax.random.key(1), EPISODES)
+    best, simple = (frame[frame.policy == name] for name in rules)
+    assert abs(best.regret.mean()) < 5 * best.regret.std() / np.sqrt(EPISODES) + 2e-3
+    assert best["discounted_return"].mean() > simple["discounted_return"].mean()
+    assert list(frame.columns[:4]) == ["policy", "episode", "return", "years"] and len(frame) == 2 * EPISODES
+
+
+def test_ramps() -> None:
+    """Below the lower limit nothing, above the upper one the full rate; between, rate or catch are straight lines."""
+    env = make("logistic-v0", scale="natural")
+
+    def catch(on: str, biomass: float) -> float:
+        act = control.ramp(env, 0.2, 0.1, 0.4, on=on).act
+        return float(act((), jnp.array([biomass]), jax.random.key(0))[1][0])
+
+    for on in ("rate", "catch"):
+        assert [catch(on, b) for b in (0.05, 0.4, 1.0)] == pytest.approx([0.0, 0.08, 0.2])
+    assert catch("rate", 0.25) == pytest.approx(0.2 * 0.5 * 0.25)
+    assert catch("catch", 0.25) == pytest.approx(0.5 * 0.08)
+
+
+def test_growth_first_escapement_leaves_the_target() -> None:
+    """With growth first the rule reckons with growth: what is left is S*."""
+    env = make("logistic-v0", sigma=0.0, order="growth first")
+    state, first = env.reset(jax.random.key(0), env.params)
+    _, action = control.escapement(env, 0.5).act((), first.obs, jax.random.key(0))
+    after, seen = env.step(jax.random.key(0), state, action, env.params)
+    assert float(after.stock[0]) == pytest.approx(0.5, abs=1e-6)
+    assert float(seen.reward) == pytest.approx(0.30625, abs=1e-6)
+
+
+def test_rate_control_is_the_same_rule() -> None:
+    """Through exploitation rates or through quotas, a rule catches the same."""
+    key, start = jax.random.key(0), make("logistic-v0", sigma=0.0)
+    by_rate = make("logistic-v0", sigma=0.0, control="rate")
+    for env in (start, by_rate):
+        state, first = env.reset(key, env.params)
+        _, action = control.escapement(env, 0.5).act((), first.obs, key)
+        after, _ = env.step(key, state, action, env.params)
+        assert float(after.catch[0]) == pytest.approx(0.25, abs=1e-6)
+
+
+def test_tuning_finds_the_escapement() -> None:
+    """Over 100 undiscounted years the best constant escapement is close to S*, and liquidation pulls it down."""
+    env = make("logistic-v0", sigma=0.05)
+    (best,), worth = control.tune(
+        env, control.escapement, (0.0,), (1.0,), key=jax.random.key(0), rounds=4, candidates=16, episodes=32
+    )
+    assert 0.44 < best < 0.52 and 7.3 < worth < 8.0
+
+
+def test_a_person_can_fish() -> None:
+    """The user policy shows biomass, takes a catch, and refuses nonsense."""
+    env = make("logistic-v0")
+    shown: list[float] = []
+
+    def ask(biomass: float) -> float:
+        shown.append(biomass)
+        return 0.25
+
+    action = control.user(env, ask)(np.array([-0.25], np.float32))
+    assert shown == [0.75] and action == pytest.approx(-0.75)
+    with pytest.raises(ValueError, match="catch of 0 or more"):
+        control.user(env, lambda b: float("nan"))(np.array([0.0], np.float32))
+
+
+def test_figure_has_the_optimum(fishery: FishingModel) -> None:
+    """Three panels; the third holds the episode and the optimum."""
+    years = np.arange(12.0)
+    made = {
+        "stock": 0.5 + 0.01 * years[:, None],
+        "biomass": 0.5 + 0.01 * years,
+        "catch": np.full((12, 1), 0.05),
+        "action": np.zeros((12, 1)),
+    }
+    stock, catch, policy = figure(fishery, made).axes
+    assert [axes.get_title() for axes in (stock, catch, policy)] == ["stock", "catch", "policy"]
+    optimum = next(line for line in policy.lines if "optimum" in line.get_label())
+    x, y = optimum.get_data()
+    assert np.interp(0.75, x, y) == pytest.approx(0.75 - 0.485, abs=0.01)
+
+
+def test_lifting_a_stock_over_its_threshold() -> None:
+    """A stock between its equilibria, too low to recover, is brought to the upper one; left alone it stays low."""
+    env = make("recovery-may-v0", sigma=0.0, start=0.2)
+    rules = policies(env)
+    ends = {name: evaluate(env, rules[name], jax.random.key(0), 1, 100) for name in ("lift", "closed")}
+    assert float(ends["lift"].info["biomass"][0]) > 0.5 > 0.2 > float(ends["closed"].info["biomass"][0])
+    assert float(ends["lift"].returns[0]) > float(ends["closed"].returns[0])
+
+
+def test_errors_turn_the_tables() -> None:
+    """With survey and quota errors a ramp earns more than the optimum that trusts what it sees (Sethi et al. 2005)."""
+    env = make("logistic-survey-v0")
+    rules = policies(env)
+    trusting, ramp = (
+        np.asarray(evaluate(env, rules[name], jax.random.key(0), 1000, 100).returns) for name in ("sdp", "expert")
+    )
+    assert ramp.mean() - trusting.mean() > 5 * np.sqrt((ramp.var() + trusting.var()) / 1000)

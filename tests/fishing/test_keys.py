@@ -1,0 +1,57 @@
+"""The hash generator: uniform, without correlation between years, lanes or neighbours; the same dynamics."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from harvestgym.core.rollout import evaluate
+from harvestgym.fishing import control, keys
+from harvestgym.fishing.make import make
+
+
+def _uniforms() -> np.ndarray:
+    """A (lane, year) table of draws, as a rollout makes them: a key per lane, folded by the year."""
+    lanes = jax.random.split(keys.key(7), 500)
+    draw = jax.vmap(lambda key: jax.vmap(lambda t: jax.random.uniform(jax.random.fold_in(key, t)))(np.arange(400)))
+    return np.asarray(draw(lanes))
+
+
+def test_uniform_and_uncorrelated() -> None:
+    """Kolmogorov-Smirnov on 200 000 draws, and correlations along years and across lanes within five errors of 0."""
+    u = _uniforms()
+    assert stats.kstest(u.ravel(), "uniform").pvalue > 1e-3
+    for one, other in ((u[:, 1:], u[:, :-1]), (u[1:], u[:-1]), (u[5:, 3:], u[:-5, :-3])):
+        r = np.corrcoef(one.ravel(), other.ravel())[0, 1]
+        assert abs(r) < 5 / np.sqrt(one.size)
+
+
+def test_pairs_fill_the_square() -> None:
+    """Chi-square of successive pairs over 32 x 32 cells."""
+    u = _uniforms()
+    counts = np.histogram2d(u[:, ::2].ravel(), u[:, 1::2].ravel(), bins=32, range=[[0, 1], [0, 1]])[0]
+    assert stats.chisquare(counts.ravel()).pvalue > 1e-3
+
+
+def test_every_bit_is_fair() -> None:
+    """Each of the 32 bits is set half of the time, in successive words and over successive seeds."""
+    words = jax.random.bits(keys.key(0), (50_000,))
+    seeds = np.asarray([jax.random.key_data(keys.key(s)) for s in range(300)])
+    for sample in (np.asarray(words), seeds.ravel()):
+        share = ((sample[:, None] >> np.arange(32, dtype=np.uint32)) & 1).mean(0)
+        assert np.abs(share - 0.5).max() < 5 * 0.5 / np.sqrt(len(sample))
+    with pytest.raises(ValueError, match="64"):
+        from harvestgym.fishing.keys import _bits
+
+        _bits(jax.random.key_data(keys.key(0)), 64, ())
+
+
+def test_same_fishery() -> None:
+    """Mean and spread of returns are those of JAX's own generator, to five standard errors."""
+    env = make("logistic-v0")
+    rule, n = control.escapement(env, 0.5), 4000
+    mine, theirs = (np.asarray(evaluate(env, rule, key, n, 100).returns) for key in (keys.key(1), jax.random.key(1)))
+    assert abs(mine.mean() - theirs.mean()) < 5 * np.sqrt(2 / n) * theirs.std()
+    assert mine.std() == pytest.approx(theirs.std(), rel=5 / np.sqrt(n))
