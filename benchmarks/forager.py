@@ -1,0 +1,161 @@
+"""How fast a forager lives: microseconds a step on the host engine, steps a second in batches on both engines.
+
+Run `python benchmarks/forager.py [--out FILE] [--against module:function]`. Everything is also divided by the
+time of a fixed Python loop in the same run, since machines differ and are shared: read ratios. `--against` names
+a function `(size, aperture) -> step`, where `step(action)` advances another implementation; it is timed beside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from harvestgym.forager import ForagerConfig, ForagerEnv
+from harvestgym.forager.gym import ForagerGym, ForagerVec
+from harvestgym.forager.make import build, make
+from harvestgym.forager.objects import Flower, Thorns, Wall
+
+APERTURES = ((7, 5), (15, 15), (31, 31))
+SIZE = 1_000_000
+
+
+def best(run: Callable[[], Any], times: int = 7) -> float:
+    """Seconds of the fastest of some runs: the one that was disturbed least."""
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def yardstick() -> float:
+    """Microseconds of a fixed Python loop."""
+    return best(lambda: sum(i * i for i in range(10_000))) * 1e6
+
+
+def original_world(size: int, aperture: tuple[int, int]) -> ForagerEnv:
+    """The world in which the original was measured: flower 0.1, wall 0.01, thorns 0.1."""
+    env = ForagerEnv(ForagerConfig(size, {"flower": Flower, "wall": Wall, "thorns": Thorns}, aperture=aperture))
+    for name, freq in (("flower", 0.1), ("wall", 0.01), ("thorns", 0.1)):
+        env.generate_objects(freq, name)
+    env.start()
+    return env
+
+
+def per_step(step: Callable[[int], Any], number: int = 5000) -> float:
+    """Microseconds of one call of `step` under random actions."""
+    actions = np.random.default_rng(0).integers(0, 4, number).tolist()
+
+    def run() -> None:
+        for action in actions:
+            step(action)
+
+    return best(run) / number * 1e6
+
+
+def single() -> dict[str, float]:
+    """Microseconds a step of one life, from Python."""
+    out = {}
+    for aperture in APERTURES:
+        env = original_world(SIZE, aperture)
+        out[f"ForagerEnv {aperture[0]}x{aperture[1]}"] = per_step(env.step)
+    face = ForagerGym(original_world(SIZE, (15, 15)))
+    face.reset(seed=0)
+    out["Gymnasium face 15x15"] = per_step(face.step)
+    return out
+
+
+FIELD = {
+    "doc": "Objects that return in place.",
+    "size": [SIZE, SIZE],
+    "aperture": [15, 15],
+    "kinds": {
+        "flower": {"collectable": True, "reward": {"constant": {"value": 1}}},
+        "wall": {"blocking": True},
+        "thorns": {"reward": {"constant": {"value": -1}}},
+    },
+    "density": {"flower": 0.1, "wall": 0.01, "thorns": 0.1},
+    "capacity": 128,
+}
+
+
+def batched_host(number: int = 1024) -> float:
+    """Steps a second of many lives on the host engine, all cores."""
+    many = ForagerVec(build(FIELD), number)
+    many.reset(seed=0)
+    actions = np.random.default_rng(0).integers(0, 4, (50, number))
+
+    def run() -> None:
+        for row in actions:
+            many.step(row)
+
+    seconds = best(run)
+    many.close()
+    return actions.size / seconds
+
+
+def batched_jax(model: Any, number: int = 512, steps: int = 100) -> dict[str, float]:
+    """Steps a second under `jit(vmap(scan))`, seconds to compile, bytes of state of one life."""
+    params = model.params
+
+    @jax.jit
+    def live(keys: jax.Array) -> Any:
+        def one(key: jax.Array) -> Any:
+            state, _ = model.reset(key, params)
+
+            def step(state: Any, action: jax.Array) -> Any:
+                state, now = model.step(key, state, action, params)
+                return state, (now.obs.sum(), now.reward)
+
+            end, (seen, paid) = jax.lax.scan(step, state, jax.random.randint(key, (steps,), 0, 4))
+            return seen.sum(), paid.sum(), end.events
+
+        return jax.vmap(one)(keys)
+
+    keys = jax.random.split(jax.random.key(0), number)
+    start = time.perf_counter()
+    compiled = live.lower(keys).compile()
+    compiling = time.perf_counter() - start
+    seconds = best(lambda: jax.block_until_ready(compiled(keys)), 5)
+    state = jax.eval_shape(lambda key: model.reset(key, params)[0], keys[0])
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+    return {"steps/s": number * steps / seconds, "compile s": compiling, "state bytes": size}
+
+
+def main() -> None:
+    """Measure and write one JSON object."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--out", type=Path)
+    options.add_argument("--against", help="module:function (size, aperture) -> step(action), timed in the same run")
+    chosen = options.parse_args()
+    small = FIELD | {"size": [100, 100]}
+    result: dict[str, Any] = {
+        "yardstick us": yardstick(),
+        "us a step": single(),
+        "host batch steps/s": batched_host(),
+        "jax two-biome-v1": batched_jax(make("two-biome-v1")),
+        "jax 1e6 x 1e6, 15x15": batched_jax(build(FIELD), 256),
+        "jax 100 x 100, 15x15": batched_jax(build(small), 256),
+    }
+    if chosen.against:
+        module, _, name = chosen.against.partition(":")
+        other = getattr(importlib.import_module(module), name)
+        result["other, us a step, 1000 x 1000"] = {str(a): per_step(other(1000, a)) for a in APERTURES}
+    text = json.dumps(result, indent=2)
+    if chosen.out:
+        chosen.out.write_text(text + "\n")
+    sys.stdout.write(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The one door to numba (extra `fast`): without it the same functions stay plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    import numba
+    from numba import extending
+except ImportError:
+    numba = extending = None
+
+FAST = numba is not None
+"""Whether the compiled host engine can run."""
+
+
+def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that the host engine compiles and JAX traces: one source for both engines."""
+    return extending.register_jitable(function) if extending else function
+
+
+def on_host(source: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let the host engine compile `source` where the decorated function is called: the same words, fewer steps."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        if extending:
+            extending.overload(function)(lambda x, n: source)
+        return function
+
+    return decorate
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the host engine: compiled once, kept on disk, run without the interpreter lock."""
+    if numba is None:
+        return function
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled function that is part of its callers: for what runs once per cell."""
+    if numba is None:
+        return function
+    return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+def _borrowed(typing: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        view = context.make_array(array)(context, builder, value=args[0])
+        view.meminfo = view.meminfo.type(None)
+        view.parent = view.parent.type(None)
+        return view._getvalue()
+
+    return array(array), generate
+
+
+borrowed: Any = extending.intrinsic(_borrowed) if extending else lambda array: array
+"""The same array, not counted: for one compiled step, during which the caller holds it.
+
+Counting references to eleven arrays at every cell takes longer than looking the cells up.
+"""

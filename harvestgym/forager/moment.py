@@ -1,0 +1,80 @@
+"""The clock and the numbers that a law may know, in each engine: the same integers in both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import hashing
+from .compiled import compiled
+from .world import NOISE, SERIES
+
+_WORD = 0xFFFFFFFF
+_U = np.uint64
+
+
+@compiled
+def _noise(k0: int, k1: int, stream: int, low: int, high: int) -> float:
+    size, negative = hashing.bell(_U(k0), _U(k1), _U(stream), _U(low), _U(high))
+    return (-1.0 if negative else 1.0) * np.int64(size) / 65536.0
+
+
+@compiled
+def _series(k0: int, k1: int, stream: int, generation: int, out: np.ndarray) -> None:
+    for i in range(len(out)):
+        word = hashing.draw(_U(k0), _U(k1), _U(stream), _U(generation), _U(i))
+        out[i] = np.int64(word >> _U(8)) / 16777216.0
+
+
+class HostMoment:
+    """A moment of a host life."""
+
+    xp: Any = np
+
+    def __init__(self, clock: int, words: tuple[int, int], kind: int, generation: int) -> None:
+        self._clock, self._words, self._kind, self._generation = clock, words, kind, generation
+
+    def phase(self, period: int) -> int:
+        """The clock modulo `period`, exactly."""
+        return self._clock % period
+
+    def uniforms(self, number: int) -> np.ndarray:
+        """float32 (number,) in [0, 1): the same for this seed, kind and generation at every moment."""
+        out = np.empty(number, np.float32)
+        _series(*self._words, SERIES + 16 * self._kind, self._generation, out)
+        return out
+
+    def noise(self) -> float:
+        """A bell-shaped draw of variance one that belongs to this step."""
+        low, high = self._clock & _WORD, (self._clock >> 32) & _WORD
+        return _noise(*self._words, NOISE, low, high)
+
+
+class TracedMoment:
+    """A moment of a JAX life; the clock is the two words (high, low)."""
+
+    def __init__(self, high: Any, low: Any, words: Any, kind: int, generation: Any) -> None:
+        import jax.numpy as jnp
+
+        self.xp: Any = jnp
+        self._high, self._low, self._words = high, low, words
+        self._kind, self._generation = kind, generation
+
+    def phase(self, period: int) -> Any:
+        """The clock modulo `period` as int32, exactly."""
+        rest = hashing.phase(self._high, self._low, self.xp.uint32(period))
+        return rest.astype(self.xp.int32)
+
+    def uniforms(self, number: int) -> Any:
+        """float32 (number,) in [0, 1): the same for this seed, kind and generation at every moment."""
+        index = self.xp.arange(number, dtype=self.xp.uint32)
+        stream = self.xp.uint32(SERIES + 16 * self._kind)
+        word = hashing.draw(self._words[0], self._words[1], stream, self._generation, index)
+        return (word >> np.uint32(8)).astype(self.xp.float32) / np.float32(16777216)
+
+    def noise(self) -> Any:
+        """A bell-shaped draw of variance one that belongs to this step."""
+        stream = self.xp.uint32(NOISE)
+        size, negative = hashing.bell(self._words[0], self._words[1], stream, self._low, self._high)
+        return self.xp.where(negative == 1, -1.0, 1.0) * size.astype(self.xp.float32) / np.float32(65536)

@@ -1,0 +1,193 @@
+"""The world, defined once: what stands in a cell at first is a pure function of the seed, and nothing is stored.
+
+Each region (the whole world is the first) has a keyed bijection from its cells to ranks 0 ... n - 1. A layer
+of objects is an interval of ranks: so counts are exact, no two objects share a cell, and a cell is looked up
+in some ten nanoseconds however large the world is. Ranks are pairs (q, p), compared in that order, since a
+world of 1e12 cells has more ranks than a 32-bit word. The rank of the cell to be kept free (where the agent
+starts) changes places with the last rank, which no layer may reach.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from ..core.errors import ConfigError, unknown
+from .objects import Kind, Place
+
+Edge = Literal["torus", "wall"]
+
+EMPTY = -1
+NORTH, EAST, SOUTH, WEST = range(4)
+STEPS = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
+"""(dx, dy) of actions 0-3: north is y + 1, as in the original."""
+
+PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES = range(1, 8)
+"""Streams of `hashing.draw`: each use has its own, so that none can move another."""
+
+TRIES = 16
+"""Cells drawn in one step to find a free one; if none is free the object waits for the next step."""
+
+NARROW = 8
+MAX_SIDE = 2**30
+MAX_CELLS_OF_A_NARROW_REGION = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Region:
+    """A rectangle (a biome) with its own objects: `layers` are (kind index, count) in order of rank.
+
+    Attributes:
+        renew_eaten: a new generation of objects after so many were collected here; 0 for never.
+        renew_every: a new generation every so many steps (all that stands here expires); 0 for never.
+        hidden: ground on which nothing stands of its own.
+    """
+
+    x: int
+    y: int
+    width: int
+    height: int
+    layers: tuple[tuple[int, int], ...] = ()
+    renew_eaten: int = 0
+    renew_every: int = 0
+    name: str = "world"
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.width * self.height
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the rectangle is too thin to be permuted side by side."""
+        return min(self.width, self.height) < NARROW
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Sides (a, b) of the grid that is permuted: the rectangle itself, or a squarer one if it is narrow."""
+        if not self.narrow:
+            return self.width, self.height
+        a = math.isqrt(self.cells - 1) + 1 if self.cells > 1 else 1
+        return a, -(-self.cells // a)
+
+    def contains(self, x: int, y: int) -> bool:
+        """Whether the cell lies in the rectangle."""
+        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
+
+    @property
+    def thresholds(self) -> list[tuple[int, int, int]]:
+        """(q, p, kind) per layer: the first rank beyond it, as a pair, and what it holds."""
+        a, total, out = self.grid[0], 0, []
+        for kind, count in self.layers:
+            total += count
+            out.append((total // a, total % a, kind))
+        return out
+
+
+def count_of(freq: float, free: int, cells: int) -> int:
+    """The objects that a frequency stands for: floor(freq * cells), and at 1.0 every cell that may be filled."""
+    if isinstance(freq, bool) or not isinstance(freq, int | float | np.number) or not 0 <= freq <= 1:
+        raise ConfigError(f"freq: wanted a number from 0 to 1, found {freq!r}")
+    count = free if freq == 1 else math.floor(float(freq) * cells + 1e-6)
+    return min(count, free)
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything that both engines need to know, and no randomness: hashable, so that it is static under JIT."""
+
+    width: int
+    height: int
+    kinds: tuple[Kind, ...]
+    regions: tuple[Region, ...]
+    edge: Edge = "torus"
+    teleport_every: int = 0
+    teleport_to: tuple[int, ...] = ()
+    capacity: int = 1024
+
+    def __post_init__(self) -> None:
+        _check_sides(self)
+        _check_names(self)
+        for region in self.regions:
+            _check_region(self, region)
+        _check_renewal(self)
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """Where the agent begins, as in the original: the middle, never occupied."""
+        return self.width // 2, self.height // 2
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.width * self.height
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the kinds in order: the channels of an observation."""
+        return tuple(kind.name for kind in self.kinds)
+
+    @property
+    def moves(self) -> bool:
+        """Whether some object returns elsewhere than it was."""
+        return any(k.collectable and k.place is not Place.SAME for k in self.kinds)
+
+    @property
+    def renews(self) -> bool:
+        """Whether some region gets new generations."""
+        return any(r.renew_eaten or r.renew_every for r in self.regions)
+
+    def index(self, name: str) -> int:
+        """The index of a kind; ConfigError with the nearest name."""
+        if name not in self.names:
+            raise unknown("object", name, self.names)
+        return self.names.index(name)
+
+    def room(self, region: Region) -> int:
+        """How many objects a region may hold: one less where an agent may stand when they are placed."""
+        agent = region.contains(*self.start) or region.renew_eaten or region.renew_every
+        return region.cells - bool(agent)
+
+
+def _check_sides(world: World) -> None:
+    for side in (world.width, world.height):
+        if isinstance(side, bool) or not isinstance(side, int | np.integer) or not 1 <= side <= MAX_SIDE:
+            raise ConfigError(f"size: wanted whole sides from 1 to 2^30, found {world.width} x {world.height}")
+    if world.edge not in ("torus", "wall"):
+        raise unknown("edge", world.edge, ("torus", "wall"))
+    if world.capacity < 1:
+        raise ConfigError(f"capacity: wanted at least 1 changed object, found {world.capacity}")
+
+
+def _check_names(world: World) -> None:
+    names = [kind.name for kind in world.kinds]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigError(f"objects: the name {twice[0]!r} stands twice; give each kind its own")
+    if not world.regions or (world.regions[0].width, world.regions[0].height) != (world.width, world.height):
+        raise ConfigError("regions: the first must be the whole world")
+    bad = [r for r in world.teleport_to if not 0 <= r < len(world.regions)]
+    if bad:
+        raise ConfigError(f"teleport_to: there are {len(world.regions)} regions, found index {bad[0]}")
+
+
+def _check_region(world: World, region: Region) -> None:
+    inside = region.width >= 1 and region.height >= 1 and region.x >= 0 and region.y >= 0
+    if not inside or region.x + region.width > world.width or region.y + region.height > world.height:
+        raise ConfigError(f"region {region.name!r}: reaches outside the {world.width} x {world.height} world")
+    if region.narrow and region.cells > MAX_CELLS_OF_A_NARROW_REGION:
+        raise ConfigError(f"region {region.name!r}: fewer than {NARROW} cells across and 2^31 or more in all; widen it")
+    total = sum(count for _, count in region.layers)
+    if total > world.room(region) or any(count < 0 for _, count in region.layers):
+        raise ConfigError(f"region {region.name!r}: {total} objects for {world.room(region)} free cells; use fewer")
+
+
+def _check_renewal(world: World) -> None:
+    strays = [k.name for k in world.kinds if k.collectable and k.place in (Place.ANYWHERE, Place.FIXED)]
+    if world.renews and strays:
+        raise ConfigError(f"{strays[0]!r} may return into a region that renews itself: let it return to its "
+                          "own place or region")  # fmt: skip

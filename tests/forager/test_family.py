@@ -1,0 +1,141 @@
+"""Every registered id: both engines agree, the faces keep their contracts, the baselines earn their names."""
+
+from __future__ import annotations
+
+import warnings
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import parallel_api_test
+
+from harvestgym.adapters.pettingzoo import ForagerParallel
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import random_policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.evaluate.studies import forager as study
+from harvestgym.forager.gym import ForagerGym, ForagerVec
+from harvestgym.forager.life import EATEN_ALL
+from harvestgym.forager.make import CATALOGUE, build, figure, make, policies, summary
+
+from .test_truth import assert_engines_agree
+
+NAMES = sorted(path.stem for path in CATALOGUE.glob("*-v[0-9]*.yaml"))
+SMALL = {
+    "doc": "A small world.",
+    "size": [17, 12],
+    "aperture": [5, 7],
+    "kinds": {"fig": {"collectable": True, "reward": {"constant": {"value": 1}}}, "wall": {"blocking": True}},
+    "density": {"fig": 0.1, "wall": 0.1},
+    "horizon": 40,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_engines_agree_for_every_id(name):
+    assert_engines_agree(make(name), 17, 1200)
+
+
+def test_the_gymnasium_face_passes_the_checker_of_gymnasium():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checker advises on spaces in general
+        check_env(ForagerGym.of(build(SMALL), render_mode="rgb_array"), skip_render_check=False)
+
+
+def test_the_gymnasium_face_truncates_at_the_horizon_and_never_terminates():
+    env = ForagerGym.of(build(SMALL))
+    env.reset(seed=3)
+    ends = [env.step(0)[2:4] for _ in range(41)]
+    assert [e for e in ends if any(e)] == [(False, True)]
+    assert ends[39] == (False, True)
+
+
+def test_the_vector_face_is_many_single_lives():
+    model = build(SMALL)
+    many = ForagerVec(model, 3, threads=2)
+    obs, _ = many.reset(seed=5)
+    seeds = np.random.Generator(np.random.PCG64(0))
+    lives = [ForagerGym.of(model) for _ in range(3)]
+    generator, _ = gymnasium.utils.seeding.np_random(5)
+    for life, seen in zip(lives, obs, strict=True):
+        assert (life.env.start(seed=int(generator.integers(0, 2**63))) == seen).all()
+    for step in range(100):
+        actions = seeds.integers(0, 4, 3)
+        obs, rewards, _, over, _ = many.step(actions)
+        for i, life in enumerate(lives):
+            if step % 41 == 40:
+                seen, reward = life.env.start(seed=int(generator.integers(0, 2**63))), 0.0
+            else:
+                seen, reward = life.env.step(int(actions[i]))
+            assert (seen == obs[i]).all()
+            assert reward == rewards[i]
+        assert over.all() == (step % 41 == 39)
+    many.close()
+
+
+def test_several_foragers_keep_the_contract_of_pettingzoo_and_share_one_world():
+    env = ForagerParallel(build(SMALL | {"horizon": 0}), 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the test of pettingzoo advises on names
+        parallel_api_test(ForagerParallel(build(SMALL), 3), num_cycles=100)
+    env.reset(seed=1)
+    fed = 0.0
+    for actions in np.random.default_rng(0).integers(0, 4, (400, 3)).tolist():
+        _, rewards, *_ = env.step(dict(zip(env.agents, actions, strict=True)))
+        fed += sum(rewards.values())
+    assert fed == env._life.head[EATEN_ALL] > 0
+
+
+def test_the_baselines_rank_as_they_should():
+    model = build(SMALL | {"size": [40, 40], "aperture": [9, 9], "horizon": 300})
+    named = policies(model) | {"random": random_policy(model)}
+    score = {}
+    for name, policy in named.items():
+        episodes = evaluate(model, policy, jax.random.key(0), 16, 300)
+        score[name] = summary(model, episodes)["reward rate#1/step"].mean()
+    assert score["greedy"] > 3 * score["random"]
+    assert score["planner"] > 3 * score["random"]
+
+
+def test_a_figure_is_drawn_from_a_record():
+    steps = 20
+    columns = ("x#cell", "y#cell", "reward_rate", "reward")
+    drawn = figure(build(SMALL), {c: np.linspace(0, 1, steps) for c in columns})
+    assert len(drawn.axes) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"kind": {}}, "did you mean 'kinds'"),
+        ({"density": {"figs": 0.1}}, "did you mean 'fig'"),
+        ({"density": {"fig": 1.2}}, "from 0 to 1"),
+        ({"density": {"fig": 0.7, "wall": 0.7}}, "use fewer"),
+        ({"aperture": [4, 5]}, "even"),
+        ({"regions": {"a": {"x": 10, "y": 0, "width": 9, "height": 3}}}, "reaches outside"),
+        ({"kinds": {"fig": {"reward": {"sin": {}}}}}, "did you mean 'sine'"),
+        ({"kinds": {"fig": {"reward": {"sine": {"periods": 3}}}}}, "periods"),
+        ({"teleport_every": 5, "teleport_to": ["worlds"]}, "did you mean 'world'"),
+    ],
+)
+def test_a_bad_catalogue_file_is_refused_with_what_to_do(change, says):
+    with pytest.raises(ConfigError, match=says):
+        build(SMALL | change)
+
+
+def test_an_unknown_id_names_the_nearest():
+    with pytest.raises(ConfigError, match="did you mean 'two-biome-v1'"):
+        make("two-biomes-v1")
+
+
+def test_the_study_shows_that_the_fixed_agent_fails_when_the_foods_change_sign(tmp_path):
+    told = []
+    table = study.run(2, tmp_path, told.append, steps=12_500)
+    rows = {row[0]: [float(cell.split()[0]) for cell in row[1:]] for row in table.rows}
+    first, second = rows["fixed: greedy on first worths"]
+    assert first > 0.3 > -0.05 > second
+    assert rows["learning: linear Q"][0] > rows["random"][0] + 0.05
+    assert told == [1, 1, 1]
+    assert {path.name for path in tmp_path.iterdir()} == {"forager.csv", "forager.png"}

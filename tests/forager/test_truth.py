@@ -1,0 +1,150 @@
+"""The engines against a brute-force world, and against each other."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harvestgym.forager.drift import Fourier, Sine, Square
+from harvestgym.forager.env import ForagerEnv, host_twin, life_of
+from harvestgym.forager.hashing import seed_words
+from harvestgym.forager.life import STATE, VACANT, WHAT
+from harvestgym.forager.model import Forager
+from harvestgym.forager.objects import NEVER, Delay, DelayLaw, Flower, Kind, Place, Thorns, Wall
+from harvestgym.forager.world import Region, World
+
+from .reference import Dense
+
+THORNS_STAY = 2
+FLOWER, WALL, THORNS = Flower.row, Wall.row, Thorns.row
+STAYS = dataclasses.replace(FLOWER, name="berry", place=Place.SAME, blocking=True, delay=Delay(a=0, b=4))
+
+
+def world_of(width: int, height: int, counts: tuple[int, ...], edge: str = "torus", **more) -> World:
+    kinds = (FLOWER, WALL, THORNS, STAYS)
+    return World(width, height, kinds, (Region(0, 0, width, height, tuple(enumerate(counts))),), edge=edge, **more)
+
+
+def compare(world: World, aperture: tuple[int, int], steps: int, seed: int = 3) -> None:
+    env = host_twin(Forager(world, aperture), seed)
+    obs = env.start()
+    dense = Dense(env.cells()[::-1].astype(int).copy(), world.kinds, aperture, world.edge, seed_words(seed))
+    assert (obs == dense.see()).all()
+    for step, action in enumerate(np.random.default_rng(seed).integers(0, 4, steps).tolist()):
+        obs, reward = env.step(action)
+        seen, worth, _ = dense.step(action)
+        assert env.position == (dense.x, dense.y), step
+        assert reward == worth, step
+        assert (obs == seen).all(), step
+    assert (env.cells()[::-1] == dense.grid).all()
+
+
+@pytest.mark.parametrize(
+    ("size", "counts", "edge", "aperture"),
+    [
+        ((20, 13), (50, 20, 20, 10), "torus", (7, 5)),
+        ((13, 20), (50, 20, 20, 10), "wall", (5, 9)),
+        ((5, 5), (15, 0, 2, 5), "torus", (5, 5)),
+        ((3, 31), (40, 3, 5, 10), "torus", (1, 3)),
+    ],
+)
+def test_host_engine_equals_a_dense_world_for_25000_steps(size, counts, edge, aperture):
+    compare(world_of(*size, counts, edge), aperture, 25_000)
+
+
+def total(env: ForagerEnv) -> np.ndarray:
+    """Objects of each kind that stand or are away."""
+    cells, slots = env.cells(), life_of(env).slots
+    away = slots[(slots[:, STATE] != VACANT) & (slots[:, STATE] != 1), WHAT]
+    return np.bincount([*cells[cells >= 0], *away], minlength=len(env.world.kinds))
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    sides=st.tuples(st.integers(3, 24), st.integers(3, 24)),
+    shares=st.lists(st.floats(0, 0.25), min_size=4, max_size=4),
+    edge=st.sampled_from(["torus", "wall"]),
+    seed=st.integers(0, 2**64 - 1),
+    capacity=st.integers(1, 40),
+)
+def test_objects_are_conserved_and_nothing_returns_under_the_agent(sides, shares, edge, seed, capacity):
+    cells = sides[0] * sides[1]
+    counts = tuple(int(share * (cells - 1)) for share in shares)
+    env = host_twin(Forager(world_of(*sides, counts, edge, capacity=capacity), (3, 3)), seed)
+    env.start()
+    assert total(env).tolist() == list(counts)
+    for action in np.random.default_rng(seed).integers(0, 4, 300).tolist():
+        env.step(action)
+        x, y = env.position
+        under = env.cells()[sides[1] - 1 - y, x]
+        assert under in (-1, THORNS_STAY) or env.memory["refused"]
+    assert total(env).tolist() == list(counts)
+    assert env.memory["changed"] <= capacity
+
+
+RICH = World(
+    30,
+    20,
+    (
+        Kind("herb", collectable=True, reward=Fourier(5, 100, 2.0), delay=Delay(a=0, b=3), place=Place.REGION,
+             pays_after=5),
+        WALL,
+        Kind("berry", True, True, Square(1, -1, 50), 0.3, Delay(DelayLaw.NORMAL, 20, 9), Place.SAME,
+             colors=((1, 2, 3), (4, 5, 6), (7, 8, 9))),
+        Kind("ore", collectable=True, reward=Sine(1.0, 60), delay=NEVER, place=Place.SAME),
+    ),
+    (
+        Region(0, 0, 30, 20, ((1, 30), (3, 60))),
+        Region(2, 3, 12, 12, ((0, 60), (2, 20)), renew_eaten=10),
+        Region(16, 1, 3, 15, ((2, 20), (0, 10)), renew_every=97),
+    ),
+    teleport_every=50,
+    teleport_to=(1, 2),
+    capacity=12,
+)  # fmt: skip
+WALLED = world_of(20, 13, (60, 20, 20, 10), "wall", capacity=30)
+ENDLESS = world_of(10**6, 10**6, (2 * 10**11, 10**10, 10**11, 10**10), capacity=20)
+
+
+def trace(model: Forager, seed: int, actions: np.ndarray):
+    """What a life under JAX shows, step by step."""
+    params = model.params
+
+    def live(words, actions):
+        def one(state, action):
+            state, step = model.step(jax.random.key(0), state, action, params)
+            return state, (step.obs, step.reward, state.hit, state.x, state.y, state.events, state.refused)
+
+        state = model.begin(words)
+        return model.observation(None, state, None, params), jax.lax.scan(one, state, actions)[1]
+
+    return jax.tree.map(np.asarray, jax.jit(live)(np.array(seed_words(seed), np.uint32), actions))
+
+
+def assert_engines_agree(model: Forager, seed: int, steps: int) -> None:
+    """The same seed: the same map, moves, collisions and delays in both engines, and rewards to rounding."""
+    actions = np.random.default_rng(seed).integers(0, 4, steps)
+    first, (obs, reward, hit, x, y, events, refused) = trace(model, seed, actions)
+    env = host_twin(model, seed)
+    assert (env.start() == first).all()
+    for i, action in enumerate(actions.tolist()):
+        seen, paid = env.step(action)
+        met = -1 if env.collided is None else env.world.names.index(env.collided)
+        assert (met, *env.position) == (hit[i], x[i], y[i]), i
+        assert (seen == obs[i]).all(), i
+        assert paid == pytest.approx(reward[i], abs=2e-5, rel=2e-5), i
+    assert (env.memory["collected"], env.memory["refused"]) == (events[-1], refused[-1])
+
+
+@pytest.mark.parametrize(
+    ("world", "aperture", "mode"), [(RICH, (9, 7), "colors"), (WALLED, (5, 9), "objects"), (ENDLESS, (3, 7), "objects")]
+)
+def test_both_engines_agree_exactly(world, aperture, mode):
+    assert_engines_agree(Forager(world, aperture, mode), 2**40 + 7, 2500)
+
+
