@@ -1,0 +1,238 @@
+"""What a crop needs, stage by stage: the parameter groups of the plant, equation by equation.
+
+Every `Response` is one equation of section 4.2 of the form of eq. (1); its windows are named after the driver
+they look at, in the unit said here.
+
+    temperature (mean, degC), humidity (%), rain (1 on a rainy day), frost (days in a row); birds (seed eaters);
+    age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (of pollinators
+    since the flowers opened); N, P, K, C (g per plant by which the soil's stock falls short of the day's need);
+    water (share of the soil's extractable capacity by which it falls short of eq. (5)); crowding (share of its
+    ground that a plant lacks); stress (of eq. (8)).
+"""
+
+from __future__ import annotations
+
+import jax
+
+from ....core.response import Response, Window
+from ....core.tree import par, pytree
+from ...messages import NUTRIENTS
+from .state import FLOWERS_MAX, STAGES
+
+
+def _each(key: str, doc: str) -> jax.Array:
+    """A parameter per nutrient, `key` having a place for its name."""
+    return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0)
+
+
+@pytree
+class SeedSurvival(Response):
+    """Eq. (2). The paper's interval for the age, [sprout_age_min, inf), would kill young seeds and spare old
+    ones; it is [0, oldest] here, as in the reference implementation."""
+
+    birds: Window
+    age_seed: Window
+
+
+@pytree
+class Sprouting(Response):
+    """Eq. (3); the text says p_stay where it means p_sprout."""
+
+    temperature: Window
+    humidity: Window
+    age_seed: Window
+
+
+@pytree
+class Seed:
+    """From the seed to the first leaves, section 4.2.1."""
+
+    survive: SeedSurvival
+    sprout: Sprouting
+
+
+@pytree
+class Rate(Response):
+    """Eqs. (4) and (16), with the shortage, need less stock, in the place of the stock.
+
+    «Stock in [need, inf)» and «shortage in (-inf, 0]» are the same distance. Grams are per plant, which on the
+    paper's farms (one plant on a plot) are its own, and water is a share of what the soil can hold for plants: so
+    neither a denser stand nor a larger plot suffers more, and a litre lacking in clay is less than one in sand.
+    Crowding is not in the paper, where a spacing has no effect.
+    """
+
+    temperature: Window
+    N: Window
+    P: Window
+    K: Window
+    C: Window
+    water: Window
+    crowding: Window
+
+
+@pytree
+class GrowSurvival(Response):
+    """Eq. (9)."""
+
+    nogrow: Window
+    pests: Window
+
+
+@pytree
+class Grow:
+    """From the first leaves to the first flowers, section 4.2.2, and what a body of that size transpires."""
+
+    rate: Rate
+    survive: GrowSurvival
+    variance: jax.Array = par("grow_rate_sigma2", "variance of the rate's noise, eq. (6)", low=0)
+    rate_min: jax.Array = par("grow_rate_min#", "rate at or below which nothing grows, eq. (6)", low=0, high=1)
+    draught: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "asked by a plant per mm of its size and day")
+    water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0)
+    leaf_surface: jax.Array = par("grow_leaf_surface#m2.cm-1", "ground covered by a plant per cm of its size", low=0)
+    alpha_0: jax.Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, that of no height")
+    alpha_1: jax.Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t, per cm of height")
+
+
+@pytree
+class StressWeights:
+    """What makes stress a pure number: the weight of what a plant was refused, eqs. (8) and (19)."""
+
+    nutrients: jax.Array = _each("sensitivity_stress_{}#g-1", "per g refused to a plant")
+    water: jax.Array = par("sensitivity_stress_water#L-1", "per L refused to a plant", low=0)
+
+
+@pytree
+class WindPollination(Response):
+    """Eq. (12)."""
+
+    temperature: Window
+
+
+@pytree
+class InsectPollination(Response):
+    """Eq. (13). The visits are those since the flowers opened, today's included, as in eq. (19)."""
+
+    visits: Window
+
+
+@pytree
+class BloomSurvival(Response):
+    """Eq. (15)."""
+
+    frost: Window
+
+
+@pytree
+class Fading(Response):
+    """Eq. (14). The text speaks of dying with p_stay, and of an age of the weather: p_fruit and the flowers'."""
+
+    age_bloom: Window
+
+
+@pytree
+class Bloom:
+    """From the first flowers to their fall, section 4.2.3."""
+
+    survive: BloomSurvival
+    wind: WindPollination
+    insects: InsectPollination
+    fade: Fading
+    share: jax.Array = par(
+        "bloom_share#%", "size at which an unstressed plant flowers, share (0 to 1) of the largest, eq. (8)",
+        low=0, high=1,
+    )  # fmt: skip
+    rates: jax.Array = par(
+        ("auto_pollination_rate#%", "wind_pollination_rate#%", "insect_pollination_rate#%"),
+        "weights w of eq. (11), normalised where they are used", low=0,
+    )  # fmt: skip
+    auto_success: jax.Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
+    nutrients: jax.Array = _each("{}_flower_consumption#g", "asked per flower and day")
+    water: jax.Array = par("Water_flower_consumption#mL", "water that a flower keeps", low=0)
+
+
+@pytree
+class FruitSurvival(Response):
+    """Eq. (20)."""
+
+    noweight: Window
+    humidity: Window
+    pests: Window
+
+
+@pytree
+class Ripening(Response):
+    """Eq. (19), its minus log: of the largest weight, what stress and missing visits leave to a ripe fruit.
+
+    The paper's interval for the stress, [0, inf), is never left; it is (-inf, 0] here. The intercept is the share
+    that an unstressed fruit reaches, without which growth of the form (17) would never arrive.
+    """
+
+    stress: Window
+    visits: Window
+
+
+@pytree
+class Fruit:
+    """From the fall of the flowers to full-grown fruit, section 4.2.4."""
+
+    rate: Rate
+    survive: FruitSurvival
+    ripen: Ripening
+    variance: jax.Array = par("fruit_rate_sigma2", "variance of the rate's noise, eq. (17)", low=0)
+    rate_min: jax.Array = par("weight_rate_min#", "rate at or below which nothing is gained, eq. (17)", low=0, high=1)
+    draught: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "asked per g of fruit and day")
+    water: jax.Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0)
+
+
+@pytree
+class Keeping(Response):
+    """Eq. (21). Its rain is the indicator of a rainy day and its interval (-inf, 0], garbled in the paper."""
+
+    rain: Window
+    frost: Window
+    pests: Window
+    age_ripe: Window
+
+
+@pytree
+class Ripe:
+    """From full-grown fruit to the harvest or the end, section 4.2.5."""
+
+    keep: Keeping
+    variance: jax.Array = par("ripe_rate_sigma2", "variance of the kept share's noise, eq. (21)", low=0)
+
+
+@pytree
+class Dead:
+    """What is left of a plant goes to the soil, section 4.2.6."""
+
+    release: jax.Array = par(
+        tuple(f"{n}_release_speed#g.g-1.day-1" for n in NUTRIENTS),
+        "share (0 to 1) of what is left that is released in a day", low=0, high=1,
+    )  # fmt: skip
+
+
+@pytree
+class Crop:
+    """All parameters of a crop."""
+
+    initial_stage: jax.Array = par("initial_stage", "stage of a plot of which the start file says none", labels=STAGES)
+    density: jax.Array = par("population#nb.m-2", "plants per m2 of such a plot", low=0)
+    size_start: jax.Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0)
+    size_max: jax.Array = par("size_max#cm", "size at which growth ends", low=1e-3)
+    flowers_max: jax.Array = par(
+        "flowers_max#nb", "flowers of a plant of that size", low=0, high=FLOWERS_MAX, dtype="int"
+    )
+    fruit_weight_start: jax.Array = par("fruit_weight_start#g", "weight of a fruit, where eq. (17) begins", low=0)
+    fruit_weight_max: jax.Array = par("fruit_weight_max#g", "weight at which a fruit stops growing", low=1e-3)
+    shadow: jax.Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
+    repulsion: jax.Array = par("pest_repulsive_effect#float", "repulsive effect on pests; negative attracts")
+    stress: StressWeights
+    seed: Seed
+    grow: Grow
+    bloom: Bloom
+    fruit: Fruit
+    ripe: Ripe
+    dead: Dead

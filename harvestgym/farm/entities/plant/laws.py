@@ -1,0 +1,120 @@
+"""The laws of the plant that are more than a response: eqs. (5) to (11), (17) to (19), (21) and section 4.2.7."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from ....core.random import normal
+from ....core.response import Response, exponents
+from .conditions import Bloom, StressWeights
+
+Drivers = dict[str, jax.Array]
+"""Today's value of every driver, by the names of `conditions.py`."""
+
+
+def terms(response: Response, drivers: Drivers) -> Drivers:
+    """The exponent terms of a response, by driver."""
+    names = [field.name for field in dataclasses.fields(response) if field.name != "intercept"]
+    return exponents(response, **{name: drivers[name] for name in names})
+
+
+def chance(response: Response, drivers: Drivers, strain: jax.Array | float = 0.0) -> jax.Array:
+    """Eq. (1) for the drivers that a response names, `strain` being the term of kinds unknown here."""
+    return jnp.exp(-(response.intercept + strain + sum(terms(response, drivers).values())))
+
+
+def water_threshold(draught: jax.Array, wilting: jax.Array, capacity: jax.Array) -> jax.Array:
+    """Eq. (5): the water in the soil, L, below which a plant feels the drought."""
+    return (1 - draught) * wilting + draught * capacity
+
+
+def open_stomata(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
+    """K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
+
+    The paper's plant spends at its full rate until nothing is left and then stands still. Both arguments are
+    water above the wilting point.
+    """
+    return jnp.clip(extractable / jnp.maximum(threshold, 1e-6), 0.0, 1.0)
+
+
+def noisy_rate(rate: jax.Array, variance: jax.Array, uniform: jax.Array) -> jax.Array:
+    """r_t of eqs. (6), (17) and (21): the rate plus Gaussian noise, never negative."""
+    return jnp.maximum(rate + jnp.sqrt(variance) * normal(uniform), 0.0)
+
+
+def logistic_step(value: jax.Array, rate: jax.Array, ceiling: jax.Array) -> jax.Array:
+    """Eqs. (6) and (17): a day's growth towards the ceiling; 0 stays 0, so that growth needs a start.
+
+    At a constant rate the solution is ceiling * tanh(t * rate / (2 sqrt(ceiling)))^2.
+    """
+    return jnp.minimum(value + rate * (1 - value / ceiling) * _power(value, 0.5), ceiling)
+
+
+def arrival(value: jax.Array, threshold: jax.Array) -> jax.Array:
+    """Eqs. (7) and (18): the chance to move on, certain from the threshold on, in the paper's cm or g below."""
+    return jnp.exp(-jnp.maximum(threshold - value, 0.0))
+
+
+def stress(
+    weights: StressWeights, nutrients: jax.Array, water: jax.Array, population: jax.Array
+) -> jax.Array:
+    """The stress of eqs. (8) and (19): what each plant was refused, weighted to a pure number.
+
+    The paper adds grams and litres as they are, of which a few end the growth of any plant.
+    """
+    weighted = jnp.tensordot(weights.nutrients, nutrients, axes=1) + weights.water * water
+    return weighted / jnp.maximum(population, 1)
+
+
+def bloom_threshold(share: jax.Array, stress: jax.Array) -> jax.Array:
+    """Eq. (8): the share of the largest size at which a plant flowers.
+
+    `share`, below 1, is that of an unstressed plant: growth of the form (6) never reaches its ceiling.
+    """
+    return share * (1 + jnp.exp(-stress)) / 2
+
+
+def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:
+    """Chance of a flower to be pollinated today: p = sum w p of eq. (11), by eqs. (12) and (13).
+
+    The paper's weighted sum of three binomials is no whole number; one binomial of the mixed chance is.
+    """
+    chances = (bloom.auto_success, chance(bloom.wind, drivers), chance(bloom.insects, drivers))
+    mixed = sum(w * p for w, p in zip(bloom.rates, chances, strict=True))
+    return mixed / jnp.maximum(jnp.sum(bloom.rates), 1e-6)
+
+
+def kept_fruits(fruits: jax.Array, share: jax.Array) -> jax.Array:
+    """Eq. (21): whole fruits that are left; the «factor» by which they decrease is the share that stays, 0 to 1."""
+    return jnp.floor(fruits * jnp.minimum(share, 1.0)).astype(jnp.int32)
+
+
+def vapour_pressure(temperature: jax.Array) -> jax.Array:
+    """Saturation vapour pressure, kPa (FAO-56 eq. 11)."""
+    return 0.6108 * jnp.exp(17.27 * temperature / (temperature + 237.3))
+
+
+def least_humidity(humidity: jax.Array, t_mean: jax.Array, t_max: jax.Array) -> jax.Array:
+    """RH_min, %, if the day's mean vapour lasts into its warmest hour."""
+    return humidity * vapour_pressure(t_mean) / vapour_pressure(t_max)
+
+
+def crop_coefficient(
+    alpha_0: jax.Array, alpha_1: jax.Array, height: jax.Array, wind: jax.Array, least_humidity: jax.Array
+) -> jax.Array:
+    """K_t of section 4.2.7, which is FAO-56 eq. (70) with a basal coefficient that rises with the height.
+
+    As there, and unlike in the paper, wind is in m/s at 2 m and between 1 and 6, humidity is the day's least, in %
+    and between 20 and 80; and K_t multiplies ET_0 as it is, not divided by 100. Height in cm.
+    """
+    wind, humid = jnp.clip(wind, 1.0, 6.0), jnp.clip(least_humidity, 20.0, 80.0)
+    air = 0.04 * (wind - 2) - 0.004 * (humid - 45)
+    return jnp.maximum(alpha_0 + alpha_1 * height + air * _power(height / 300, 0.3), 0.0)
+
+
+def _power(base: jax.Array, exponent: float) -> jax.Array:
+    """base ** exponent for a base >= 0, with a finite gradient at 0."""
+    return jnp.where(base > 0, jnp.where(base > 0, base, 1.0) ** exponent, 0.0)

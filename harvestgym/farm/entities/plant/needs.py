@@ -1,0 +1,103 @@
+"""What a stand of plants asks of its plot: ground, water and nutrients, by what its stage consumes."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ...entity import Place
+from ...messages import NUTRIENTS, Air, Ground
+from . import laws
+from .conditions import Crop
+from .laws import Drivers
+from .state import PlantState, Stage, is_alive
+
+KMH = 3.6
+"""km/h in 1 m/s."""
+
+
+def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
+    """The ground under the leaves of a plot's plants, m2."""
+    leaves = state.population * crop.grow.leaf_surface * state.size
+    return jnp.where(is_alive(state.stage), jnp.minimum(leaves, surface), 0.0)
+
+
+def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
+    """Share (0 to 1) of the ground that a plant would cover and that its neighbours leave it not.
+
+    A plant has its spacing squared, or less where so many do not fit on the plot.
+    """
+    own = jnp.minimum((state.spacing / 100) ** 2, surface / jnp.maximum(state.population, 1))
+    wanted = crop.grow.leaf_surface * state.size
+    return jnp.where(wanted > own, 1 - own / jnp.maximum(wanted, 1e-12), 0.0)
+
+
+def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -> jax.Array:
+    """The water that plants short of nothing lose today, L (section 4.2.7): ET_0 K_t from the ground they cover."""
+    humidity = laws.least_humidity(air.humidity, air.t_mean, air.t_max)
+    grow = crop.grow
+    coefficient = laws.crop_coefficient(grow.alpha_0, grow.alpha_1, state.size, air.wind / KMH, humidity)
+    return air.et0 * coefficient * ground_covered(crop, state, surface)
+
+
+def threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
+    """w of eq. (5) on each plot, L."""
+    draught = jnp.where(state.stage == Stage.FRUIT, crop.fruit.draught, crop.grow.draught)
+    return laws.water_threshold(draught, ground.wilting, ground.capacity)
+
+
+def actual_transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air, ground: Ground) -> jax.Array:
+    """The water that the plants let go today, L, their stomata as open as the soil is moist."""
+    moist = laws.open_stomata(ground.extractable, threshold(crop, state, ground) - ground.wilting)
+    return moist * transpiration(crop, state, surface, air)
+
+
+def thirst(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
+    """The water that plants who lose so much would take up today, L: with what they keep, less what they have."""
+    wanted = jnp.maximum(lost + body_water(crop, state) - state.water, 0.0)
+    return jnp.where(is_alive(state.stage), wanted, 0.0)
+
+
+def _consumers(state: PlantState) -> list[tuple[Stage, jax.Array]]:
+    """Stage and number of what consumes on each plot: mm of size, flowers, g of fruit."""
+    millimetres, flowers, grams = state.size * 10, state.flowers, state.fruits * state.fruit_weight
+    amounts = [(Stage.GROW, millimetres), (Stage.BLOOM, flowers), (Stage.FRUIT, grams)]
+    return [(s, jnp.where(state.stage == s, state.population * a, 0.0)) for s, a in amounts]
+
+
+def nutrients_consumed(crop: Crop, state: PlantState) -> jax.Array:
+    """What a plot's plants ask of each nutrient today, g; (4, length, width)."""
+    groups = (crop.grow, crop.bloom, crop.fruit)
+    rates = [jnp.asarray(group.nutrients)[:, None, None] for group in groups]
+    return sum(rate * amount for rate, (_, amount) in zip(rates, _consumers(state), strict=True))  # pyright: ignore[reportReturnType]
+
+
+def body_water(crop: Crop, state: PlantState) -> jax.Array:
+    """The water that a plot's plants keep beyond what they transpire, L."""
+    plants = jnp.where(state.stage == Stage.GROW, state.population, 0)
+    _, (_, flowers), (_, grams) = _consumers(state)
+    return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
+
+
+def shortages(crop: Crop, state: PlantState, ground: Ground) -> Drivers:
+    """How far the soil falls short of the day: g of N, P, K, C per plant, and of water a share (negative is plenty).
+
+    The share is of the water that the soil can hold for plants, so that each soil is as dry as it feels.
+    """
+    lacking = (nutrients_consumed(crop, state) - ground.nutrients) / jnp.maximum(state.population, 1)
+    dry = threshold(crop, state, ground) - ground.water
+    return dict(zip(NUTRIENTS, lacking, strict=True)) | {"water": dry / (ground.capacity - ground.wilting)}
+
+
+def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground) -> Drivers:
+    """What the weather, the soil and the plants' own past are to them today, by the names of `conditions.py`."""
+    refused = (state.nutrient_stress, state.water_stress, state.population)
+    return {
+        "temperature": air.t_mean, "humidity": air.humidity, "frost": air.frost_days,
+        "rain": (air.rain > 0).astype(jnp.float32),
+        "age_seed": state.age_seed, "age_bloom": state.age_bloom, "age_ripe": state.age_ripe,
+        "nogrow": state.nogrow, "noweight": state.noweight,
+        "crowding": crowding(crop, state, place.surface),
+        "stress": laws.stress(crop.stress, *refused),
+        **shortages(crop, state, ground),
+    }  # fmt: skip

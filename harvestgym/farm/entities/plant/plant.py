@@ -1,0 +1,183 @@
+"""Plant: a crop that sprouts, grows, blooms, fruits and ripens on each plot, or dies of it (section 4.2).
+
+The parameters are in `conditions.py`, the variables in `state.py`, the equations in `laws.py` and `season.py`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from ....core.tree import metas, pytree, replace
+from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from ...messages import NUTRIENTS, Air, Canopy, Flock, Ground, Litter, Load, Need, Share, Strain, Visits
+from . import needs, season
+from .conditions import Crop
+from .laws import Drivers
+from .settle import settled
+from .state import GLOBAL_STAGE, PlantState, Stage, cleared, global_stage, is_alive
+
+SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
+SPACINGS = (5.0, 10.0, 15.0, 20.0)
+CRUMBS = 1e-3
+"""Nutrients of a dead plant, g, that are no longer worth a day of their own."""
+
+
+@pytree
+class Plant(Crop, Entity):
+    """A crop that takes water and nutrients from the soil and gives fruit."""
+
+    State: ClassVar[type] = PlantState
+    host: ClassVar[bool] = True
+    explains: ClassVar[tuple[str, ...]] = ("cause_of_death", "death_exponent", "limiting_factor", "limiting_exponent")
+    randomness: ClassVar = {use: ("plot",) for use in ("survive", "turn", "noise", "count")}
+    derived: ClassVar = {"global_stage": GLOBAL_STAGE}
+
+    def init(self, key: jax.Array, place: Place) -> PlantState:
+        """Every plot in the initial stage; `settle` does the rest."""
+        number, count = jnp.zeros(place.shape), jnp.zeros(place.shape, jnp.int32)
+        kinds = {"float": number, "int": count, "bool": number > 0}
+        blank = PlantState(**{
+            name: jnp.zeros((len(NUTRIENTS), *place.shape)) if meta.stacked else kinds[meta.dtype]
+            for name, meta in metas(PlantState)
+        })  # fmt: skip
+        return replace(blank, stage=jnp.full(place.shape, self.initial_stage, jnp.int32))
+
+    def settle(self, key: jax.Array, state: PlantState, place: Place) -> PlantState:
+        """Give every plant what its stage implies and the start file left out."""
+        return settled(self, state, place)
+
+    @publishes(Canopy)
+    def canopy(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Canopy:
+        """What the stand offers to others: shade, flowers, seeds."""
+        alive = jnp.where(is_alive(state.stage), state.population, 0)
+        at = {s: jnp.where(state.stage == s, state.population, 0).astype(jnp.float32) for s in Stage}
+        return Canopy(
+            alive=alive.astype(jnp.float32),
+            shade=self.shadow * needs.ground_covered(self, state, place.surface) / place.surface,
+            flowers=at[Stage.BLOOM] * state.flowers,
+            seeds=at[Stage.SEED],
+            repulsion=jnp.where(alive > 0, self.repulsion, 0.0),
+        )
+
+    @publishes(Need)
+    def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
+        """What the stage consumes and the leaves transpire, less the water in store (section 4.2.7)."""
+        lost = needs.actual_transpiration(self, state, place.surface, board.one(Air), board.one(Ground))
+        return Need(water=needs.thirst(self, state, lost), nutrients=needs.nutrients_consumed(self, state))
+
+    @publishes(Litter)
+    def litter(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Litter:
+        """What dead plants release (section 4.2.6): a share a day, at last the crumbs."""
+        released = jnp.asarray(self.dead.release)[:, None, None] * state.nutrients
+        crumbs = (state.nutrients - released).sum(0) < CRUMBS
+        released = jnp.where(crumbs, state.nutrients, released)
+        return Litter(nutrients=jnp.where(state.stage == Stage.DEAD, released, 0.0))
+
+    @action("sow", Parameter("amount#seed", SEEDS), Parameter("spacing#cm", SPACINGS))
+    def sow(self, state: PlantState, place: Place, where: jax.Array, seeds: jax.Array, spacing: jax.Array) -> Deed:
+        """Sow an empty plot; nothing happens where something stands."""
+        done = where & (state.stage == Stage.NONE)
+        sown = {
+            "stage": Stage.SEED, "population": seeds.astype(jnp.int32), "spacing": spacing, "harvested": False,
+            "cause_of_death": 0, "death_exponent": 0.0,
+        }  # fmt: skip
+        new = {n: jnp.where(done, v, getattr(state, n)).astype(getattr(state, n).dtype) for n, v in sown.items()}
+        return Deed(replace(state, **new), done, Ledger({}, {}))
+
+    @action("harvest", plot=False)
+    def harvest(self, state: PlantState, place: Place, where: jax.Array) -> Deed:
+        """Harvest the whole field: every plot in fruit or ripe, with its plants."""
+        return self._harvest(state, where)
+
+    @action("micro_harvest")
+    def micro_harvest(self, state: PlantState, place: Place, where: jax.Array) -> Deed:
+        """Harvest a plot in fruit or ripe, with its plants."""
+        return self._harvest(state, where)
+
+    @action("remove")
+    def remove(self, state: PlantState, place: Place, where: jax.Array) -> Deed:
+        """Take away what stands on a plot, dead or alive."""
+        done = where & (state.stage != Stage.NONE)
+        return Deed(cleared(state, done), done, Ledger(_exports(state, done), {}))
+
+    def _harvest(self, state: PlantState, where: jax.Array) -> Deed:
+        done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
+        kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
+        new = replace(cleared(state, done), harvested=state.harvested | done, harvest_weight=state.harvest_weight + kg)
+        return Deed(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
+
+    def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
+        """A day: what the morning decides, then what comes of it."""
+        day = self._drivers(state, place, board)
+        fate = season.fate(self, state, day, draws["survive"])
+        moves = (draws["turn"] < season.moving(self, state, day)) & fate.survives
+        new, lost = self._fed(state, place, board)
+        new = season.aged(self, new, day)
+        new = season.grown(self, new, day, draws["noise"])
+        new = season.flowering(self, new, day, moves & (state.stage == Stage.GROW), draws["count"])
+        new = season.kept(self, new, day, draws["noise"])
+        new = season.buried(new, fate)
+        new = season.moved(self, new, moves)
+        new, dried = _decayed(state, new, board.sent(Litter))
+        flows = {"water:transpiration": -lost, "water:drying": -dried}
+        return new, Ledger(flows, {"stages#nb": moves.sum().astype(jnp.float32)})
+
+    def _drivers(self, state: PlantState, place: Place, board: Board) -> Drivers:
+        own = needs.drivers(self, state, place, board.one(Air), board.one(Ground))
+        strain, visits = board.mine(Strain), board.heard(Visits).occurrence
+        return own | {
+            "birds": board.heard(Flock).seed_eaters,
+            "pests": board.mine(Load).pests,
+            "visits": state.visits + jnp.where(state.stage == Stage.BLOOM, visits, 0.0),
+            "strain_death": strain.death, "strain_growth": strain.growth, "strain_harvest": strain.harvest,
+        }  # fmt: skip
+
+    def _fed(self, state: PlantState, place: Place, board: Board) -> tuple[PlantState, jax.Array]:
+        """The share of the day taken up and what was refused, and the water transpired."""
+        air, ground, share, need = board.one(Air), board.one(Ground), board.mine(Share), board.sent(Need)
+        held = state.water + share.water
+        lost = jnp.minimum(needs.actual_transpiration(self, state, place.surface, air, ground), held)
+        thirst = needs.thirst(self, state, needs.transpiration(self, state, place.surface, air))
+        new = replace(
+            state,
+            water=held - lost,
+            water_stress=state.water_stress + jnp.maximum(thirst - share.water, 0.0),
+            nutrients=state.nutrients + share.nutrients,
+            nutrient_stress=state.nutrient_stress + jnp.maximum(need.nutrients - share.nutrients, 0.0),
+        )
+        return new, lost
+
+    def holds(self, state: PlantState) -> dict[str, jax.Array]:
+        """Water and nutrients in the plants."""
+        return {"water": state.water, "nutrients": state.nutrients}
+
+    def views(self, state: PlantState) -> dict[str, jax.Array]:
+        """The stage of the field."""
+        return {"global_stage": global_stage(state)}
+
+    def indices(self, state: PlantState) -> dict[str, jax.Array]:
+        """r_plant of section 3.1.2: the mean of sprouted, size, pollinated flowers and fruit weight, as shares.
+
+        Only living plants count; a harvest ends the development that it rewards.
+        """
+        parts = [
+            1.0, state.size / self.size_max, state.pollinated / jnp.maximum(state.flowers, 1),
+            state.fruit_weight / self.fruit_weight_max,
+        ]  # fmt: skip
+        return {"plant": jnp.mean(jnp.where(is_alive(state.stage), sum(parts) / len(parts), 0.0))}
+
+
+def _exports(state: PlantState, done: jax.Array) -> dict[str, jax.Array]:
+    gone = {"water:export": state.water, "nutrients:export": state.nutrients}
+    return {name: -jnp.where(done, amount, 0.0) for name, amount in gone.items()}
+
+
+def _decayed(morning: PlantState, state: PlantState, litter: Litter) -> tuple[PlantState, jax.Array]:
+    """The dead dry out, give up their litter and are gone with the last of it; also the water that dried."""
+    dried = jnp.where(state.stage == Stage.DEAD, state.water, 0.0)
+    new = replace(state, water=state.water - dried, nutrients=state.nutrients - litter.nutrients)
+    gone = (morning.stage == Stage.DEAD) & (new.nutrients.sum(0) <= 0)
+    return cleared(new, gone), dried

@@ -1,0 +1,155 @@
+"""A day in the life of a crop: who dies, what grows, which stage comes next (section 4.2).
+
+Rates are those of the morning. Each plot is in one stage, so that a uniform per use serves all stages; death
+comes first, and who survives may move on, both once a day.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ....core.random import bernoulli, binomial
+from ....core.tree import replace
+from . import laws
+from .conditions import Crop
+from .laws import Drivers, chance, terms
+from .state import CAUSES, FLOWERS_MAX, PlantState, Stage
+
+
+class Fate(NamedTuple):
+    """Who survives the day, and what the others die of."""
+
+    survives: jax.Array
+    cause: jax.Array
+    exponent: jax.Array
+
+
+def hazards(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
+    """The exponent terms of eqs. (2), (9), (15) and (20) on each plot, in the order of `CAUSES[1:-1]`."""
+    groups = {
+        Stage.SEED: crop.seed.survive, Stage.GROW: crop.grow.survive,
+        Stage.BLOOM: crop.bloom.survive, Stage.FRUIT: crop.fruit.survive,
+    }  # fmt: skip
+    rows = []
+    for stage, response in groups.items():
+        named = [response.intercept, day["strain_death"], *terms(response, day).values()]
+        rows += [jnp.where(state.stage == stage, term, 0.0) for term in named]
+    return jnp.stack(rows)
+
+
+def fate(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Fate:
+    """B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term of its exponent."""
+    each = hazards(crop, state, day)
+    survives = bernoulli(uniform, jnp.exp(-each.sum(0)))
+    return Fate(survives, 1 + jnp.argmax(each, axis=0).astype(jnp.int32), each.max(0))
+
+
+def thresholds(crop: Crop, day: Drivers) -> tuple[jax.Array, jax.Array]:
+    """The size, cm, of eq. (8) and the weight, g, of eq. (19) from which a plant moves on."""
+    size = laws.bloom_threshold(crop.bloom.share, day["stress"]) * crop.size_max
+    return size, chance(crop.fruit.ripen, day) * crop.fruit_weight_max
+
+
+def moving(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
+    """The chance to move on to the next stage: eqs. (3), (7), (14) and (18)."""
+    size, weight = thresholds(crop, day)
+    chances = {
+        Stage.SEED: chance(crop.seed.sprout, day),
+        Stage.GROW: laws.arrival(state.size, size),
+        Stage.BLOOM: chance(crop.bloom.fade, day),
+        Stage.FRUIT: laws.arrival(state.fruit_weight, weight),
+    }
+    return jnp.select([state.stage == s for s in chances], list(chances.values()), 0.0)
+
+
+def aged(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
+    """A day older; the thresholds of today are shown."""
+    size, weight = thresholds(crop, day)
+    at = {s: state.stage == s for s in Stage}
+    return replace(
+        state,
+        age_seed=state.age_seed + at[Stage.SEED], age_bloom=state.age_bloom + at[Stage.BLOOM],
+        age_ripe=state.age_ripe + at[Stage.RIPE],
+        size_threshold=jnp.where(at[Stage.GROW], size, state.size_threshold),
+        fruit_weight_threshold=jnp.where(at[Stage.FRUIT], weight, state.fruit_weight_threshold),
+    )  # fmt: skip
+
+
+def limits(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
+    """The exponent terms of eqs. (4) and (16) on each plot, in the order of `LIMITS[1:]`."""
+    strain = {"strain": day["strain_growth"]}
+    growing, filling = (terms(g.rate, day) | strain for g in (crop.grow, crop.fruit))
+    at = state.stage == Stage.GROW, state.stage == Stage.FRUIT
+    return jnp.stack([jnp.select(at, [growing[name], filling[name]], 0.0) for name in growing])
+
+
+def grown(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
+    """Growth of the plant by eq. (6) and of its fruit by eq. (17), and what slowed them most."""
+    each = limits(crop, state, day)
+    growing, filling = state.stage == Stage.GROW, state.stage == Stage.FRUIT
+    intercept = jnp.where(filling, crop.fruit.rate.intercept, crop.grow.rate.intercept)
+    variance = jnp.where(filling, crop.fruit.variance, crop.grow.variance)
+    least = jnp.where(filling, crop.fruit.rate_min, crop.grow.rate_min)
+    rate = laws.noisy_rate(jnp.exp(-(intercept + each.sum(0))), variance, uniform)
+    gains = rate > least
+    size = laws.logistic_step(state.size, rate, crop.size_max)
+    weight = laws.logistic_step(state.fruit_weight, rate, crop.fruit_weight_max)
+    worst = each.max(0)
+    return replace(
+        state,
+        size=jnp.where(growing & gains, size, state.size),
+        fruit_weight=jnp.where(filling & gains, weight, state.fruit_weight),
+        nogrow=jnp.where(growing & ~gains, state.nogrow + 1, 0),
+        noweight=jnp.where(filling & ~gains, state.noweight + 1, 0),
+        limiting_factor=jnp.where(worst > 0, 1 + jnp.argmax(each, axis=0), 0).astype(jnp.int32),
+        limiting_exponent=worst,
+    )
+
+
+def flowering(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array) -> PlantState:
+    """The flowers of plants that come into bloom, eq. (10), and those pollinated on the others, eq. (11)."""
+    blooms = state.stage == Stage.BLOOM
+    trials = jnp.select([opens, blooms], [crop.flowers_max, state.flowers - state.pollinated], 0)
+    success = jnp.where(opens, state.size / crop.size_max, laws.pollination(crop.bloom, day))
+    count = binomial(uniform, trials, success, FLOWERS_MAX)
+    return replace(
+        state,
+        flowers=jnp.where(opens, count, state.flowers),
+        pollinated=state.pollinated + jnp.where(blooms, count, 0),
+        visits=jnp.where(blooms, day["visits"].astype(jnp.int32), state.visits),
+    )
+
+
+def kept(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
+    """The fruits that ripe plants keep, eq. (21)."""
+    share = chance(crop.ripe.keep, day, day["strain_harvest"])
+    fruits = laws.kept_fruits(state.fruits, laws.noisy_rate(share, crop.ripe.variance, uniform))
+    return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
+
+
+def buried(state: PlantState, fate: Fate) -> PlantState:
+    """The dead of the day: those whom `fate` takes, and ripe plants without a fruit left."""
+    bare = (state.stage == Stage.RIPE) & (state.fruits == 0)
+    dies = bare | ~fate.survives
+    cause = jnp.where(bare, len(CAUSES) - 1, fate.cause)
+    return replace(
+        state,
+        stage=jnp.where(dies, Stage.DEAD, state.stage),
+        cause_of_death=jnp.where(dies, cause, state.cause_of_death),
+        death_exponent=jnp.where(dies, fate.exponent, state.death_exponent),
+    )
+
+
+def moved(crop: Crop, state: PlantState, moves: jax.Array) -> PlantState:
+    """On the plots that move: the next stage, with what it begins with."""
+    sprouts, sets = (moves & (state.stage == s) for s in (Stage.SEED, Stage.BLOOM))
+    return replace(
+        state,
+        stage=jnp.where(moves, state.stage + 1, state.stage),
+        size=jnp.where(sprouts, crop.size_start, state.size),
+        fruits=jnp.where(sets, state.pollinated, state.fruits),
+        fruit_weight=jnp.where(sets, crop.fruit_weight_start, state.fruit_weight),
+    )

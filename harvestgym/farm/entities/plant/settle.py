@@ -1,0 +1,55 @@
+"""A crop at the start of a season: what a stage implies and the start file does not say."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from ....core.tree import replace
+from ...entity import Place
+from .conditions import Crop
+from .state import PlantState, Stage, cleared
+
+
+def settled(crop: Crop, state: PlantState, place: Place) -> PlantState:
+    """`state` with the zeros filled in that its stages forbid, and without what they exclude.
+
+    A plot that has plants has its usual number of them, evenly spaced; from bloom on they are as large as an
+    unstressed plant that flowers, with the expected flowers, all of which have set fruit when there is fruit;
+    ripe fruit is that of an unstressed and well visited plant. What the file says itself stays.
+    """
+    planted = _planted(crop, state, place)
+    grown = _grown(crop, planted)
+    return cleared(_fruiting(crop, grown), state.stage == Stage.NONE)
+
+
+def _planted(crop: Crop, state: PlantState, place: Place) -> PlantState:
+    usual = jnp.maximum(jnp.round(crop.density * place.surface), 1.0).astype(jnp.int32)
+    population = jnp.where(state.population > 0, state.population, usual)
+    even = 100 * jnp.sqrt(place.surface / population)
+    return replace(state, population=population, spacing=jnp.where(state.spacing > 0, state.spacing, even))
+
+
+def _grown(crop: Crop, state: PlantState) -> PlantState:
+    usual = jnp.where(state.stage == Stage.GROW, crop.size_start, crop.bloom.share * crop.size_max)
+    size = jnp.minimum(jnp.where(state.size > 0, state.size, usual), crop.size_max)
+    expected = jnp.round(crop.flowers_max * size / crop.size_max).astype(jnp.int32)
+    flowers = jnp.maximum(jnp.where(state.flowers > 0, state.flowers, expected), state.pollinated)
+    return replace(
+        state,
+        size=jnp.where(state.stage >= Stage.GROW, size, 0.0),
+        flowers=jnp.where(state.stage >= Stage.BLOOM, flowers, 0),
+    )
+
+
+def _fruiting(crop: Crop, state: PlantState) -> PlantState:
+    fruiting = state.stage >= Stage.FRUIT
+    set_ = jnp.where(state.pollinated > 0, state.pollinated, state.flowers)
+    full = jnp.exp(-crop.fruit.ripen.intercept) * crop.fruit_weight_max
+    usual = jnp.where(state.stage == Stage.FRUIT, crop.fruit_weight_start, full)
+    weight = jnp.minimum(jnp.where(state.fruit_weight > 0, state.fruit_weight, usual), crop.fruit_weight_max)
+    return replace(
+        state,
+        pollinated=jnp.where(fruiting, set_, jnp.where(state.stage == Stage.BLOOM, state.pollinated, 0)),
+        fruits=jnp.where(fruiting, jnp.where(state.fruits > 0, state.fruits, set_), 0),
+        fruit_weight=jnp.where(fruiting, weight, 0.0),
+    )

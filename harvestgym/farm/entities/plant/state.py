@@ -1,0 +1,108 @@
+"""The state of a crop: on each plot a stand of like plants, in one of the stages of section 4.2."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import jax
+import jax.numpy as jnp
+
+from ....core.tree import Meta, pytree, replace, var
+from ...messages import NUTRIENTS
+
+FLOWERS_MAX = 100
+"""The most flowers a plant of any crop can open; the binomials of eqs. (10) and (11) are compiled for it."""
+
+
+class Stage(IntEnum):
+    """The stages of section 4.2, in their order."""
+
+    NONE = 0
+    SEED = 1
+    GROW = 2
+    BLOOM = 3
+    FRUIT = 4
+    RIPE = 5
+    DEAD = 6
+
+
+STAGES = tuple(stage.name.lower() for stage in Stage)
+GLOBAL_STAGES = (*STAGES, "undefined", "harvested")
+UNDEFINED, HARVESTED = len(STAGES), len(STAGES) + 1
+
+CAUSES = (
+    "none", "seed: chance", "seed: strain", "seed: birds", "seed: age",
+    "grow: chance", "grow: strain", "grow: no-growth days", "grow: pests",
+    "bloom: chance", "bloom: strain", "bloom: frost",
+    "fruit: chance", "fruit: strain", "fruit: no-weight days", "fruit: humidity", "fruit: pests",
+    "ripe: no fruit left",
+)  # fmt: skip
+"""What a plant can die of: the terms of eqs. (2), (9), (15), (20), of which the intercept is chance."""
+
+LIMITS = ("none", "temperature", *NUTRIENTS, "water", "crowding", "strain")
+"""What can slow a day's growth: the terms of eqs. (4) and (16)."""
+
+
+def _count(key: str, doc: str, high: float = 1e6) -> jax.Array:
+    return var(key, doc, dtype="int", high=high)
+
+
+@pytree
+class PlantState:
+    """What stands on each plot."""
+
+    stage: jax.Array = var("stage", "stage of development", labels=STAGES)
+    harvested: jax.Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
+    population: jax.Array = _count("population#nb", "plants on the plot")
+    spacing: jax.Array = var("spacing#cm", "distance between plants")
+    size: jax.Array = var("size#cm", "height of a plant")
+    size_threshold: jax.Array = var("grow_size_threshold#cm", "size at which it flowers, by eq. (8)")
+    flowers: jax.Array = _count("flowers_per_plant#nb", "flowers it opened", FLOWERS_MAX)
+    visits: jax.Array = _count("pollinator_visits#nb", "days on which pollinators came to its flowers")
+    pollinated: jax.Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", FLOWERS_MAX)
+    fruits: jax.Array = _count("fruits_per_plant#nb", "fruits on it", FLOWERS_MAX)
+    fruit_weight: jax.Array = var("fruit_weight#g", "weight of a fruit")
+    fruit_weight_threshold: jax.Array = var("fruit_weight_threshold#g", "weight at which it is ripe, by eq. (19)")
+    harvest_weight: jax.Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
+    nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the plants")
+    nutrient_stress: jax.Array = var(
+        tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "nutrients that the plants were refused"
+    )
+    water: jax.Array = var("cumulated_water#L", "water in the plants")
+    water_stress: jax.Array = var("cumulated_stress_water#L", "water that the plants were refused")
+    age_seed: jax.Array = _count("age_seed#day", "days as a seed")
+    nogrow: jax.Array = _count("consecutive_nogrow#day", "days in a row without growth")
+    age_bloom: jax.Array = _count("age_bloom#day", "days in bloom")
+    noweight: jax.Array = _count("consecutive_noweight#day", "days in a row without a gain of fruit weight")
+    age_ripe: jax.Array = _count("age_ripe#day", "days ripe")
+    cause_of_death: jax.Array = var("cause_of_death", "stage and reason of the last death on the plot", labels=CAUSES)
+    death_exponent: jax.Array = var("death_exponent", "exponent term of that reason, 0 where fruit ran out")
+    limiting_factor: jax.Array = var("limiting_factor", "what slowed growth most today", labels=LIMITS)
+    limiting_exponent: jax.Array = var("limiting_exponent", "its exponent term in eq. (4) or (16)")
+
+
+KEPT = ("harvested", "harvest_weight", "cause_of_death", "death_exponent")
+"""What a plot remembers of the plants that stood on it."""
+
+GLOBAL_STAGE = Meta(
+    kind="var", keys=("global_stage",), doc="stage of more than 75 % of the plots, or undefined", dtype="int",
+    low=0, high=HARVESTED, labels=GLOBAL_STAGES,
+)  # fmt: skip
+
+
+def is_alive(stage: jax.Array) -> jax.Array:
+    """Where plants live that are out of the seed."""
+    return (stage >= Stage.GROW) & (stage <= Stage.RIPE)
+
+
+def cleared(state: PlantState, where: jax.Array) -> PlantState:
+    """`state` with nothing on the plots `where`; what left with it is for the caller to book."""
+    blank = {n: jnp.where(where, jnp.zeros((), v.dtype), v) for n, v in vars(state).items() if n not in KEPT}
+    return replace(state, **blank)
+
+
+def global_stage(state: PlantState) -> jax.Array:
+    """The stage of more than 75 % of the plots, `harvested` among them, otherwise `undefined` (section 4.2)."""
+    shown = jnp.where((state.stage == Stage.NONE) & state.harvested, HARVESTED, state.stage)
+    shares = jnp.mean(shown[..., None] == jnp.arange(len(GLOBAL_STAGES)), axis=(0, 1))
+    return jnp.where(shares.max() > 0.75, jnp.argmax(shares), UNDEFINED).astype(jnp.int32)

@@ -1,0 +1,5 @@
+"""The soil of each plot."""
+
+from .soil import Soil
+
+__all__ = ["Soil"]

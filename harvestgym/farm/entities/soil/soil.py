@@ -1,0 +1,177 @@
+"""Soil: on each plot a bucket of water and four nutrients, kept alive by its microlife (section 4.3).
+
+Plots exchange nothing. Rates are those of a plot of 1 m2, as the paper's are, and follow the surface, so that
+plots of any size fare alike.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from ....core.tree import par, pytree, replace, var
+from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from ...messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
+from . import dynamics
+from .dynamics import Bucket, Survival, Water
+
+TARGET = "soil"
+"""What cides act on when they harm the microlife."""
+
+MINUTES_A_DAY = 24 * 60
+LITRES = (1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 15.0, 20.0)
+MINUTES = (30.0, 60.0)
+
+
+@pytree
+class Start:
+    """The soil of a new season, each plot drawn anew between two ends."""
+
+    water_min: jax.Array = par("water_min#%", "least extractable water, share (0 to 1) of the most", low=0, high=1)
+    water_max: jax.Array = par("water_max#%", "greatest extractable water, share (0 to 1) of the most", low=0, high=1)
+    nutrients_min: jax.Array = par(tuple(f"{n}_min#g.m-2" for n in NUTRIENTS), "least stock", low=0)
+    nutrients_max: jax.Array = par(tuple(f"{n}_max#g.m-2" for n in NUTRIENTS), "greatest stock", low=0)
+    microlife: jax.Array = par("microlife_health_index#%", "health of the soil life", low=0, high=100)
+
+
+@pytree
+class SoilState:
+    """What each plot holds."""
+
+    water: jax.Array = var("available_Water#L", "water in the soil; what exceeds its capacity drains the same day")
+    nutrients: jax.Array = var(tuple(f"available_{n}#g" for n in NUTRIENTS), "nutrients in the soil")
+    wet_surface: jax.Array = var("wet_surface#m2.day-1", "wet surface, times the part of a day that it is wet")
+    microlife: jax.Array = var("microlife_health_index#%", "health of the soil life", high=100)
+    cide: jax.Array = var("amount_cide#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
+
+
+@pytree
+class Soil(Entity):
+    """Holds water and nutrients, serves the hosts, and lives by its microlife."""
+
+    State: ClassVar[type] = SoilState
+    targets: ClassVar[tuple[str, ...]] = (TARGET,)
+
+    depth: jax.Array = par("depth#m", "depth of the soil", low=0.01)
+    max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1)
+    wilting_point: jax.Array = par("wilting_point#L.m-3", "water that no plant can take", low=0)
+    absorption: jax.Array = par(
+        "water_surface_absorption_speed#m2.day-1", "wet surface that dries in a day, per m2 of plot", low=0
+    )
+    bedrock: jax.Array = par(
+        tuple(f"bedrocks_release_{n}#mg.day-1" for n in NUTRIENTS),
+        "released by bedrock and humus at full microlife, per m2 of plot", low=0,
+    )  # fmt: skip
+    recovery: jax.Array = par("microlife_recovery#day-1", "growth of a microlife that nothing harms", low=0)
+    survival: Survival
+    start: Start
+
+    def init(self, key: jax.Array, place: Place) -> SoilState:
+        """A soil drawn between the two ends of `start`, dry on top and free of cide."""
+        uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape))
+        bucket, start = self.bucket(place), self.start
+        water = _between(start.water_min, start.water_max, uniform[0])
+        low, high = (_column(ends) for ends in (start.nutrients_min, start.nutrients_max))
+        return SoilState(
+            water=bucket.wilting + water * (bucket.capacity - bucket.wilting),
+            nutrients=_between(low, high, uniform[1:]) * place.surface,
+            wet_surface=jnp.zeros(place.shape),
+            microlife=jnp.full(place.shape, start.microlife, jnp.float32),
+            cide=jnp.zeros((len(place.targets), *place.shape)),
+        )
+
+    def settle(self, key: jax.Array, state: SoilState, place: Place) -> SoilState:
+        """No more water than the soil can hold, no more wet surface than the plot has."""
+        water = jnp.minimum(state.water, self.bucket(place).capacity)
+        return replace(state, water=water, wet_surface=jnp.minimum(state.wet_surface, place.surface))
+
+    def bucket(self, place: Place) -> Bucket:
+        """Capacity and wilting point of a plot, L: the volumes of eq. (5)."""
+        volume = self.depth * place.surface
+        return Bucket(self.max_water_capacity * volume, self.wilting_point * volume)
+
+    @publishes(Ground)
+    def ground(self, state: SoilState, place: Place, board: Board, draws: Draws) -> Ground:
+        """What can be had this morning; what stands above the capacity is on its way down."""
+        capacity, wilting = (jnp.broadcast_to(jnp.asarray(v), place.shape) for v in self.bucket(place))
+        water = jnp.minimum(state.water, capacity)
+        return Ground(
+            water=water, extractable=jnp.maximum(water - wilting, 0.0), capacity=capacity, wilting=wilting,
+            nutrients=state.nutrients, microlife=state.microlife / 100,
+        )  # fmt: skip
+
+    @action("watering_discrete", Parameter("amount#L", LITRES), Parameter("duration#min", MINUTES))
+    def watering_discrete(
+        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
+    ) -> Deed:
+        """Water a plot with one of some amounts; its whole surface is wet the while."""
+        return _watered(state, place, where, amount, minutes)
+
+    @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), Parameter("duration#min", MINUTES))
+    def watering_continuous(
+        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
+    ) -> Deed:
+        """Water a plot with any amount; its whole surface is wet the while."""
+        return _watered(state, place, where, amount, minutes)
+
+    def update(self, state: SoilState, place: Place, board: Board, draws: Draws) -> tuple[SoilState, Ledger]:
+        """Serve the hosts, then leach and evaporate from the remainder, then add what comes in."""
+        air, water = board.one(Air), self._water(state, place, board)
+        surplus = water.surplus / self.bucket(place).capacity
+        strength = dynamics.leaching_strength(air.rain_intensity, surplus)
+        kept = jnp.maximum(state.nutrients - board.heard(Share).nutrients.sum(1), 0.0)
+        leached = kept * dynamics.leached_share(strength, state.microlife / 100)
+        released = _column(self.bedrock) / 1000 * place.surface * state.microlife / 100
+        layer = dynamics.evaporating_layer(self.max_water_capacity, self.wilting_point)
+        fed = board.heard(Feed).nutrients + board.heard(Litter).nutrients
+        new = SoilState(
+            water=water.tomorrow,
+            nutrients=kept - leached + released + fed,
+            wet_surface=dynamics.wet_tomorrow(state.wet_surface, self.absorption, air.rain, layer, place.surface),
+            microlife=self._microlife(state, place, surplus),
+            cide=state.cide * jnp.exp(-strength) + board.heard(Dose).toxin,
+        )
+        flows = {
+            "water:rain": water.rain, "water:evaporation": -water.evaporated, "water:drainage": -water.surplus,
+            "nutrients:bedrock": released, "nutrients:leaching": -leached,
+        }  # fmt: skip
+        return new, Ledger(flows, {})
+
+    def _water(self, state: SoilState, place: Place, board: Board) -> Water:
+        air, served = board.one(Air), board.heard(Share).water.sum(0)
+        shade = board.by_host(Canopy).shade.sum(0)
+        dry = dynamics.evaporable(air.et0, shade, state.wet_surface, place.surface)
+        rain = jnp.broadcast_to(air.rain * place.surface, place.shape)
+        return dynamics.water_day(state.water, self.bucket(place), served, dry, rain)
+
+    def _microlife(self, state: SoilState, place: Place, surplus: jax.Array) -> jax.Array:
+        at = [i for i, target in enumerate(place.targets) if target == TARGET]
+        cide = state.cide[jnp.asarray(at, jnp.int32)].sum(0) / place.surface
+        return dynamics.microlife_tomorrow(self.survival, self.recovery, state.microlife, cide, surplus)
+
+    def holds(self, state: SoilState) -> dict[str, jax.Array]:
+        """Water and nutrients."""
+        return {"water": state.water, "nutrients": state.nutrients}
+
+    def indices(self, state: SoilState) -> dict[str, jax.Array]:
+        """r_soil of section 3.1.2: the mean health of the microlife."""
+        return {"soil": jnp.mean(state.microlife) / 100}
+
+
+def _watered(state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array) -> Deed:
+    done = where & (amount > 0)
+    poured = jnp.where(done, amount, 0.0)
+    wet = state.wet_surface + jnp.where(done, place.surface * minutes / MINUTES_A_DAY, 0.0)
+    new = replace(state, water=state.water + poured, wet_surface=jnp.minimum(wet, place.surface))
+    return Deed(new, done, Ledger({"water:watering": poured}, {"water#L": poured.sum()}))
+
+
+def _between(low: jax.Array, high: jax.Array, uniform: jax.Array) -> jax.Array:
+    return low + (high - low) * uniform
+
+
+def _column(nutrients: jax.Array) -> jax.Array:
+    """A value per nutrient, ready to meet arrays of plots."""
+    return jnp.asarray(nutrients)[:, None, None]
