@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from .core.env import Env
 
 FAMILIES = ("farm", "fishing", "forager")
-"""Each family is a package with a `catalogue/` of YAML files and a module `make` (see `Family`)."""
+"""Each family is a package with a `catalogue/` of YAML files and a module `make`.
+
+The module gives `make(name, **overrides)`, `policies(env)`, `summary(env, episodes)`, `record(...)`, `figure(env,
+record)` and `describe(env)`; and may give `gymnasium_face(env, render_mode)`, a Gymnasium environment of its own
+that lives as the functional one does, only faster (None where it cannot).
+"""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,10 @@ def make_vec(id: str, num_envs: int, autoreset_mode: str = "NextStep", **overrid
 def _make_gymnasium(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
     from .adapters.gymnasium import GymEnv
 
-    return GymEnv(make(harvest_id, **overrides), render_mode=render_mode)
+    env = make(harvest_id, **overrides)
+    family = importlib.import_module(spec(harvest_id).entry_point.partition(":")[0])
+    faster = getattr(family, "gymnasium_face", lambda env, render_mode: None)(env, render_mode)
+    return GymEnv(env, render_mode=render_mode) if faster is None else faster
 
 
 def _make_gymnasium_vec(harvest_id: str, num_envs: int = 1, **overrides: Any) -> VectorEnv[Any, Any, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.errors import ConfigError, unknown
 from .entity import Action, Parameter
-from .layout import FieldSlots, check_plot, find_entity, find_field
+from .layout import FieldSlots, check_plot, find_entity, find_field, find_name
 from .spec import Interval, parse_plot
 
 BINS = 11
@@ -145,7 +145,7 @@ class ActionTable:
         if len(action) != 5:
             raise ConfigError(f"wanted (farmer, field, entity, name, parameters), found {action!r}")
         farmer, field, entity, name, parameters = action
-        who = _position("farmer", farmer, self.farmers)
+        who = find_name("farmer", farmer, self.farmers)
         f = find_field(self.fields, field)
         e = find_entity(self.fields[f], entity)
         mine = [r for r in self.rows if (r.field, r.entity) == (f, e)]
@@ -175,13 +175,6 @@ class ActionTable:
             words = [c for c in parameter.choices if isinstance(c, str)]
             named[parameter.key] = words[int(value)] if words else value
         return (self.farmers[choice.farmer], *choice.row.names, choice.row.action.name, named)
-
-
-def _position(what: str, name: str, names: Sequence[str]) -> int:
-    folded = [n.casefold() for n in names]
-    if str(name).casefold() not in folded:
-        raise unknown(what, name, names)
-    return folded.index(str(name).casefold())
 
 
 def _allowed_plot(plot: Any, row: Row, shape: tuple[int, int], where: str) -> tuple[int, int] | None:

@@ -104,15 +104,16 @@ def variables_of(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
 
 def find_field(fields: Sequence[FieldSlots], name: str, where: str = "") -> int:
     """The position of a field by name, in any case."""
-    return _find("field", name, [f.name for f in fields], where)
+    return find_name("field", name, [f.name for f in fields], where)
 
 
 def find_entity(field: FieldSlots, name: str, where: str = "") -> int:
     """The position of an entity on its field by name, in any case."""
-    return _find("entity", name, [s.name for s in field.slots], where)
+    return find_name("entity", name, [s.name for s in field.slots], where)
 
 
-def _find(what: str, name: str, names: list[str], where: str) -> int:
+def find_name(what: str, name: str, names: Sequence[str], where: str = "") -> int:
+    """The position of a name in a list, in any case; ConfigError with the nearest if it is not there."""
     folded = [n.casefold() for n in names]
     if str(name).casefold() not in folded:
         raise unknown(what, name, names, where)
