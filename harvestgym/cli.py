@@ -50,11 +50,13 @@ def run(
     id: Id,
     policy: Annotated[str, typer.Option(help="expert, random, none, or another of the id's policies")] = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="how many seasons")] = 100,
-    seed: Annotated[int, typer.Option(help="the same seed gives the same seasons")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="the same seed gives the same seasons")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
     out: Annotated[Path | None, typer.Option(help="a folder for one season as Parquet and as a picture")] = None,
 ) -> None:
     """Run a policy for some episodes and print a table of what came of it."""
+    if out is not None:
+        _check_folder(out)
     env = _make(id)
     result = _evaluated(id, env, policy, episodes, seed, quiet=as_json)
     if as_json:
@@ -128,8 +130,7 @@ def _fail(message: str) -> Any:
 
 
 def _doc(id: str, env: Any) -> str:
-    spec = getattr(env, "spec", None)
-    return getattr(spec, "doc", "") or (type(env).__doc__ or "").partition("\n")[0]
+    return registry.doc(id) or (type(env).__doc__ or "").partition("\n")[0]
 
 
 def _described(id: str, env: Any) -> list[Any]:
@@ -158,12 +159,14 @@ def _print(result: Evaluation) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from .evaluate.risk import summarise
+
     table = Table(title=f"{result.policy} on {result.id}, {len(result.returns)} episodes, seed {result.seed}")
     for column in ("", "mean", "sd", "lowest", "highest"):
         table.add_column(column, justify="left" if not column else "right")
-    for name, values in {"return": result.returns, "days": result.lengths, **result.columns}.items():
+    for name, values in {"return": result.returns, result.unit: result.lengths, **result.columns}.items():
         if values.dtype.kind in "fiub":
-            numbers = (values.mean(), values.std(), values.min(), values.max())
+            numbers = (values.mean(), summarise(values).sd, values.min(), values.max())
             table.add_row(name, *(f"{float(number):.3f}" for number in numbers))
     summary = result.summary
     table.add_row("return, 95 % interval of the mean", f"{summary.low:.3f} to {summary.high:.3f}")
@@ -172,6 +175,17 @@ def _print(result: Evaluation) -> None:
         if isinstance(told, dict) and name in result.columns:
             table.add_row(name, ", ".join(f"{label} {count}" for label, count in told.items()))
     Console().print(table)
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse at once, before the work, a folder that cannot be written or an extra that is missing."""
+    from importlib.util import find_spec
+
+    missing = [extra for extra, module in (("data", "pyarrow"), ("plot", "matplotlib")) if find_spec(module) is None]
+    if missing:
+        _fail(f"--out needs pip install 'harvestgym[{','.join(missing)}]'")
+    if out.exists() and not out.is_dir():
+        _fail(f"--out wants a folder, found the file {out}")
 
 
 def _write(id: str, env: Any, policy: str, seed: int, out: Path) -> list[Path]:

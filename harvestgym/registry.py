@@ -97,6 +97,15 @@ def spec(id: str) -> EnvSpec:
     return _SPECS[id]
 
 
+def doc(id: str) -> str:
+    """What a catalogue file says of its id, in a line; empty for an id of one's own."""
+    from .core import yamlio
+
+    family, _, name = spec(id).id.partition("/")
+    path = Path(__file__).with_name(family) / "catalogue" / f"{name}.yaml"
+    return str(yamlio.read(path).get("doc", "")).strip() if path.is_file() else ""
+
+
 def ids(family: str | None = None) -> list[str]:
     """All registered ids, or those of one family."""
     return sorted(i for i in _SPECS if family is None or i.partition("/")[0] == family)

@@ -14,7 +14,7 @@ import gymnasium
 
 import harvestgym
 from harvestgym.core.describe import Table
-from harvestgym.registry import load
+from harvestgym.registry import doc, load
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -24,7 +24,7 @@ def page(id: str) -> str:
     env = harvestgym.make(id)
     module = harvestgym.spec(id).entry_point.partition(":")[0]
     spec = getattr(env, "spec", None)
-    lines = [f"# {id}", "", getattr(spec, "doc", "") or (type(env).__doc__ or "").partition("\n")[0], ""]
+    lines = [f"# {id}", "", doc(id) or (type(env).__doc__ or "").partition("\n")[0], ""]
     lines += [f"Observation: {_brief(env.observation_space)}. Action: {_brief(env.action_space)}.", ""]
     for table in load(f"{module}:describe")(env):
         lines += markdown(table)
@@ -52,8 +52,7 @@ def index() -> str:
     """The list of all pages."""
     lines = ["# Registered environments", "", "Made by `python tools/make_pages.py`; do not edit.", ""]
     for id in harvestgym.ids():
-        doc = getattr(getattr(harvestgym.make(id), "spec", None), "doc", "")
-        lines.append(f"- [{id}]({id}.md) {doc}")
+        lines.append(f"- [{id}]({id}.md) {doc(id)}")
     return "\n".join([*lines, ""])
 
 

@@ -76,14 +76,10 @@ class GymnaxView:
     def _params(self, params: Any) -> Any:
         return self.env.params if params is None else params
 
-    def _step(
-        self, mode: AutoresetMode, key: jax.Array, state: Any, action: Any, params: Any
-    ) -> tuple[Any, ...]:
+    def _step(self, mode: AutoresetMode, key: jax.Array, state: Any, action: Any, params: Any) -> tuple[Any, ...]:
         now, again = keys_for(key, ("step", "restart"))
         going = jnp.asarray(False)
-        state, shown, last = step_and_restart(
-            self.env, mode, (now, again), state, going, action, self._params(params)
-        )
+        state, shown, last = step_and_restart(self.env, mode, (now, again), state, going, action, self._params(params))
         info = last.info | {"final_observation": last.obs}
         if not self.five:
             return shown.obs, state, last.reward, last.terminated, last.truncated, info

@@ -17,7 +17,7 @@ from ..forager import host
 from ..forager.hashing import seed_words
 from ..forager.life import AGENT_X, AGENT_Y, SIDE, USED, grown, new_life
 from ..forager.model import Forager
-from ..forager.observe import AGENT, codes
+from ..forager.observe import AGENT, PICTURES, codes
 
 Actions = dict[str, int]
 
@@ -115,7 +115,7 @@ def _check(model: Forager, number: int) -> None:
     if not 1 <= number <= 1024:
         raise ConfigError(f"number: wanted 1 to 1024 foragers, found {number}")
     kinds = model.world.kinds
-    if any(k.constant is None for k in kinds) or model.mode == "world":
-        raise ConfigError("several foragers: wanted constant rewards, paid at once, and an aperture")
+    if any(k.constant is None for k in kinds) or model.mode not in PICTURES or model.hint[0]:
+        raise ConfigError("several foragers: wanted constant rewards, paid at once, seen as 'objects' or 'colors'")
     if model.world.renews or model.world.teleport_every:
         raise ConfigError("several foragers: wanted a world without renewal and teleports")

@@ -23,9 +23,7 @@ class SB3VecEnv(SB3Base):
     kept, with `terminal_observation`. All lanes share one environment: attributes are the same for each.
     """
 
-    def __init__(
-        self, env: Env[Any, Any], num_envs: int, params: Any = None, render_mode: str | None = None
-    ) -> None:
+    def __init__(self, env: Env[Any, Any], num_envs: int, params: Any = None, render_mode: str | None = None) -> None:
         self.batch = VecEnv(env, num_envs, params, AutoresetMode.SAME_STEP, render_mode)
         super().__init__(num_envs, self.batch.single_observation_space, self.batch.single_action_space)
         self._actions: Any = None

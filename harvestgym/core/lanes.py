@@ -57,12 +57,25 @@ def advance(
 ) -> Advance:
     """One step of a lane or a batch, with a restart as `mode` says."""
     key, now = _split(lane.key)
-    later, again = _split(key) if mode is AutoresetMode.SAME_STEP else (key, now)
-    state, shown, last = step_and_restart(env, mode, (now, again), lane.state, lane.over, action, params)
-    over = ended(last)
     if mode is AutoresetMode.SAME_STEP:
-        return Advance(Lane(jnp.where(over, later, key), state, jnp.zeros_like(over)), shown, last)
-    return Advance(Lane(key, state, over), shown, last)
+        return _advance_same_step(env, lane, action, params, key, now)
+    state, shown, last = step_and_restart(env, mode, (now, now), lane.state, lane.over, action, params)
+    return Advance(Lane(key, state, ended(last)), shown, last)
+
+
+def _advance_same_step(
+    env: Env[Any, Any], lane: Lane, action: Any, params: Any, key: jax.Array, now: jax.Array
+) -> Advance:
+    """As `advance`; the key of a restart is split off only when some episode ends, which is rare."""
+    state, last = _mapped(env.step, key.ndim, 3)(now, lane.state, action, params)
+    over = ended(last)
+
+    def fresh() -> tuple[Any, ...]:
+        later, again = _split(key)
+        return later, *_begun(env, again, params)
+
+    key, state, obs, info = _restart(over, fresh, (key, state, last.obs, last.info))
+    return Advance(Lane(key, state, jnp.zeros_like(over)), last._replace(obs=obs, info=info), last)
 
 
 def ended(timestep: Timestep) -> jax.Array:
@@ -89,9 +102,9 @@ def step_and_restart(
     if mode is AutoresetMode.DISABLED:
         return stepped, last, last
     if mode is AutoresetMode.SAME_STEP:
-        state, obs, info = _restart(env, ended(last), again, (stepped, last.obs, last.info), params)
+        state, obs, info = _restart(ended(last), lambda: _begun(env, again, params), (stepped, last.obs, last.info))
         return state, last._replace(obs=obs, info=info), last
-    state, obs, info = _restart(env, over, again, (stepped, last.obs, last.info), params)
+    state, obs, info = _restart(over, lambda: _begun(env, again, params), (stepped, last.obs, last.info))
     reward = jnp.where(over, 0.0, last.reward)
     shown = Timestep(obs, reward, last.terminated & ~over, last.truncated & ~over, info)
     return state, shown, shown
@@ -106,16 +119,15 @@ def keep(where: jax.Array, old: Any, new: Any) -> Any:
     return jax.tree.map(pick, old, new)
 
 
-def _restart(
-    env: Env[Any, Any], which: jax.Array, key: jax.Array, same: tuple[Any, Any, Any], params: Any
-) -> tuple[Any, Any, Any]:
-    """State, obs and info, of a new episode for `which`; nothing is computed as long as no episode ends."""
+def _restart(which: jax.Array, fresh: Callable[[], Any], same: Any) -> Any:
+    """`fresh()` for `which`, else `same`; nothing fresh is computed as long as no episode ends."""
+    return jax.lax.cond(jnp.any(which), lambda: keep(which, fresh(), same), lambda: same)
 
-    def fresh() -> tuple[Any, Any, Any]:
-        state, first = _mapped(env.reset, which.ndim, 1)(key, params)
-        return keep(which, (state, first.obs, first.info), same)
 
-    return jax.lax.cond(jnp.any(which), fresh, lambda: same)
+def _begun(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[Any, Any, Any]:
+    """State, obs and info of a new episode, or of a batch for a vector of keys."""
+    state, first = _mapped(env.reset, key.ndim, 1)(key, params)
+    return state, first.obs, first.info
 
 
 def _split(key: jax.Array) -> tuple[jax.Array, jax.Array]:

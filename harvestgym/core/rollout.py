@@ -205,9 +205,7 @@ def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy, keys: jax.Arra
     return end.episodes._replace(truncated=end.episodes.truncated | ~end.lane.over)
 
 
-def _begin(
-    env: Env[Any, Any], policy: Policy, keys: jax.Array, params: Any
-) -> tuple[Lane, Timestep, Any, jax.Array]:
+def _begin(env: Env[Any, Any], policy: Policy, keys: jax.Array, params: Any) -> tuple[Lane, Timestep, Any, jax.Array]:
     """Lanes, what was seen first, policy memories and policy keys, one per key."""
     world, mind = jax.vmap(lambda key: tuple(keys_for(key, ("world", "policy"))))(keys)
     lane, first = begin(env, world, params)

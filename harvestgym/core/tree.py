@@ -20,7 +20,7 @@ T = TypeVar("T")
 Kind = Literal["var", "par", "static"]
 Dtype = Literal["float", "int", "bool"]
 
-WIDE = 1e6
+WIDE = 1e9
 """The end of a range that has no natural one: finite, as an unbounded space is a warning in every learner."""
 
 

@@ -44,6 +44,8 @@ def parse(text: str, where: str = "<text>") -> Any:
         line = f", line {mark.line + 1}" if mark else ""
         hint = " (YAML is indented with spaces, never tabs)" if "\\t" in str(error.problem) else ""
         raise ConfigError(f"{where}{line}: {error.problem}{hint}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{where}: {error}") from None
     if value is None:
         raise ConfigError(f"{where}: the file is empty; wanted a mapping")
     return value
@@ -53,4 +55,8 @@ def read(path: Path) -> Any:
     """The value of a YAML file; ConfigError if it is missing, empty or malformed."""
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; check the name and the folder")
-    return parse(path.read_text(encoding="utf-8"), str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
+    return parse(text, str(path))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
 import jax
 import numpy as np
 
@@ -32,6 +33,7 @@ class Evaluation:
         returns, lengths: one entry per episode.
         columns: the family's own columns (yield, catch, cause of death ...), one entry per episode.
         summary: of the returns.
+        unit: what a step is (`days` of a farm, `steps` where nothing else is said).
     """
 
     id: str
@@ -41,6 +43,7 @@ class Evaluation:
     lengths: np.ndarray
     columns: dict[str, np.ndarray]
     summary: Summary
+    unit: str
 
     def to_json(self) -> dict[str, Any]:
         """The numbers of `harvestgym run --json`."""
@@ -49,7 +52,7 @@ class Evaluation:
             "mean": self.summary.mean, "sd": self.summary.sd, "cvar10": self.summary.cvar10,
             "ci95": [self.summary.low, self.summary.high],
         }  # fmt: skip
-        out["days"] = float(self.lengths.mean())
+        out[self.unit] = float(self.lengths.mean())
         return out | {name: _told(values) for name, values in self.columns.items()}
 
 
@@ -63,13 +66,27 @@ def _told(values: np.ndarray) -> Any:
 def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
     """A policy of an id by name: the family's own, `random`, or `none` (action 0); ConfigError otherwise."""
     known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
-    if hasattr(env.action_space, "n"):
-        known["none"] = lambda: constant_policy(np.int32(0))
+    nothing = _nothing(env.action_space)
+    if nothing is not None:
+        known["none"] = lambda: constant_policy(nothing)
     own = family_function(id, "policies")(env)
     known |= {given: (lambda p=policy: p) for given, policy in own.items()}
     if name not in known:
         raise unknown("policy", name, known, id)
     return known[name]()
+
+
+def _nothing(space: gymnasium.Space[Any]) -> Any:
+    """The action that does nothing: 0, in every part; None for a space that has no such thing."""
+    match space:
+        case gymnasium.spaces.Discrete():
+            return np.int32(0)
+        case gymnasium.spaces.MultiDiscrete() | gymnasium.spaces.MultiBinary():
+            return np.zeros(space.shape, np.int32)
+        case gymnasium.spaces.Dict():
+            parts = {name: _nothing(inside) for name, inside in space.items()}
+            return None if any(part is None for part in parts.values()) else parts
+    return None
 
 
 def family_function(id: str, name: str) -> Callable[..., Any]:
@@ -98,9 +115,15 @@ def evaluate_id(
     whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
     columns = family_function(id, "summary")(env, whole)
     returns = np.asarray(whole.returns)
-    return Evaluation(id, policy, seed, returns, np.asarray(whole.length), columns, summarise(returns))
+    return Evaluation(id, policy, seed, returns, np.asarray(whole.length), columns, summarise(returns), step_unit(env))
+
+
+def step_unit(env: Env[Any, Any]) -> str:
+    """What a step of an environment is, for the heads of tables."""
+    return getattr(env, "step_unit", "steps")
 
 
 def horizon(env: Env[Any, Any]) -> int:
-    """The longest an episode can be: the env's own horizon parameter, or `LONGEST`."""
-    return int(getattr(env.params, "horizon", LONGEST))
+    """The steps of the longest episode: the env's own horizon in days, or `LONGEST`; of an endless life, a part."""
+    days = int(getattr(env.params, "horizon", LONGEST))
+    return getattr(env, "evaluation_steps", None) or days * getattr(env, "steps_per_day", 1)

@@ -39,13 +39,16 @@ def _scan(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Ar
         return (state, timestep.obs, carry), _frame(keep, env, state, action, timestep, params)
 
     _, later = jax.lax.scan(one, (state, first.obs, policy.init), jnp.arange(steps))
-    nothing = jax.tree.map(lambda a: jnp.zeros(a.shape[1:], a.dtype), later[0]["action"])
+    nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, rest)[1])
     frame = _frame(keep, env, state, nothing, first, params)
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), frame, later)
 
 
 def _frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> tuple[dict[str, Any], Any]:
-    told = {"action": action, "reward": timestep.reward} | keep(env, state, action, timestep, params)
+    parts = (
+        {f"action/{name}": part for name, part in action.items()} if isinstance(action, dict) else {"action": action}
+    )
+    told = parts | {"reward": timestep.reward} | keep(env, state, action, timestep, params)
     return told, timestep.terminated | timestep.truncated
 
 

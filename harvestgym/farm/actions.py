@@ -7,6 +7,7 @@ the arrays that compiled code uses are three spellings of an entry of this table
 from __future__ import annotations
 
 import itertools
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,7 +57,7 @@ class Row:
 
     def choices(self, farmer: int) -> list[Choice]:
         """Every concrete action of the row, continuous parameters in bins."""
-        grids = [_grid(p) for p in self.allowed]
+        grids = [_grid(p, whole) for p, whole in zip(self.allowed, self.action.parameters, strict=True)]
         plots: Sequence[tuple[int, int] | None] = self.plots if self.action.plot else (None,)
         return [Choice(self, farmer, plot, v) for plot in plots for v in itertools.product(*grids)]
 
@@ -76,15 +77,19 @@ class Choice:
         return aim and np.allclose(self.values, other.values, rtol=1e-6)
 
 
-def _grid(parameter: Parameter) -> list[float]:
+def _grid(parameter: Parameter, whole: Parameter) -> list[float]:
     if parameter.continuous:
         return [float(v) for v in np.linspace(*parameter.range, BINS)]
-    return [_encode(parameter, c) for c in parameter.choices]
+    return [_encode(whole, c) for c in parameter.choices]
 
 
-def _encode(parameter: Parameter, value: Any) -> float:
-    words = [c for c in parameter.choices if isinstance(c, str)]
-    return float(words.index(value)) if value in words else float(value)
+def _words(whole: Parameter) -> list[str]:
+    return [c for c in whole.choices if isinstance(c, str)]
+
+
+def _encode(whole: Parameter, value: Any) -> float:
+    """A number as it is, a word as its place among those of the kind, whatever the rules leave of them."""
+    return float(_words(whole).index(value)) if value in _words(whole) else float(value)
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,11 @@ class ActionTable:
         return np.int32(kind), np.int32(farmer), np.asarray(plot, np.int32), values  # type: ignore[return-value]
 
     def orders(self, index: jax.Array) -> Orders:
-        """The orders of integer actions: `index` of shape (), one action, or (m,), a schedule."""
+        """The orders of integer actions: `index` of shape (), one action, or (m,), a schedule.
+
+        A number that is no action is the order to do nothing: compiled code cannot raise.
+        """
+        index = jnp.where((index >= 0) & (index < len(self.choices)), index, 0)
         return jax.tree.map(lambda a: jnp.asarray(a)[jnp.atleast_1d(index)], self.arrays)
 
     def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
@@ -142,7 +151,11 @@ class ActionTable:
 
     def parse(self, action: Sequence[Any]) -> Choice:
         """One of the paper's tuples `(farmer, field, entity, name, parameters)` as a checked choice."""
-        if len(action) != 5:
+        if (
+            not isinstance(action, (tuple, list))
+            or len(action) != 5
+            or not isinstance(action[4], (Mapping, type(None)))
+        ):
             raise ConfigError(f"wanted (farmer, field, entity, name, parameters), found {action!r}")
         farmer, field, entity, name, parameters = action
         who = find_name("farmer", farmer, self.farmers)
@@ -164,16 +177,16 @@ class ActionTable:
         if missing:
             raise ConfigError(f"{where}: missing {', '.join(missing)}")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
-        return Choice(row, farmer, plot, tuple(_allowed_value(p, given[p.key], where) for p in row.allowed))
+        pairs = zip(row.allowed, row.action.parameters, strict=True)
+        return Choice(row, farmer, plot, tuple(_encode(w, _checked(p, given[p.key], where)) for p, w in pairs))
 
     def tuple(self, choice: Choice | None) -> Tuple5 | None:
         """A choice in the paper's form; None for nothing."""
         if choice is None:
             return None
         named: dict[str, Any] = {} if choice.plot is None else {"plot": choice.plot}
-        for parameter, value in zip(choice.row.allowed, choice.values, strict=True):
-            words = [c for c in parameter.choices if isinstance(c, str)]
-            named[parameter.key] = words[int(value)] if words else value
+        for whole, value in zip(choice.row.action.parameters, choice.values, strict=True):
+            named[whole.key] = _words(whole)[int(value)] if _words(whole) else value
         return (self.farmers[choice.farmer], *choice.row.names, choice.row.action.name, named)
 
 
@@ -186,16 +199,17 @@ def _allowed_plot(plot: Any, row: Row, shape: tuple[int, int], where: str) -> tu
     return at
 
 
-def _allowed_value(parameter: Parameter, value: Any, where: str) -> float:
+def _checked(parameter: Parameter, value: Any, where: str) -> Any:
+    """A value that the parameter allows, as it is; ConfigError otherwise."""
     if parameter.continuous:
         low, high = parameter.range
-        if not isinstance(value, (int, float)) or not low <= value <= high:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
             raise ConfigError(f"{where} > {parameter.key}: wanted a number in [{low:g}, {high:g}], found {value!r}")
         return float(value)
-    if value not in parameter.choices:
+    if isinstance(value, bool) or not any(value == choice for choice in parameter.choices):
         wanted = ", ".join(map(str, parameter.choices))
         raise ConfigError(f"{where} > {parameter.key}: wanted one of {wanted}; found {value!r}")
-    return _encode(parameter, value)
+    return value
 
 
 def table_of(farmers: Sequence[str], fields: Sequence[FieldSlots], allowed: Mapping[str, Any] | None) -> ActionTable:
@@ -251,8 +265,12 @@ def _narrow(parameter: Parameter, limit: Any, where: str) -> Parameter:
             )
         ends = (limit.low, limit.high)
         for end in ends:
-            _allowed_value(parameter, end, where)
+            _checked(parameter, end, where)
+        if ends[0] > ends[1]:
+            raise ConfigError(f"{where} > {parameter.key}: wanted low <= high, found ({ends[0]:g}, {ends[1]:g})")
         return Parameter(parameter.key, (), ends)
+    if not limit:
+        raise ConfigError(f"{where} > {parameter.key}: wanted at least one value, found none")
     for value in limit:
-        _allowed_value(parameter, value, where)
+        _checked(parameter, value, where)
     return Parameter(parameter.key, tuple(limit), parameter.range)

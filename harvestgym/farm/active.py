@@ -7,7 +7,7 @@ intervention is chosen with that knowledge and the day passes. What was not obse
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import jax
@@ -40,6 +40,8 @@ class ActiveFarm(FarmModel):
         offered: what can be asked for, look by look.
     """
 
+    steps_per_day: ClassVar[int] = 2
+    step_unit: ClassVar[str] = "half days"
     offered: Plan
 
     @property
@@ -72,7 +74,15 @@ class ActiveFarm(FarmModel):
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         assert isinstance(state, ActiveState)
         asked = self._allowed(jnp.asarray(action["request"]).astype(bool), params)
-        looked = replace(state, acting=jnp.asarray(True), asked=asked, paid=self._price(asked, params))
+        looked = replace(
+            state,
+            acting=jnp.asarray(True),
+            asked=asked,
+            paid=self._price(asked, params),
+            accepted=jnp.zeros_like(state.accepted),
+            effective=jnp.zeros_like(state.effective),
+            over=self.ended(state, params),
+        )
         passed = self._morning(super().transition(key, state, action["order"], params))
         return jax.tree.map(lambda a, b: jnp.where(state.acting, a, b), passed, looked)
 
@@ -98,5 +108,5 @@ class ActiveFarm(FarmModel):
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         assert isinstance(state, ActiveState)
-        intervention = jnp.where(state.acting, 0.0, state.cost)
-        return {"intervention cost": intervention, "observation cost": state.paid}
+        intervention = jnp.where(state.acting, 0.0, super().costs(state, params)["intervention cost"])
+        return {"intervention cost": intervention, "observation cost": jnp.where(state.over, 0.0, state.paid)}

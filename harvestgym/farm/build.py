@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..core.errors import ConfigError, unknown
@@ -115,7 +116,7 @@ def _tallies(model: FarmModel) -> tuple[str, ...]:
     """What the entities count in a day, found by tracing one day (which also checks who needs whom)."""
 
     def first_day(key: jax.Array, params: FarmParams) -> Any:
-        none = model.actions.orders(np.zeros(model.schedule, np.int32))
+        none = model.actions.orders(jnp.zeros(model.schedule, jnp.int32))
         return model.day(key, model.initial(key, params), none, params)[1].tally
 
     return tuple(sorted(jax.eval_shape(first_day, jax.random.key(0), model.defaults)))

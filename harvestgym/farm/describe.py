@@ -16,7 +16,36 @@ from .model import FarmModel
 
 def describe(env: FarmModel) -> list[Table]:
     """The tables of a farm."""
-    return [_entities(env), _variables(env), _actions(env), _observation(env), *_parameters(env)]
+    return [_entities(env), _rules(env), _actions(env), _observation(env), _variables(env), *_parameters(env)]
+
+
+def _rules(env: FarmModel) -> Table:
+    """What decides the game, as the farm file says it."""
+    spec = env.spec
+    told = {"mode": spec.mode} | spec.rules.model_dump(by_alias=True, include={"horizon", "max_action_schedule_size"})
+    told |= {"starts with": _starts(env), "ends when": _formula(env)}
+    told |= {f"farmer {i}": f.model_dump(exclude_none=True) for i, f in enumerate(spec.farmers)}
+    told |= {
+        f"score: {name}": value for name, value in spec.scoring.model_dump(by_alias=True, exclude={"kind"}).items()
+    }
+    return Table("Rules and score", ("what", "value"), [(name, str(value)) for name, value in told.items()])
+
+
+def _starts(env: FarmModel) -> str:
+    pairs = zip(env.starts, env.params.starts, strict=True)
+    return "; ".join(f"{s.variable.name}: {_values_of(s.variable.meta, v, s.between)}" for s, v in pairs)
+
+
+def _values_of(meta: Meta, values: Any, between: bool) -> str:
+    told = [meta.labels[int(v)] if meta.labels else f"{v:g}" for v in np.atleast_1d(values)]
+    return " to ".join(told) if between else " or ".join(told)
+
+
+def _formula(env: FarmModel) -> str:
+    groups = [
+        " and ".join(str(tuple(c.model_dump().values())) for c in group) for group in env.spec.rules.terminal_conditions
+    ]
+    return " or ".join(groups) or "the horizon is reached"
 
 
 def _entities(env: FarmModel) -> Table:
@@ -37,11 +66,11 @@ def _actions(env: FarmModel) -> Table:
     for row in env.actions.rows:
         parameters = "; ".join(_parameter(p) for p in row.allowed)
         plots = f"plot: {len(row.plots)}; " if row.action.plot else ""
-        number = sum(c is not None and c.row == row for c in env.actions.choices)
-        rows.append((*row.names, row.action.name, plots + parameters, str(number), row.action.doc))
-    return Table(
-        "Actions (0 is to do nothing)", ("field", "entity", "name", "parameters", "choices", "what it does"), rows
-    )
+        mine = [i for i, c in enumerate(env.actions.choices) if c is not None and c.row == row]
+        numbers = f"{mine[0]} to {mine[-1]}" if len(mine) > 1 else f"{mine[0]}"
+        rows.append((numbers, *row.names, row.action.name, plots + parameters, row.action.doc))
+    columns = ("numbers", "field", "entity", "name", "parameters, the last varying fastest", "what it does")
+    return Table("Actions (0 is to do nothing)", columns, rows)
 
 
 def _parameter(parameter: Parameter) -> str:

@@ -40,7 +40,7 @@ class Place:
     latitude: jax.Array = par("latitude#°", "north positive", low=-90, high=90)
     longitude: jax.Array = par("longitude#°", "east positive", low=-180, high=180)
     altitude: jax.Array = par("altitude#m", "above the sea", low=-430, high=8850)
-    scale: jax.Array = par("scale#m", "side of a plot", low=0.01, high=1000)
+    scale: jax.Array = par("scale#m", "side of a plot", low=0.01, high=100)
 
     @property
     def surface(self) -> jax.Array:

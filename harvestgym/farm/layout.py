@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -155,7 +156,8 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
     inside = (
         isinstance(plot, (tuple, list))
         and len(plot) == 2
-        and all(isinstance(i, int) and 0 <= i < n for i, n in zip(plot, shape, strict=True))
+        and not any(isinstance(i, bool) for i in plot)
+        and all(isinstance(i, numbers.Integral) and 0 <= int(i) < n for i, n in zip(plot, shape, strict=True))
     )
     if not inside:
         wanted = f"(x, y) with 0 <= x < {shape[0]} and 0 <= y < {shape[1]}"

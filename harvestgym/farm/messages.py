@@ -7,7 +7,6 @@ are summed over their publishers where they are heard, and are zero where nobody
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 import jax
@@ -179,9 +178,3 @@ class Share(Message):
     rank: ClassVar[int] = ARBITER
     water: jax.Array = var("water#L", "water given", axes=("host", "plot"))
     nutrients: jax.Array = var(NUTRIENTS, "nutrients given, g", axes=("host", "plot"))
-
-
-VOCABULARY: tuple[type[Message], ...] = tuple(
-    m for m in globals().values() if isinstance(m, type) and issubclass(m, Message) and dataclasses.is_dataclass(m)
-)
-"""Every message of the farm; a user's kind may publish messages of its own beside them."""

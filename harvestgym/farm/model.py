@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import jax
@@ -65,6 +65,7 @@ class FarmState:
     day: jax.Array = var("elapsed#day", "days since the start", dtype="int", axes=())
     cost: jax.Array = var("intervention_cost", "cost of today's interventions", axes=())
     accepted: jax.Array = var("accepted", "which orders of today were taken by a farmer", dtype="bool", axes=("order",))
+    over: jax.Array = var("over", "whether the game had ended before today", dtype="bool", axes=())
     effective: jax.Array = var("effective", "which orders of today had an effect", dtype="bool", axes=("order",))
 
 
@@ -92,6 +93,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         spec: what the farm file says (not part of the structure).
     """
 
+    step_unit: ClassVar[str] = "days"
     fields: tuple[FieldSlots, ...]
     actions: ActionTable
     variables: tuple[Variable, ...]
@@ -142,6 +144,7 @@ class FarmModel(Env[FarmState, FarmParams]):
             cost=jnp.float32(0.0),
             accepted=none,
             effective=none,
+            over=jnp.asarray(False),
         )
 
     def _initial_field(self, key: jax.Array, f: int, params: FarmParams) -> tuple[Any, ...]:
@@ -159,7 +162,10 @@ class FarmModel(Env[FarmState, FarmParams]):
         return self.day(key, state, self.actions.orders(action), params)[0]
 
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, Report]:
-        """One day with a schedule of orders: the next state and what crossed the boundary."""
+        """One day with a schedule of orders: the next state and what crossed the boundary.
+
+        Days after the end go on, but earn and cost nothing.
+        """
         accepted = allowed(params.farmers, orders)
         fields, deeds, effective = self._act(state.fields, orders, accepted, params)
         ledgers = [list(ledgers) for ledgers in deeds]
@@ -171,10 +177,21 @@ class FarmModel(Env[FarmState, FarmParams]):
         report = Report(tuple(_flows(of) for of in ledgers), self._tally(entry for of in ledgers for entry in of))
         totals = {n: state.totals[n] + report.tally[n] for n in self.tallies}
         cost = params.score.intervention_cost(orders, accepted)
-        changes: dict[str, Any] = dict(
-            totals=totals, today=report.tally, cost=cost, accepted=accepted, effective=effective
+        new = FarmState(
+            fields=tuple(after),
+            totals=totals,
+            today=report.tally,
+            day=state.day + 1,
+            cost=cost,
+            accepted=accepted,
+            effective=effective,
+            over=self.ended(state, params),
         )
-        return FarmState(fields=tuple(after), day=state.day + 1, **changes), report
+        return new, report
+
+    def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
+        """Whether the game is over in `state`, by a condition, by the clock, or since before."""
+        return state.over | self.terminal(state, params) | self.truncation(state, params)
 
     def _act(
         self, fields: tuple[tuple[Any, ...], ...], orders: Orders, accepted: jax.Array, params: FarmParams
@@ -223,7 +240,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         entity = params.fields[variable.field].entities[variable.entity]
         return variable.value(entity, state.fields[variable.field][variable.entity])
 
-    def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> jax.Array:
+    def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:
         return self.plan.see(lambda variable: self.value(variable, state, params))
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
@@ -233,10 +250,11 @@ class FarmModel(Env[FarmState, FarmParams]):
         return state.day >= params.horizon
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """The named terms of the gain of the day that led to `state`: stages, and at the end the rest."""
-        ended = self.terminal(state, params) | self.truncation(state, params)
+        """The named terms of the gain of the day that led to `state`: stages, and at the end, once, the rest."""
+        ended = self.ended(state, params)
         final = params.score.final(state.totals, self._indices(state, params))
-        return {"stage": params.score.daily(state.today)} | {n: jnp.where(ended, v, 0.0) for n, v in final.items()}
+        terms = {"stage": params.score.daily(state.today)} | {n: jnp.where(ended, v, 0.0) for n, v in final.items()}
+        return {name: jnp.where(state.over, 0.0, value) for name, value in terms.items()}
 
     def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """The mean of each index over the entities that give it."""
@@ -253,7 +271,8 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """What the step that led to `state` cost, by name; free observations cost nothing."""
-        return {"intervention cost": state.cost, "observation cost": jnp.float32(0.0)}
+        cost = jnp.where(state.over, 0.0, state.cost)
+        return {"intervention cost": cost, "observation cost": jnp.float32(0.0)}
 
     def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
         gains = self.gains(state, params)

@@ -13,8 +13,6 @@ import numpy as np
 
 from .layout import FieldSlots, Variable, find_variables
 
-FLOAT32_MAX = float(np.finfo(np.float32).max)
-
 
 @dataclass(frozen=True)
 class Look:
@@ -35,7 +33,8 @@ class Look:
         """The name of each number."""
         name, shape = self.variable.name, self.variable.shape
         if self.plot is not None:
-            return [f"{name}/{self.plot}"] * self.size if self.size > 1 else [f"{name}/{self.plot}"]
+            lead = np.ndindex(shape[:-2])
+            return [f"{name}/{(*(int(i) for i in at), *self.plot)}" for at in lead]
         return [name if not shape else f"{name}/{tuple(int(i) for i in at)}" for at in np.ndindex(shape)]
 
     def take(self, array: jax.Array) -> jax.Array:
@@ -63,10 +62,9 @@ class Plan:
     @property
     def space(self) -> gymnasium.spaces.Box:
         """The box of all observations, from the ranges of the variables."""
-        low = [max(look.variable.meta.low, -FLOAT32_MAX) for look in self.looks for _ in range(look.size)]
-        high = [min(look.variable.meta.high, FLOAT32_MAX) for look in self.looks for _ in range(look.size)]
-        low = [-np.inf if v == -FLOAT32_MAX else v for v in low]
-        high = [np.inf if v == FLOAT32_MAX else v for v in high]
+        low, high = (
+            [getattr(k.variable.meta, end) for k in self.looks for _ in range(k.size)] for end in ("low", "high")
+        )
         return gymnasium.spaces.Box(np.asarray(low, np.float32), np.asarray(high, np.float32), dtype=np.float32)
 
     def see(self, values: Any) -> jax.Array:
@@ -74,8 +72,8 @@ class Plan:
         seen = [look.take(values(look.variable)) for look in self.looks]
         return jnp.concatenate(seen) if seen else jnp.zeros(0, jnp.float32)
 
-    def slice(self, look: Look) -> slice:
-        """Where a look stands in the observation (it must be part of the plan)."""
+    def entries(self, look: Look) -> np.ndarray:
+        """The entries of the observation that a look is (KeyError unless the plan shows it)."""
         start = 0
         for mine in self.looks:
             if mine.variable == look.variable and mine.plot in (None, look.plot):
@@ -84,13 +82,11 @@ class Plan:
         raise KeyError(look.variable.name)
 
     @staticmethod
-    def _within(mine: Look, look: Look, start: int) -> slice:
-        if mine.plot == look.plot:
-            return slice(start, start + mine.size)
-        assert look.plot is not None
-        width = mine.variable.shape[-1]
-        at = start + look.plot[0] * width + look.plot[1]
-        return slice(at, at + 1)
+    def _within(mine: Look, look: Look, start: int) -> np.ndarray:
+        at = np.arange(start, start + mine.size)
+        if mine.plot == look.plot or look.plot is None:
+            return at
+        return at.reshape(mine.variable.shape)[..., look.plot[0], look.plot[1]].ravel()
 
 
 def plan_of(fields: Sequence[FieldSlots], table: Sequence[Variable], refs: Sequence[Sequence[Any]]) -> Plan:

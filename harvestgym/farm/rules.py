@@ -25,7 +25,9 @@ class Start:
 
     def draw(self, key: jax.Array, values: jax.Array) -> jax.Array:
         """The value of an episode, broadcast to the plots; `values` are the choices or the two ends."""
-        if self.between:
+        if self.between and self.variable.meta.dtype != "float":
+            drawn = jax.random.randint(key, (), jnp.int32(values[0]), jnp.int32(values[1]) + 1)
+        elif self.between:
             drawn = jax.random.uniform(key, (), jnp.float32, values[0], values[1])
         else:
             drawn = jnp.asarray(values)[jax.random.randint(key, (), 0, len(values))]
@@ -76,6 +78,8 @@ def _checked(variable: Variable, value: Any, where: str) -> float:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or np.isnan(value):
         raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
+    if meta.dtype != "float" and value != int(value):
+        raise ConfigError(f"{where}: wanted a whole number, found {value!r}")
     if not meta.low <= value <= meta.high:
         raise ConfigError(f"{where}: wanted a number in [{meta.low:g}, {meta.high:g}], found {value!r}")
     return float(value)

@@ -86,8 +86,8 @@ def _plant(panel: Any, env: FarmModel, kept: Kept) -> None:
     panel.plot(days, size, color=GREEN, label="height")
     fruit.plot(days, weight, color=ORANGE, label="weight of a fruit")
     fruit.set_ylabel("fruit, g")
-    panel.set_ylim(0)
-    fruit.set_ylim(0)
+    panel.set_ylim(0, 1.15 * max(size.max(), 1.0))
+    fruit.set_ylim(0, 1.15 * max(weight.max(), 1.0))
     _legend(panel, fruit)
 
 
@@ -109,10 +109,10 @@ def _deeds(panel: Any, env: FarmModel, kept: Kept) -> None:
     days = np.arange(len(total))
     panel.plot(days, total, color=GREY, label="net reward so far")
     effective = kept["info/effective"].any(1)
-    asked = np.atleast_2d(kept["action"].T)[0] if not isinstance(kept["action"], dict) else np.zeros(len(total))
+    asked = kept["action/order"] if "action/order" in kept else kept["action"]
     for row in env.actions.rows:
         mine = [i for i, c in enumerate(env.actions.choices) if c is not None and c.row == row]
-        done = np.isin(asked, mine) & effective
+        done = np.isin(asked, mine).reshape(len(total), -1).any(1) & effective
         if done.any() and not row.action.name.startswith("watering"):
             panel.scatter(days[done], total[done], marker="v", zorder=3, label=f"{row.names[1]} {row.action.name}")
     limit = _find(env, "Plant", "limiting_factor")

@@ -34,7 +34,8 @@ Ref = tuple[str, str, str, list[Any]]
 def _parse_interval(value: Any) -> Any:
     """`(1, 10)`, which YAML reads as a text, is an interval; a single number is a list of one."""
     if isinstance(value, str) and value.strip().startswith("("):
-        return {"low": float(value.strip(" ()").split(",")[0]), "high": float(value.strip(" ()").split(",")[1])}
+        low, _, high = value.strip(" ()").partition(",")
+        return {"low": low.strip(), "high": high.strip()}
     return value if isinstance(value, (list, dict)) else [value]
 
 
@@ -61,7 +62,7 @@ class Shape(Strict):
 
     length: int = Field(alias="length#nb", ge=1, le=1000)
     width: int = Field(alias="width#nb", ge=1, le=1000)
-    scale: float = Field(alias="scale#m", default=1.0, gt=0, le=1000)
+    scale: float = Field(alias="scale#m", default=1.0, ge=0.01, le=100)
 
 
 class FieldSpec(Strict):
@@ -111,15 +112,18 @@ class RulesSpec(Strict):
     max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)
 
 
+Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class ScoreSpec(Strict):
     """BasicScore: what actions and observations cost, what a stage and the final harvest are worth."""
 
     kind: Literal["BasicScore"] = "BasicScore"
-    intervention_cost: float = Field(default=1.0, ge=0)
-    intervention_costs: dict[str, dict[str, dict[str, float]]] = {}
-    observation_cost: float = Field(default=1.0, ge=0)
-    observation_costs: dict[str, dict[str, dict[str, float]]] = {}
-    stage: float = Field(default=1.0, ge=0)
+    intervention_cost: Cost = 1.0
+    intervention_costs: dict[str, dict[str, dict[str, Cost]]] = {}
+    observation_cost: Cost = 1.0
+    observation_costs: dict[str, dict[str, dict[str, Cost]]] = {}
+    stage: Cost = 1.0
     bio: float = Field(default=0.0, ge=0, le=1)
     resource: float = Field(default=0.0, ge=0, le=1)
     soil: float = Field(default=0.0, ge=0, le=1)
@@ -175,8 +179,3 @@ def _extended(path: Path, seen: tuple[str, ...]) -> dict[str, Any]:
     if not parent.is_file():
         raise unknown("farm", base, (p.stem for p in path.parent.glob("*.yaml")), f"{path.name} > extends")
     return merge(_extended(parent, (*seen, path.name)), data)
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a farm file, for editors."""
-    return FarmSpec.model_json_schema()

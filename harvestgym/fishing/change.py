@@ -51,4 +51,3 @@ class AnyLaw:
         """The law of an episode."""
         assert isinstance(law, OneOf)
         return replace(law, which=jax.random.randint(key, (), 0, len(law.laws)))
-

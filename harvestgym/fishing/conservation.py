@@ -36,9 +36,7 @@ class ConservationParams(FishingParams):
 class RecoveryModel(FishingModel):
     """Translocation: the action adds to the stock before it grows, x' = z f(x + A), for a cost of A^exponent."""
 
-    def transition(
-        self, key: jax.Array, state: FishingState, action: Any, params: FishingParams
-    ) -> FishingState:
+    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         law = self.law(state, params)
         grow, _ = self._draws(key, law, params)
         stock = self.grow(law, state.stock + self.units.wanted(action), grow, params)
@@ -67,9 +65,7 @@ class DriverModel(RecoveryModel):
         state = super().initial(key, params)
         return replace(state, law=jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), params.law))
 
-    def transition(
-        self, key: jax.Array, state: FishingState, action: Any, params: FishingParams
-    ) -> FishingState:
+    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         law = state.law
         assert isinstance(law, May) and isinstance(params, ConservationParams)
         law = replace(law, a=self.pushed(law.a, self.units.wanted(action)[0], params))

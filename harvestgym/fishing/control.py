@@ -75,11 +75,6 @@ def _lift(numbers: Any, there: jax.Array) -> jax.Array:
     return jnp.maximum(numbers[0] - there, 0.0)
 
 
-def _table(numbers: Any, there: jax.Array) -> jax.Array:
-    grid, target = numbers
-    return jnp.maximum(there - jnp.interp(there, grid, target), 0.0)
-
-
 def escapement(env: FishingModel, target: Any) -> Policy:
     """Leave `target` of each stock, take the rest (Reed 1979)."""
     return policy(env, _escape, target)
@@ -110,28 +105,30 @@ def lift(env: FishingModel, target: Any) -> Policy:
     return policy(env, _lift, target)
 
 
-def table(env: FishingModel, solution: Solution) -> Policy:
-    """The optimum found by dynamic programming (for a finite horizon: that of its first year, every year)."""
-    target = solution.target if solution.target.ndim == 1 else solution.target[0]
-    return policy(env, _table, solution.grid, target)
-
-
 @dataclass(frozen=True)
 class _Dated:
-    """A table for each year; what is carried is the year."""
+    """A table for each year, the last one for all later years; what is carried is the year."""
 
     env: FishingModel
 
-    def __call__(self, grid: Any, targets: Any, year: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
-        there = self.env.units.survey(obs)
-        catch = _table((grid, targets[jnp.minimum(year, len(targets) - 1)]), there)
-        rate_wanted = self.env.units.control == "rate"
-        return year + 1, self.env.units.action(catch / jnp.maximum(there, 1e-12) if rate_wanted else catch)
+    def __call__(self, tables: Any, year: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+        seen, units = self.env.units.survey(obs), self.env.units
+        grid, there, target = tables
+        now = jnp.minimum(year, len(target) - 1)
+        most = jnp.interp(seen, grid, there[now]) + jnp.maximum(seen - grid[-1], 0.0)
+        catch = jnp.maximum(most - jnp.interp(seen, grid, target[now]), 0.0)
+        return year + 1, units.action(catch / jnp.maximum(most, 1e-12) if units.control == "rate" else catch)
+
+
+def table(env: FishingModel, solution: Solution) -> Policy:
+    """The optimum found by dynamic programming (for a finite horizon: that of its first year, every year)."""
+    there, target = (jnp.atleast_2d(v)[:1] for v in (solution.there, solution.target))
+    return Policy(jnp.int32(0), Partial(_Dated(env), (solution.grid, there, target)))
 
 
 def dated_table(env: FishingModel, solution: Solution) -> Policy:
     """The optimum of a finite horizon, year by year: it sees the end coming."""
-    return Policy(jnp.int32(0), Partial(_Dated(env), solution.grid, solution.target))
+    return Policy(jnp.int32(0), Partial(_Dated(env), (solution.grid, solution.there, solution.target)))
 
 
 def optimal(env: FishingModel, **options: Any) -> Policy:

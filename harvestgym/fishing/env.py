@@ -136,9 +136,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         model = self.model
         return _Overridden(model.defaults, model.units, model.order, owner=self) if changed else model
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
         if self._shell is None:

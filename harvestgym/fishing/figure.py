@@ -7,7 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from .conservation import RecoveryModel
 from .model import FishingModel
+from .sdp import obstacle, solve
 from .truth import reference
 
 STOCK, CATCH, LIMIT = "#1b4965", "#c8553d", "#8a8a8a"
@@ -52,9 +54,8 @@ def _name(axes: Any, name: str, height: float) -> None:
 
 def _catch(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
     years = np.arange(1, len(record["biomass"]))
-    if "driver" in record:
-        wanted = np.asarray(env.units.wanted(jnp.asarray(record["action"])))[1:, 0]
-        axes.plot(years, wanted, color=CATCH)
+    if isinstance(env, RecoveryModel):
+        axes.plot(years, _wanted(env, record), color=CATCH)
         axes.set(title="action", xlabel="year", ylabel="A", ylim=(0, None))
         return
     for i, line in enumerate(record["catch"][1:].T):
@@ -65,24 +66,38 @@ def _catch(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
     axes.set(title="catch", xlabel="year", ylabel="biomass per year", ylim=(0, None))
 
 
-def _policy(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
-    from .make import optimum, solvable
+def _wanted(env: FishingModel, record: dict[str, np.ndarray]) -> np.ndarray:
+    """The actions of a conservation problem, in their own unit."""
+    return np.asarray(env.units.wanted(jnp.asarray(record["action"])))[1:, 0]
 
-    before = record["biomass"][:-1]
+
+def _policy(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
+    axes.set_title("policy")
+    if isinstance(env, RecoveryModel):
+        _actions(axes, env, record)
+        return
+    fished = record["stock"][:-1, : env.units.targets] if env.units.targets > 1 else record["biomass"][:-1, None]
+    for i, (before, catch) in enumerate(zip(fished.T, record["catch"][1:].T, strict=True)):
+        name = f"stock {i + 1}" if fished.shape[1] > 1 else "this episode"
+        axes.plot(before, catch, "o", color=CATCH, alpha=1 - 0.18 * i, markersize=3, label=name)
+    right = 1.15 * max(fished.max(), float(env.params.b_msy))
+    top = 1.15 * record["catch"].max()
+    if obstacle(env, env.params) is None:
+        best = solve(env, years=int(env.params.horizon))
+        grid, catch = np.asarray(best.grid), np.asarray(best.harvest[len(best.harvest) // 2])
+        axes.plot(grid, catch, color=STOCK, label="optimum, halfway")
+        top = max(top, 1.15 * catch[grid <= right].max())
+    when = "harvest" if env.order == "harvest first" else "year"
+    axes.set(xlabel=f"biomass before the {when}", ylabel="catch", xlim=(0, right), ylim=(0, top or None))
+    axes.legend(frameon=False, fontsize=8, loc="upper left")
+
+
+def _actions(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
+    """Actions of a conservation problem against the stock, coloured by the driver where there is one."""
+    before, wanted = record["biomass"][:-1], _wanted(env, record)
     if "driver" in record:
-        wanted = np.asarray(env.units.wanted(jnp.asarray(record["action"])))[1:, 0]
         points = axes.scatter(before, wanted, c=record["driver"][:-1], s=10, cmap="viridis")
         axes.figure.colorbar(points, ax=axes, label="driver a")
-        axes.set(title="policy", xlabel="stock", ylabel="A")
-        return
-    axes.plot(before, record["catch"][1:].sum(axis=1), "o", color=CATCH, markersize=3, label="this episode")
-    if solvable(env):
-        best = optimum(env)
-        middle = best.target[len(best.target) // 2]
-        grid, catch = np.asarray(best.grid), np.asarray(best.grid - middle)
-        axes.plot(grid, catch, color=STOCK, label="optimum, halfway")
-        right = 1.15 * max(before.max(), float(env.params.b_msy))
-        top = 1.15 * max(record["catch"].max(), catch[grid <= right].max())
-        axes.set(xlim=(0, right), ylim=(0, top))
-    axes.set(title="policy", xlabel="biomass before the harvest", ylabel="catch")
-    axes.legend(frameon=False, fontsize=8, loc="upper left")
+    else:
+        axes.plot(before, wanted, "o", color=CATCH, markersize=3)
+    axes.set(xlabel="stock", ylabel="A", xlim=(0, None), ylim=(0, None))

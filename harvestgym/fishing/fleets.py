@@ -84,9 +84,7 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
 
     def step(
         self, actions: dict[str, Any]
-    ) -> tuple[
-        dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
-    ]:
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """A year: all fleets act at once; observations, rewards, terminations, truncations and infos by agent."""
         if self._lane is None or not self.agents:
             raise gymnasium.error.ResetNeeded("step: there is no episode going on; call reset() first")

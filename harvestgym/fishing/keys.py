@@ -3,6 +3,7 @@
 JAX's default generator (threefry) takes longer than a whole year of a fishery. `key(seed)` gives a typed key
 of another implementation, and every function that takes a key works with it unchanged. It is a counter hash
 (murmur's finaliser with better constants, three rounds a word), good for simulation, not for cryptography.
+Nothing uses it unless given such a key: elsewhere keys are threefry's, and the same seed gives other numbers there.
 """
 
 from __future__ import annotations

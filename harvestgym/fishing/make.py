@@ -19,8 +19,9 @@ from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .describe import describe
 from .figure import figure
 from .model import FishingModel, FishingParams, FishingState
-from .sdp import Solution, solve
+from .sdp import Solution, obstacle, solve
 from .spec import build_model, read_spec
+from .structured import Patches
 from .truth import reference
 
 CATALOGUE = Path(__file__).with_name("catalogue")
@@ -53,8 +54,9 @@ def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
 def policies(env: FishingModel) -> dict[str, Policy]:
     """The policies that fit a fishery; "expert" is the rule to beat.
 
-    It is the optimum of dynamic programming where that can be found and the stock is seen as it is, constant
-    escapement where laws vary between episodes, and the rule of Fisheries and Oceans Canada elsewhere.
+    It is the optimum of dynamic programming where that can be found and the stock is seen as it is; where it is not,
+    the best of the rules: constant escapement of patches and of laws that vary between episodes, and elsewhere the
+    rule of Fisheries and Oceans Canada.
     """
     if isinstance(env, DriverModel):
         params = env.params
@@ -80,17 +82,16 @@ def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
         "closed": control.quota(env, 0.0),
     }
     if not solvable(env):
-        return {"expert": found["escapement" if env.params.vary else "dfo"]} | found
-    best = control.table(env, solve(env, discount=min(float(env.params.discount), 0.999)))
-    blurred = env.params.survey_error.random or env.params.quota_error.random
-    finite = control.dated_table(env, optimum(env))
-    return {"expert": found["dfo"] if blurred else best, "sdp": best, "sdp-finite": finite} | found
+        constant = env.params.vary is not None or isinstance(law, Patches)
+        return {"expert": found["escapement" if constant else "dfo"]} | found
+    solution = solve(env, discount=min(float(env.params.discount), 0.999))
+    best, finite = control.table(env, solution), control.dated_table(env, optimum(env))
+    return {"expert": found["dfo"] if solution.only_bound else best, "sdp": best, "sdp-finite": finite} | found
 
 
 def solvable(env: FishingModel) -> bool:
-    """Whether dynamic programming can find the optimum: one stock, harvest first, one law."""
-    single = env.params.law.stocks == 1 and env.params.vary is None
-    return single and env.order == "harvest first" and not isinstance(env, RecoveryModel)
+    """Whether dynamic programming can find the optimum."""
+    return obstacle(env, env.params) is None
 
 
 def optimum(env: FishingModel) -> Solution:
@@ -101,24 +102,31 @@ def optimum(env: FishingModel) -> Solution:
 def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
     """What fisheries are judged by, per episode: yields, their variation, and how low the stock fell.
 
-    `aav#1` is sum |C_t - C_t-1| / sum C_t; `regret` (for fisheries that can be solved) is the expected discounted
-    return of the optimum with stock and law known, less what this episode made.
+    Conservation problems, in which nothing is caught, have the latter only.
+
+    AAV is sum |C_t - C_t-1| / sum C_t, "time" a share of the years; `regret` (for fisheries that can be solved) is
+    the expected discounted return of the optimum with stock and law known, less what this episode made.
     """
     info = {name: np.asarray(value) for name, value in episodes.info.items()}
     years = np.maximum(np.asarray(episodes.length), 1)
     total = info["total_catch"]
-    out = {
-        "mean_catch": total / years,
-        "aav#1": info["catch_change"] / np.maximum(total, 1e-9),
+    stock = {
         "collapsed": np.asarray(episodes.terminated),
-        "ever_below_0.2K": info["years_low"] > 0,
-        "time_below_0.2K#1": info["years_low"] / years,
-        "time_below_BMSY#1": info["years_below_bmsy"] / years,
-        "closed#year": info["years_closed"],
-        "lowest_biomass": info["lowest_biomass"],
-        "discounted_return": info["discounted_return"],
+        "ever below 0.2 K": info["years_low"] > 0,
+        "time below 0.2 K": info["years_low"] / years,
+        "lowest biomass": info["lowest_biomass"],
+        "discounted return": info["discounted_return"],
     }
-    return out | ({"regret": _best_return(env) - info["discounted_return"]} if solvable(env) else {})
+    if isinstance(env, RecoveryModel):
+        return stock
+    caught = {
+        "mean catch per year": total / years,
+        "AAV": info["catch_change"] / np.maximum(total, 1e-9),
+        "closed years": info["years_closed"],
+        "time below B_MSY": info["years_below_bmsy"] / years,
+    }
+    regret = {"regret": _best_return(env) - info["discounted_return"]} if solvable(env) else {}
+    return caught | stock | regret
 
 
 def _best_return(env: FishingModel) -> float:

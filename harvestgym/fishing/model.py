@@ -127,9 +127,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         else:
             grown = self.grow(law, state.stock, grow, params)
             stock, catch, rate = self.harvest(law, grown, action, keep, params)
-        after = FishingState(
-            law=state.law, tally=state.tally, stock=stock, catch=catch, rate=rate, year=state.year + 1
-        )
+        after = FishingState(law=state.law, tally=state.tally, stock=stock, catch=catch, rate=rate, year=state.year + 1)
         return self._counted(law, state, after, params)
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
@@ -188,9 +186,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         noisy = law.noisy
         return mean.at[noisy].set(params.noise(z, mean[noisy], left[noisy])) if noisy else params.noise(z, mean, left)
 
-    def _draws(
-        self, key: jax.Array, law: Law, params: FishingParams
-    ) -> tuple[jax.Array | None, jax.Array | None]:
+    def _draws(self, key: jax.Array, law: Law, params: FishingParams) -> tuple[jax.Array | None, jax.Array | None]:
         """Standard draws for growth and for the keeping of quotas, from one call to the generator."""
         shocks = law.shocks if params.noise.random else 0
         slips = self.units.targets if params.quota_error.random else 0

@@ -3,7 +3,8 @@
 In escapement form: with G(x) = price x - cost ln x, harvesting from x down to s is worth G(x) - G(s), so
 V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)): a running maximum along the grid, not a search
 per state. Expectations are quadratures with linear interpolation. Infinite horizons are solved by policy
-iteration (exact, a handful of linear solves), finite ones backwards, year by year, with drift.
+iteration (exact, a handful of linear solves), finite ones backwards, year by year, with drift. Where harvest
+follows growth there is no escapement form; `growth_first.py` solves that.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..core.errors import ConfigError
+from . import growth_first
+from .conservation import RecoveryModel
 from .model import FishingModel, FishingParams
 
 NODES = 32
@@ -27,26 +30,32 @@ ROUNDING = 1e-6
 
 
 class Solution(NamedTuple):
-    """Optimal harvest of a single stock on a grid of biomass before harvest.
+    """Optimal harvest of a single stock on a grid of the biomass that is seen when the quota is set.
 
     Attributes:
         grid: biomass, (n,), from 0 to the bound of the grid.
-        target: what to leave at each biomass, (n,), or (years, n) for a finite horizon.
-        value: expected discounted worth of the future, same shape.
+        there: what can be harvested at each biomass: the same with harvest first, with growth first the mean stock
+            after growth. Like the next two, (n,), or (years, n) for a finite horizon.
+        target: what to leave of it, with growth first in the mean.
+        value: expected discounted worth of the future.
         overflow: the largest probability, over all escapements, that next year's stock exceeds the grid.
         residual: how far the value is from satisfying Bellman's equation, relative to its largest entry.
+        only_bound: whether surveys or quotas have errors, which the solution ignores: then no policy is as good as
+            `value` says, and another one may be better than this.
     """
 
     grid: jax.Array
+    there: jax.Array
     target: jax.Array
     value: jax.Array
     overflow: jax.Array
     residual: jax.Array
+    only_bound: bool
 
     @property
     def harvest(self) -> jax.Array:
         """What to take at each biomass."""
-        return self.grid - self.target
+        return self.there - self.target
 
 
 class _Chances(NamedTuple):
@@ -66,33 +75,46 @@ def solve(
     discount: float | None = None,
     years: int | None = None,
 ) -> Solution:
-    """The optimum of a single-stock fishery with harvest first.
+    """The optimum of a single-stock fishery whose law is the same in every episode.
 
-    The law is the one of `params` (its mean where laws vary between episodes); the stock is taken as seen and
-    quotas as kept, so with survey or quota errors the result is an upper bound for any policy.
+    The stock is taken as seen and quotas as kept: with survey or quota errors the result is marked `only_bound`.
 
     Args:
         n: grid points.
         bound: end of the grid, by default that of the fishery (2 K); raise it if `overflow` is large.
         discount: per year, by default that of `params`, which must be below 1 unless `years` is given.
-        years: a finite horizon: `target` and `value` get a leading axis of years.
+        years: a finite horizon: `there`, `target` and `value` get a leading axis of years.
 
     Raises:
-        ConfigError: for several stocks, growth first, or no discounting over an infinite horizon.
+        ConfigError: for what `obstacle` names, or no discounting over an infinite horizon.
     """
     params = env.params if params is None else params
-    if params.law.stocks != 1 or env.order != "harvest first":
-        raise ConfigError(
-            f"sdp wants one stock and order 'harvest first', found {params.law.stocks} and {env.order!r}; "
-            "use `control.tune` for others"
-        )
+    if reason := obstacle(env, params):
+        raise ConfigError(f"sdp wants {reason}; use `control.tune` for others")
     factor = float(params.discount if discount is None else discount)
     if years is None and not factor < 1:
         raise ConfigError(f"sdp over an infinite horizon wants discount < 1, found {factor}; give `years` or discount")
-    high = jnp.float32(env.units.bound if bound is None else bound)
-    if years is None:
-        return _stationary(env, params, n, high, jnp.float32(factor))
-    return _finite(env, params, n, years, high, jnp.float32(factor))
+    grid = _grid(n, jnp.float32(env.units.bound if bound is None else bound))
+    gamma, blurred = jnp.float32(factor), bool(params.survey_error.random or params.quota_error.random)
+    if env.order == "growth first":
+        late = growth_first
+        raw = (
+            late.stationary(env, params, grid, gamma) if years is None else late.finite(env, params, grid, years, gamma)
+        )
+        return Solution(grid, *raw, only_bound=blurred)
+    found = _stationary(env, params, grid, gamma) if years is None else _finite(env, params, grid, years, gamma)
+    return found._replace(only_bound=blurred)
+
+
+def obstacle(env: FishingModel, params: FishingParams) -> str | None:
+    """What dynamic programming wants and does not find, in words; None where it can be done."""
+    if isinstance(env, RecoveryModel):
+        return f"an action that is a catch, found {type(env).__name__}"
+    if params.law.stocks != 1:
+        return f"one stock, found {params.law.stocks}"
+    if params.vary is not None:
+        return f"one law for all episodes, found one drawn for each ({type(params.vary).__name__})"
+    return None
 
 
 def _grid(n: int, high: jax.Array) -> jax.Array:
@@ -134,9 +156,9 @@ def _improve(
     return jnp.where(gone, 0.0, worth + best), keep, lax.cummax(first)
 
 
-@partial(jax.jit, static_argnums=(0, 2))
-def _stationary(env: FishingModel, params: FishingParams, n: int, high: jax.Array, factor: jax.Array) -> Solution:
-    grid = _grid(n, high)
+@partial(jax.jit, static_argnums=0)
+def _stationary(env: FishingModel, params: FishingParams, grid: jax.Array, factor: jax.Array) -> Solution:
+    n = len(grid)
     chances = _chances(params, grid, jnp.int32(0))
     worth, gone = _worth(params, grid), grid <= params.collapse
 
@@ -160,19 +182,17 @@ def _stationary(env: FishingModel, params: FishingParams, n: int, high: jax.Arra
     policy = _improve(params, chances, factor, grid, start)[2]
     policy, _, value, _ = lax.while_loop(going, again, (policy, policy - 1, start, jnp.int32(0)))
     residual = jnp.max(jnp.abs(_improve(params, chances, factor, grid, value)[0] - value))
-    return Solution(grid, grid[policy], value, jnp.max(chances.over), residual / jnp.max(jnp.abs(value)))
+    residual = residual / jnp.max(jnp.abs(value))
+    return Solution(grid, grid, grid[policy], value, jnp.max(chances.over), residual, False)
 
 
-@partial(jax.jit, static_argnums=(0, 2, 3))
-def _finite(
-    env: FishingModel, params: FishingParams, n: int, years: int, high: jax.Array, factor: jax.Array
-) -> Solution:
-    grid = _grid(n, high)
-
+@partial(jax.jit, static_argnums=(0, 3))
+def _finite(env: FishingModel, params: FishingParams, grid: jax.Array, years: int, factor: jax.Array) -> Solution:
     def back(value: jax.Array, year: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         chances = _chances(params, grid, year)
         value, _, policy = _improve(params, chances, factor, grid, value)
         return value, (grid[policy], value, jnp.max(chances.over))
 
-    _, (target, value, over) = lax.scan(back, jnp.zeros(n), jnp.arange(years), reverse=True)
-    return Solution(grid, target, value, jnp.max(over), jnp.float32(0.0))
+    _, (target, value, over) = lax.scan(back, jnp.zeros(len(grid)), jnp.arange(years), reverse=True)
+    there = jnp.broadcast_to(grid, target.shape)
+    return Solution(grid, there, target, value, jnp.max(over), jnp.float32(0.0), False)

@@ -1,7 +1,7 @@
 """Gymnasium faces of the host engine: one long life, or many at once on all cores.
 
-The ids `forager/…` made with `gymnasium.make` run on the JAX engine like every other family; these faces show
-the same worlds at the speed of the compiled host engine.
+`gymnasium.make("forager/…")` gives a `ForagerGym` where numba is installed: the same life as on the JAX engine,
+tens of times faster from Python.
 """
 
 from __future__ import annotations
@@ -12,59 +12,83 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from ..core.errors import ConfigError
+from ..core.errors import ConfigError, unknown
 from . import host
+from .drift import Constant
 from .env import ForagerEnv, host_twin
 from .hashing import seed_words
-from .life import CLOCK, Life, new_life
-from .model import RATE, Forager
-from .observe import codes
+from .lane import LaneSeeds
+from .life import CLOCK, EVENTS, REFUSED, USED, Life, new_life
+from .meeting import RATE
+from .model import Forager
+from .observe import PICTURES, codes
 
 Info = dict[str, Any]
 
 
-def space_of(env: ForagerEnv) -> gymnasium.spaces.Box:
-    """The space of what `env` shows."""
-    shape = env.observation_shape
-    if env.config.observation_mode == "colors":
-        return gymnasium.spaces.Box(0, 255, shape, np.uint8)
-    return gymnasium.spaces.Box(0, 1, shape, np.dtype(bool))  # pyright: ignore[reportArgumentType, reportCallIssue]
-
-
-class ForagerGym(gymnasium.Env[np.ndarray, int]):
+class ForagerGym(gymnasium.Env[Any, int]):
     """A `ForagerEnv` as a `gymnasium.Env`: never terminated, truncated after `horizon` steps if there is one."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
 
     def __init__(self, env: ForagerEnv, horizon: int = 0, render_mode: str | None = None) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise unknown("render_mode", render_mode, self.metadata["render_modes"])
         self.env, self.horizon, self.render_mode = env, horizon, render_mode
-        self.observation_space = space_of(env)
+        self.observation_space = env.observation_space
         self.action_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(4)
-        self._rate, self._steps = 0.0, 0
+        self._rate, self._steps, self._over = 0.0, 0, True
+        self._seeds = LaneSeeds()
+        self._steady = all(isinstance(kind.reward, Constant) for kind in env.world.kinds)
 
     @classmethod
     def of(cls, model: Forager, render_mode: str | None = None) -> ForagerGym:
         """The face, on the host engine, of a functional forager."""
         return cls(host_twin(model), model.horizon, render_mode)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, Info]:
-        """Begin a life; without a seed the next world of this face's generator."""
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Begin a life; without a seed the next of this face: the same lives as `GymEnv` of the functional env."""
+        if options:
+            raise ConfigError(f"reset options: wanted none, found {sorted(options)}; parameters can be changed with "
+                              "harvestgym.adapters.gymnasium.GymEnv(harvestgym.make(id))")  # fmt: skip
         super().reset(seed=seed)
-        obs = self.env.start(seed=int(self.np_random.integers(0, 2**63)))
-        self._rate, self._steps = 0.0, 0
+        if seed is None and not self._seeds.begun:
+            seed = int(self.np_random.integers(2**32))
+        words = self._seeds.again(self._steps) if seed is None else self._seeds.begin(seed)
+        obs = self.env.start(seed=words)
+        self._rate, self._steps, self._over = 0.0, 0, False
+        self._values = self.env.biome_values
         return obs, self._info()
 
-    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, Info]:
-        """Go one step."""
+    def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
+        """Go one step; ResetNeeded after the end."""
+        if self._over:
+            raise ResetNeeded("step: there is no life going on; call reset() first")
         obs, reward = self.env.step(action)
         self._rate += RATE * (reward - self._rate)
         self._steps += 1
-        return obs, reward, False, self._steps == self.horizon, self._info()
+        self._over = self._steps == self.horizon
+        return obs, reward, False, self._over, self._info()
 
     def _info(self) -> Info:
-        return {"reward_rate": self._rate, "collided": self.env.collided, "clock": self._steps}
+        """The names and numbers of the functional environment."""
+        env = self.env
+        values = self._values if self._steady else env.biome_values
+        biome = env.biome if len(values) > 1 else 0
+        head = env.head
+        return {
+            "reward_rate": self._rate,
+            "collided": env.met,
+            "collected": head.item(EVENTS),
+            "biome": biome,
+            "biome_value": values[biome],
+            "biome_regret": max(values) - values[biome],
+            "changed": head.item(USED),
+            "refused": head.item(REFUSED),
+        }
 
     def render(self) -> np.ndarray | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The view in colours, uint8 (rows * 16, columns * 16, 3), the agent dark in the centre."""
@@ -119,9 +143,7 @@ class ForagerVec(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         words = seed_words(int(self.np_random.integers(0, 2**63)))
         host.begin(one, *words, *self.model.world.start)
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         """One step of each life; a life that was truncated begins anew instead."""
         actions = np.ascontiguousarray(actions, np.int64)
         if actions.shape != (self.num_envs,) or actions.min() < 0 or actions.max() > 3:
@@ -157,7 +179,5 @@ def _check_constant(model: Forager) -> None:
     drifting = [k.name for k in model.world.kinds if k.constant is None]
     if drifting:
         raise ConfigError(f"{drifting[0]!r} changes over time; use harvestgym.make_vec, which runs the JAX engine")
-    if model.mode == "world":
-        raise ConfigError("observation_mode 'world' is for one life; use 'objects' or 'colors'")
-
-
+    if model.mode not in PICTURES or model.hint[0]:
+        raise ConfigError("many lives are shown as 'objects' or 'colors', without a hint; use harvestgym.make_vec")

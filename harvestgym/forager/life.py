@@ -54,9 +54,7 @@ class Life(NamedTuple):
     views: np.ndarray
 
 
-def new_life(
-    world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1
-) -> Life:
+def new_life(world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1) -> Life:
     """The arrays of a life in `world`, not yet begun; `codes` are (kinds + 2, tints, depth) bytes."""
     rows, cols = aperture
     head = np.zeros(HEAD, np.int64)
@@ -64,11 +62,13 @@ def new_life(
     head[[ROWS, COLS, DEPTH, BOUND]] = rows, cols, codes.shape[2], world.capacity
     head[[RENEWS, EVERY]] = world.renews, world.teleport_every
     regions, layers = region_tables(world)
+    kinds = kind_table(world)
+    kinds[:, TINTS] = np.minimum(kinds[:, TINTS], codes.shape[1])
     return Life(
         head=head,
         regions=regions,
         layers=layers,
-        kinds=kind_table(world),
+        kinds=kinds,
         teleports=np.array(world.teleport_to or (0,), np.int64),
         agents=np.zeros((agents, 2), np.int64),
         codes=np.ascontiguousarray(codes, np.uint8),

@@ -6,18 +6,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import gymnasium
 import numpy as np
 from pydantic import Field
 
 from ..core.config import Strict, validate
+from ..core.describe import Table
 from ..core.errors import ConfigError, unknown
 from ..core.policy import Policy
 from ..core.yamlio import read
 from . import drift
+from .compiled import FAST
 from .model import Forager, ForagerParams, ForagerState
 from .objects import NEVER, Delay, DelayLaw, Kind, Place
 from .observe import Mode
 from .policies import greedy, planner
+from .senses import Hint
 from .world import Edge, Region, World, count_of
 
 CATALOGUE = Path(__file__).with_name("catalogue")
@@ -69,6 +73,7 @@ class WorldFile(Strict):
     regions: dict[str, RegionFile] = {}
     edge: Edge = "torus"
     observation_mode: Mode = "objects"
+    hint: Hint = (0, 0)
     teleport_every: int = 0
     teleport_to: tuple[str, ...] = ()
     capacity: int = 1024
@@ -93,7 +98,7 @@ def build(data: Mapping[str, Any], where: str = "forager") -> Forager:
     regions = tuple(_region(name, box, names, file, f"{where} > regions > {name}") for name, box in boxes.items())
     stops = tuple(_stop(name, list(boxes), where) for name in file.teleport_to)
     world = World(width, height, kinds, regions, file.edge, file.teleport_every, stops, file.capacity)
-    return Forager(world, file.aperture, file.observation_mode, file.horizon)
+    return Forager(world, file.aperture, file.observation_mode, file.horizon, file.hint)
 
 
 def _stop(name: str, boxes: list[str], where: str) -> int:
@@ -139,11 +144,28 @@ def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile,
     return Region(**fields, layers=layers, name=name)
 
 
+def describe(env: Forager) -> list[Table]:
+    """The tables of `harvestgym show`."""
+    from .describe import describe as tables
+
+    return tables(env)
+
+
+def gymnasium_face(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
+    """The same lives on the host engine, as a Gymnasium environment; None without the extra `fast`."""
+    if not FAST:
+        return None
+    from .gym import ForagerGym
+
+    return ForagerGym.of(env, render_mode)
+
+
 def policies(env: Forager) -> dict[str, Policy]:
-    """The baselines: to the nearest good object in view, and the best path within the aperture."""
-    if env.mode != "objects":
+    """The baselines: the best path within the aperture (also "expert"), and to the nearest good object in view."""
+    if env.mode != "objects" or env.hint[0]:
         return {}
-    return {"planner": planner(env), "greedy": greedy(env)}
+    best = planner(env)
+    return {"expert": best, "planner": best, "greedy": greedy(env)}
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
@@ -158,9 +180,7 @@ def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
     }
 
 
-def record(
-    env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams
-) -> dict[str, Any]:
+def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams) -> dict[str, Any]:
     """What is worth keeping of a step."""
     keep = ("reward_rate", "collided", "collected", "biome", "biome_regret")
     place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32)}

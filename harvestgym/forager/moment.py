@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,14 @@ def _series(k0: int, k1: int, stream: int, generation: int, out: np.ndarray) -> 
         out[i] = np.int64(word >> _U(8)) / 16777216.0
 
 
+@lru_cache(maxsize=1024)
+def _drawn(words: tuple[int, int], kind: int, generation: int, number: int) -> np.ndarray:
+    out = np.empty(number, np.float32)
+    _series(*words, SERIES + 16 * kind, generation, out)
+    out.flags.writeable = False
+    return out
+
+
 class HostMoment:
     """A moment of a host life."""
 
@@ -41,9 +50,7 @@ class HostMoment:
 
     def uniforms(self, number: int) -> np.ndarray:
         """float32 (number,) in [0, 1): the same for this seed, kind and generation at every moment."""
-        out = np.empty(number, np.float32)
-        _series(*self._words, SERIES + 16 * self._kind, self._generation, out)
-        return out
+        return _drawn(self._words, self._kind, self._generation, number)
 
     def noise(self) -> float:
         """A bell-shaped draw of variance one that belongs to this step."""

@@ -10,8 +10,10 @@ from ..core.errors import ConfigError, unknown
 from .objects import Color, Kind
 from .world import World
 
-Mode = Literal["objects", "colors", "world"]
-MODES: tuple[str, ...] = ("objects", "colors", "world")
+Mode = Literal["objects", "colors", "world", "compass", "scalar"]
+MODES: tuple[str, ...] = ("objects", "colors", "world", "compass", "scalar")
+PICTURES = ("objects", "colors")
+"""Modes that show the view as it is kept."""
 
 GROUND: Color = (255, 255, 255)
 OUTSIDE: Color = (40, 40, 40)

@@ -17,6 +17,9 @@ from .model import Forager
 from .moment import TracedMoment
 from .world import STEPS
 
+STRAY = 0.1
+"""Share of steps that the greedy agent takes at random, round what hurts: else a wall would hold it for ever."""
+
 
 def _worths(env: Forager) -> jax.Array:
     """float32 (kinds + 2,): expected reward at the first moment, of nothing, each kind and the outside."""
@@ -70,7 +73,7 @@ def _best(choices: jax.Array, carry: Any, key: jax.Array) -> jax.Array:
 
 @dataclass(frozen=True)
 class _Greedy:
-    """A step towards the nearest object in view that pays, round what hurts or blocks if another way is as short."""
+    """A step towards the nearest object in view that pays, round what hurts if another way is as short."""
 
     env: Forager
     worth: tuple[float, ...]
@@ -85,11 +88,13 @@ class _Greedy:
         tx, ty = jnp.asarray(x).ravel()[target], jnp.asarray(y).ravel()[target]
         nearer = [(abs(tx - dx) + abs(ty - dy)) < abs(tx) + abs(ty) for dx, dy in STEPS]
         next_ = jnp.stack([seen[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in STEPS])
-        return carry, _best(self._scores(jnp.stack(nearer) & jnp.any(good), next_), carry, key)
+        strays = jax.random.bernoulli(jax.random.fold_in(key, 1), STRAY)
+        return carry, _best(self._scores(jnp.stack(nearer) & jnp.any(good) & ~strays, next_), carry, key)
 
     def _scores(self, nearer: jax.Array, ahead: jax.Array) -> jax.Array:
         shut = jnp.array([False, *(k.blocking and not k.collectable for k in self.env.world.kinds), True])
-        return nearer + 10 * jnp.minimum(jnp.array(self.worth)[ahead], 0) - 1e6 * shut[ahead]
+        hurts = jnp.array(self.worth)[ahead] < 0
+        return nearer - 0.5 * hurts - 1e6 * shut[ahead]
 
 
 def _table(env: Forager) -> tuple[float, ...]:
@@ -104,5 +109,3 @@ def greedy(env: Forager) -> Policy:
 def planner(env: Forager, discount: float = 0.9) -> Policy:
     """The path of most discounted reward within the aperture."""
     return Policy((), _Planner(env, _table(env), sum(env.aperture) // 2 + 1, discount))
-
-

@@ -13,6 +13,7 @@ from ..core.env import Env
 from ..core.tree import replace
 from .hashing import draw, scale
 from .observe import Mode, check_aperture, check_mode
+from .senses import Hint, check_hint
 from .state import ForagerParams, ForagerState
 from .traced import (
     Map,
@@ -31,10 +32,12 @@ class Seeing(Env[ForagerState, ForagerParams]):
     aperture: tuple[int, int] = (9, 9)
     mode: Mode = "objects"
     horizon: int = 0
+    hint: Hint = (0, 0)
 
     def __post_init__(self) -> None:
         check_aperture(self.aperture, self.world)
         check_mode(self.mode, self.world)
+        check_hint(self.hint)
 
     def _ground(self, state: ForagerState) -> Map:
         return Map(state.words, state.keys, state.keep, state.kept)
@@ -63,9 +66,7 @@ class Seeing(Env[ForagerState, ForagerParams]):
             jnp.concatenate([old[1:], flat[None]]),
             jnp.concatenate([column[:, None], old[:, :-1]], 1),
         ]
-        view = jnp.where(
-            level, jnp.where(action == 0, views[0], views[2]), jnp.where(action == 1, views[1], views[3])
-        )
+        view = jnp.where(level, jnp.where(action == 0, views[0], views[2]), jnp.where(action == 1, views[1], views[3]))
         return replace(
             state,
             x=jnp.where(moved, x, state.x),

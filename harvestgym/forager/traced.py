@@ -166,9 +166,7 @@ def look(world: World, ground: Map, slots: Word, x: Word, y: Word) -> tuple[jax.
     return jnp.where(stands, moved, first), slot
 
 
-def look_along(
-    world: World, ground: Map, slots: Word, x: Word, y: Word, level: jax.Array
-) -> jax.Array:
+def look_along(world: World, ground: Map, slots: Word, x: Word, y: Word, level: jax.Array) -> jax.Array:
     """The kind or EMPTY in each cell of a line: a row if `level`, else a column; shapes (n,), wrapped already."""
     n = len(x)
     state = state_of(slots)

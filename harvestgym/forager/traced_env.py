@@ -15,7 +15,8 @@ import jax
 import numpy as np
 
 from ..core.errors import ConfigError
-from .env import ForagerConfig, whole_action, world_of
+from .checks import whole_action
+from .config import ForagerConfig, world_of
 from .hashing import seed_words
 from .model import Forager, ForagerState
 from .observe import check_aperture
@@ -49,7 +50,8 @@ class TracedForagerEnv:
 
     def _build(self) -> None:
         aperture = (1, 1) if self.config.observation_mode == "world" else self.config.aperture
-        model = Forager(self.world, check_aperture(aperture, self.world), self.config.observation_mode)
+        mode, hint = self.config.observation_mode, self.config.hint
+        model = Forager(self.world, check_aperture(aperture, self.world), mode, hint=hint)
         params, key = model.params, jax.random.key(0)
 
         def begin(words: Any) -> Any:
@@ -67,14 +69,14 @@ class TracedForagerEnv:
         if seed is not None:
             self._words = seed_words(seed)
         self._state, obs = self._begin(np.array(self._words, np.uint32))
-        return np.asarray(obs)
+        return jax.tree.map(np.asarray, obs)
 
     def step(self, action: int) -> tuple[np.ndarray, float]:
         """Go north (0), east (1), south (2) or west (3): what is seen then, and the reward."""
         if self._state is None:
             raise RuntimeError("step before start: call obs = env.start() first")
         self._state, obs, reward = self._step(self._state, whole_action(action))
-        return np.asarray(obs), float(reward)
+        return jax.tree.map(np.asarray, obs), float(reward)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {k: v for k, v in vars(self).items() if k not in ("_begin", "_step")}

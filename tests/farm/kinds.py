@@ -65,6 +65,7 @@ class ReedState:
     """What a reed has drunk."""
 
     stage: jax.Array = var("stage", "young or old", labels=("young", "old"))
+    colour: jax.Array = var("colour", "a dye", dtype="int", high=2)
     store: jax.Array = var("cumulated_water#L", "water drunk")
     food: jax.Array = var(("N#g", "P#g", "K#g", "C#g"), "nutrients eaten")
 
@@ -79,12 +80,19 @@ class Reed(Entity):
 
     def init(self, key: jax.Array, place: Place) -> ReedState:
         zero = jnp.zeros(place.shape)
-        return ReedState(stage=zero.astype(jnp.int32), store=zero, food=jnp.zeros((4, *place.shape)))
+        none = zero.astype(jnp.int32)
+        return ReedState(stage=none, colour=none, store=zero, food=jnp.zeros((4, *place.shape)))
 
     @publishes(Need)
     def need(self, state: ReedState, place: Place, board: Board, draws: Draws) -> Need:
         """The same every day."""
         return Need(water=jnp.full(place.shape, self.thirst), nutrients=jnp.full((4, *place.shape), 0.1))
+
+    @action("dye", Parameter("colour", ("red", "green", "blue")), plot=False)
+    def dye(self, state: ReedState, place: Place, where: jax.Array, colour: jax.Array) -> Deed:
+        """Paint the reed."""
+        new = replace(state, colour=jnp.where(where, colour.astype(jnp.int32), state.colour))
+        return Deed(new, where, Ledger({}, {}))
 
     @action("cut", plot=False)
     def cut(self, state: ReedState, place: Place, where: jax.Array) -> Deed:
@@ -103,7 +111,7 @@ class Reed(Entity):
         store = state.store + share.water
         old = store > 5.0
         tally: dict[str, Any] = {"stages#nb": jnp.sum(old & (state.stage == 0)).astype(jnp.float32)}
-        new = ReedState(stage=old.astype(jnp.int32), store=store, food=state.food + share.nutrients)
+        new = replace(state, stage=old.astype(jnp.int32), store=store, food=state.food + share.nutrients)
         return new, Ledger({}, tally)
 
     def holds(self, state: ReedState) -> dict[str, jax.Array]:

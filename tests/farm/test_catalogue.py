@@ -9,7 +9,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
-from harvestgym.evaluate.evaluation import Evaluation, evaluate_id
+from harvestgym.evaluate.evaluation import Evaluation, evaluate_id, policy_named
+from harvestgym.evaluate.record import record_episode
 from harvestgym.testing import check_env
 
 IDS = harvestgym.ids("farm")
@@ -53,6 +54,19 @@ def test_farms_of_the_catalogue_share_one_compiled_program() -> None:
     assert len(set(envs)) == 1
     shapes = {jax.tree.structure(env.params) for env in envs}
     assert len(shapes) == 1
+
+
+def test_the_expert_also_plays_where_looking_costs() -> None:
+    """It asks for nothing and does as well: the free observations are the same."""
+    id = "farm/bean-clay-1x1-v0"
+    asking = evaluate_id(id, "expert", episodes=50, seed=1, env=harvestgym.make(id, mode="ao"))
+    plain = evaluate_id(id, "expert", episodes=50, seed=1)
+    assert abs(asking.summary.mean - plain.summary.mean) < 0.15, "one season's sd is 0.17, that of a mean of 50 is 0.03"
+    assert asking.lengths.mean() == pytest.approx(2 * plain.lengths.mean(), rel=0.1), "a day is two steps"
+    kept = record_episode(
+        id, harvestgym.make(id, mode="ao"), policy_named(id, harvestgym.make(id, mode="ao"), "none"), 0
+    )
+    assert kept["action/request"].shape[1] > 20
 
 
 def test_a_season_on_other_weather_is_another_season() -> None:

@@ -90,7 +90,7 @@ class Half(kinds.Gauge):
     [
         (Thief, "water held changes by other than its flows"),
         (Double, "level wanted float32, found int32"),
-        (Low, r"level leaves \[0, 1e\+06\]: -1"),
+        (Low, r"level leaves \[0, 1e\+09\]: -1"),
         (Wild, "changes plots that it was not aimed at"),
         (Bare, "Bare.State is not a @pytree class"),
         (Half, "other not described; declare them with var"),

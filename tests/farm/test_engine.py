@@ -224,3 +224,37 @@ def test_farms_of_one_structure_share_one_compiled_program() -> None:
         state, _ = env.reset(jax.random.key(0), env.params)
         step(env, jax.random.key(0), state, env.params)
     assert len(traces) == 1
+
+
+def test_the_end_is_paid_once_and_days_after_it_earn_and_cost_nothing() -> None:
+    env = farm(SPRING, REED, terminal_conditions=[])
+    pour = env.actions.index(("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": 2.0}))
+    steps = [t for _, t in run(env, [pour] * 11)]
+    assert bool(steps[8].truncated) and float(steps[8].info["reward/resource"]) < 0
+    for after in steps[9:]:
+        assert float(after.reward) == 0.0 and float(after.info["intervention cost"]) == 0.0
+
+
+def test_a_word_keeps_its_meaning_where_the_rules_narrow_the_choice() -> None:
+    rules = {"interventions": {"Field-0": {"Reed-0": {"dye": {"colour": ["blue"]}}}}}
+    env = farm(SPRING, REED, **rules)
+    blue = ("BasicFarmer-0", "Field-0", "Reed-0", "dye", {"colour": "blue"})
+    assert len(env.actions.choices) == 2 and env.actions.tuple(env.actions.choices[1]) == blue
+    state, _ = run(env, [1])[-1]
+    assert (np.asarray(state.fields[0][1].colour) == 2).all()
+    with pytest.raises(ConfigError, match="wanted one of blue; found 'red'"):
+        env.actions.parse((*blue[:4], {"colour": "red"}))
+
+
+def test_a_number_that_is_no_action_does_nothing() -> None:
+    env = farm(SPRING, REED)
+    for index in (-1, 10_000):
+        assert int(env.actions.orders(jnp.int32(index)).kind[0]) == 0
+
+
+def test_an_interval_of_whole_numbers_has_both_its_ends() -> None:
+    env = farm(SPRING, REED, init={"Field-0": {"Reed-0": {"colour": "(0, 2)"}}})
+    drawn = {int(env.initial(jax.random.key(s), env.params).fields[0][1].colour[0, 0]) for s in range(60)}
+    assert drawn == {0, 1, 2}
+    with pytest.raises(ConfigError, match="wanted a whole number, found 0.5"):
+        farm(SPRING, REED, init={"Field-0": {"Reed-0": {"colour": [0.5]}}})

@@ -19,20 +19,11 @@ from harvestgym.core.rollout import rollout
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.fleets import FleetsEnv
 from harvestgym.fishing.make import from_yaml, make
-from harvestgym.testing import check_env
 
 HALF = np.array([-0.75], np.float32)
 """A quota of K/4."""
 
 LITTLE = np.array([-0.95], np.float32)
-
-
-@pytest.mark.parametrize(
-    "name", ["logistic-survey-v0", "any-law-v0", "walleye-v0", "three-species-drift-v0", "driver-observed-v0"]
-)
-def test_contract(name: str) -> None:
-    """One id of each kind keeps the contract, shortened to see its ends."""
-    check_env(make(name, Tmax=20))
 
 
 def test_gymnasium_accepts_it() -> None:

@@ -48,6 +48,27 @@ def test_every_bit_is_fair() -> None:
         _bits(jax.random.key_data(keys.key(0)), 64, ())
 
 
+def test_avalanche() -> None:
+    """Flipping any bit of a key, or of a counter, flips each bit of the word half of the time, over 4000 keys."""
+    n = 4000
+    data = jax.random.bits(jax.random.key(5), (n, 2), "uint32")
+    count = jax.random.bits(jax.random.key(6), (n,), "uint32")
+    flips = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    word = jax.jit(jax.vmap(lambda k, c: keys._word(k, c, 0)))
+    plain = word(data, count)
+    for changed in ("first", "second", "counter"):
+        for flip in flips:
+            key = (
+                data
+                if changed == "counter"
+                else data.at[:, int(changed == "second")].set(data[:, int(changed == "second")] ^ flip)
+            )
+            moved = np.asarray(plain ^ word(key, count ^ flip if changed == "counter" else count))
+            share = ((moved[:, None] >> np.arange(32, dtype=np.uint32)) & 1).mean(0)
+            # Six standard errors, as 3072 shares are looked at.
+            assert np.abs(share - 0.5).max() < 6 * 0.5 / np.sqrt(n), (changed, flip)
+
+
 def test_same_fishery() -> None:
     """Mean and spread of returns are those of JAX's own generator, to five standard errors."""
     env = make("logistic-v0")

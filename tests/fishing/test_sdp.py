@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import driver
-from harvestgym.fishing.make import make, policies
+from harvestgym.fishing.make import make, policies, summary
 from harvestgym.fishing.sdp import solve
 from harvestgym.fishing.truth import escapement, reference
 
@@ -80,7 +81,6 @@ def test_driver_plan_beats_a_steady_action() -> None:
     """Tipping point without noise: the plan's promised value is what it earns, above every steady action."""
     env = make("driver-calm-v0", Tmax=150)
     plan = driver.plan(env, env.params, 150, n=101, m=101)
-    from harvestgym.core.rollout import evaluate
 
     def earned(policy: object) -> float:
         return float(evaluate(env, policy, jax.random.key(0), 1, 150).returns[0])  # type: ignore[arg-type]
@@ -97,7 +97,50 @@ def test_refusals() -> None:
         solve(make("patches-v0"))
     with pytest.raises(ConfigError, match="discount < 1"):
         solve(make("logistic-v0"), discount=1.0)
+    with pytest.raises(ConfigError, match="one law for all episodes"):
+        solve(make("logistic-random-v0"))
+    with pytest.raises(ConfigError, match="an action that is a catch"):
+        solve(make("recovery-ricker-v0"))
     assert "sdp" not in policies(make("patches-v0"))
+
+
+def test_errors_make_it_only_a_bound() -> None:
+    """A solution that ignores survey and quota errors says so, in both orders."""
+    for order in ("harvest first", "growth first"):
+        found = {
+            name: solve(make(name, order=order), n=51).only_bound for name in ("logistic-survey-v0", "logistic-v0")
+        }
+        assert found == {"logistic-survey-v0": True, "logistic-v0": False}
+
+
+def test_growth_first_without_noise() -> None:
+    """The seed's equation: the same S* is left, so the optimum is max(f(x) - S*, 0), and V(f(x)) shifts by growth."""
+    env = make("logistic-v0", noise={"kind": "none"}, order="growth first")
+    found = solve(env, discount=0.99)
+    best, law = escapement(env.params.law, 0.99), env.params.law
+    exact = np.maximum(np.asarray(law(found.grid)) - best, 0.0)
+    assert np.abs(np.asarray(found.harvest) - exact).max() <= CELL
+    yearly = float(law(best)) - best  # type: ignore[arg-type]
+    value = 0.75 + 0.3 * 0.75 * 0.25 - best + 0.99 / 0.01 * yearly
+    assert np.interp(0.75, found.grid, found.value) == pytest.approx(value, rel=2e-4)
+    assert float(found.residual) < 2e-5
+
+
+@pytest.mark.parametrize("control", ["quota", "rate"])
+def test_growth_first_earns_what_it_promises(control: str) -> None:
+    """With noise, through quotas or rates, the policy of 20 years earns its value, to five errors and a grid cell."""
+    env = make("logistic-v0", order="growth first", control=control, cost=0.05, Tmax=20)
+    whole = jax.device_get(evaluate(env, policies(env)["sdp-finite"], jax.random.key(0), 4000, 20))
+    regret = summary(env, whole)["regret"]
+    assert abs(regret.mean()) < 5 * regret.std() / np.sqrt(4000) + CELL
+
+
+def test_growth_first_drifts_and_ends() -> None:
+    """As growth falls off, less is taken; in the last year a quota as large as the stock may be leaves nothing."""
+    found = solve(make("drifting-v0", order="growth first"), years=60, n=201)
+    there = np.asarray(found.there)
+    assert there[0, 50] > there[59, 50] + 0.05
+    assert np.asarray(found.target[-1]).max() < 1e-3 and np.asarray(found.target[0]).max() > 0.1
 
 
 def test_depensation_reference_matches_sdp() -> None:

@@ -11,6 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
+from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.adapters.pettingzoo import ForagerParallel
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
@@ -18,7 +19,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.studies import forager as study
 from harvestgym.forager.gym import ForagerGym, ForagerVec
 from harvestgym.forager.life import EATEN_ALL
-from harvestgym.forager.make import CATALOGUE, build, figure, make, policies, summary
+from harvestgym.forager.make import CATALOGUE, build, figure, gymnasium_face, make, policies, summary
 
 from .test_truth import assert_engines_agree
 
@@ -47,9 +48,35 @@ def test_the_gymnasium_face_passes_the_checker_of_gymnasium():
 def test_the_gymnasium_face_truncates_at_the_horizon_and_never_terminates():
     env = ForagerGym.of(build(SMALL))
     env.reset(seed=3)
-    ends = [env.step(0)[2:4] for _ in range(41)]
-    assert [e for e in ends if any(e)] == [(False, True)]
-    assert ends[39] == (False, True)
+    ends = [env.step(0)[2:4] for _ in range(40)]
+    assert ends == [(False, False)] * 39 + [(False, True)]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+
+
+@pytest.mark.parametrize("name", ["two-biome-v1", "seasons-v1", "unending-v1", "small"])
+def test_the_registered_gymnasium_face_lives_as_the_functional_environment(name):
+    model = make(name) if name != "small" else build(SMALL)
+    fast, slow = gymnasium_face(model), GymEnv(model)
+    assert isinstance(fast, ForagerGym)
+    assert fast.observation_space == slow.observation_space
+    actions = np.random.default_rng(0).integers(0, 4, 40).tolist()
+    for seed in (5, None, None, 2**40 + 1):
+        told = [env.reset(seed=seed) for env in (fast, slow)]
+        assert_same(*told)
+        for action in actions:
+            told = [env.step(action) for env in (fast, slow)]
+            assert_same(*told)
+
+
+def assert_same(mine, other) -> None:
+    """Observation, flags and integers are equal, floats to rounding."""
+    assert (mine[0] == other[0]).all()
+    assert mine[2:-1] == other[2:-1]
+    assert mine[-1].keys() == other[-1].keys()
+    for name, value in mine[-1].items():
+        assert type(value) is type(other[-1][name]), name
+        assert value == pytest.approx(other[-1][name], abs=1e-5, rel=1e-5), name
 
 
 def test_the_vector_face_is_many_single_lives():
@@ -114,6 +141,7 @@ def test_a_figure_is_drawn_from_a_record():
         ({"density": {"fig": 1.2}}, "from 0 to 1"),
         ({"density": {"fig": 0.7, "wall": 0.7}}, "use fewer"),
         ({"aperture": [4, 5]}, "even"),
+        ({"hint": [11, 10]}, "0 <= shown <= every"),
         ({"regions": {"a": {"x": 10, "y": 0, "width": 9, "height": 3}}}, "reaches outside"),
         ({"kinds": {"fig": {"reward": {"sin": {}}}}}, "did you mean 'sine'"),
         ({"kinds": {"fig": {"reward": {"sine": {"periods": 3}}}}}, "periods"),
@@ -125,15 +153,23 @@ def test_a_bad_catalogue_file_is_refused_with_what_to_do(change, says):
         build(SMALL | change)
 
 
+def test_an_endless_life_is_evaluated_over_its_beginning():
+    assert make("flowers-v1").evaluation_steps == 5_000
+    assert build(SMALL).evaluation_steps == 40
+
+
 def test_an_unknown_id_names_the_nearest():
     with pytest.raises(ConfigError, match="did you mean 'two-biome-v1'"):
         make("two-biomes-v1")
 
 
-def test_the_study_shows_that_the_fixed_agent_fails_when_the_foods_change_sign(tmp_path):
+def test_the_study_shows_that_the_fixed_agent_fails_when_the_foods_change_sign(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "PERIOD", 10_000)
+    monkeypatch.setattr(study, "WINDOW", 1_250)
     told = []
-    table = study.run(2, tmp_path, told.append, steps=12_500)
-    rows = {row[0]: [float(cell.split()[0]) for cell in row[1:]] for row in table.rows}
+    table = study.run(2, tmp_path, told.append, steps=6_250)
+    columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
+    rows = {agent: [float(cell.split()[0]) for cell in columns[agent]] for agent in table.columns[1:]}
     first, second = rows["fixed: greedy on first worths"]
     assert first > 0.3 > -0.05 > second
     assert rows["learning: linear Q"][0] > rows["random"][0] + 0.05

@@ -55,8 +55,10 @@ def run(
     if out is not None:
         _write(curves, out)
     halves = [f"{i * PERIOD // 2}-{(i + 1) * PERIOD // 2}" for i in range(-(-steps // (PERIOD // 2)))]
-    rows = [(curve.agent, *_cells(curve, len(halves))) for curve in curves]
-    return Table(f"reward per step, mean ± standard error over {replicates} lives", ("agent", *halves), rows)
+    cells = [_cells(curve, len(halves)) for curve in curves]
+    rows = list(zip(halves, *cells, strict=True))
+    title = f"reward per step, mean ± standard error over {replicates} lives"
+    return Table(title, ("steps", *(curve.agent for curve in curves)), rows)
 
 
 def world() -> Forager:

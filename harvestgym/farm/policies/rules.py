@@ -15,6 +15,7 @@ from jax.tree_util import Partial
 
 from ...core.errors import ConfigError
 from ...core.policy import Policy
+from ..active import ActiveFarm
 from ..conditions import AnyOf, Event, Values, compile_conditions, occurs
 from ..observe import Plan
 
@@ -24,28 +25,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rules:
-    """When the formula of a rule occurs in what is seen (always, if it is empty), its action is wanted."""
+    """When the formula of a rule occurs in what is seen (always, if it is empty), its action is wanted.
+
+    Where observations are asked for, it looks at the free ones, and at these only.
+    """
 
     plan: Plan
     triggers: tuple[AnyOf, ...]
     schedule: int
+    looks: int
 
     def __call__(
-        self, numbers: tuple[tuple[Values, ...], jax.Array], carry: tuple[()], obs: jax.Array, key: jax.Array
-    ) -> tuple[tuple[()], jax.Array]:
+        self, numbers: tuple[tuple[Values, ...], jax.Array], carry: tuple[()], obs: Any, key: jax.Array
+    ) -> tuple[tuple[()], Any]:
         """The actions of the first rules that fire, as many as a day allows; 0 is to do nothing.
 
         `numbers` are the reference values of the triggers and the index of each rule's action.
         """
         values, actions = numbers
-        fired = jnp.stack([self._fires(*pair, obs) for pair in zip(self.triggers, values, strict=True)])
+        seen = obs if not self.looks else obs["values"]
+        fired = jnp.stack([self._fires(*pair, seen) for pair in zip(self.triggers, values, strict=True)])
         wanted = jnp.where(fired, actions, 0)
         first = jnp.argsort(~fired, stable=True)[: self.schedule]
         chosen = jnp.zeros(self.schedule, jnp.int32).at[: first.shape[0]].set(wanted[first])
-        return carry, chosen[0] if self.schedule == 1 else chosen
+        order = chosen[0] if self.schedule == 1 else chosen
+        return carry, order if not self.looks else {"request": jnp.zeros(self.looks, jnp.int32), "order": order}
 
     def _fires(self, trigger: AnyOf, values: Values, obs: jax.Array) -> jax.Array:
-        return jnp.asarray(not trigger) | occurs(trigger, values, lambda look: obs[self.plan.slice(look)])
+        return jnp.asarray(not trigger) | occurs(trigger, values, lambda look: obs[self.plan.entries(look)])
 
 
 def rule_policy(env: FarmModel) -> Policy:
@@ -58,13 +65,14 @@ def rule_policy(env: FarmModel) -> Policy:
         triggers.append(trigger)
         values.append(numbers)
     actions = np.asarray([env.actions.index(rule.do) for rule in env.spec.expert], np.int32)
-    rules = Rules(env.plan, tuple(triggers), env.schedule)
+    offered = len(env.offered.looks) if isinstance(env, ActiveFarm) else 0
+    rules = Rules(env.plan, tuple(triggers), env.schedule, offered)
     return Policy((), Partial(rules, (tuple(values), actions)))
 
 
 def _check_seen(env: FarmModel, event: Event, where: str) -> Any:
     try:
-        return env.plan.slice(event.look)
+        return env.plan.entries(event.look)
     except KeyError:
         raise ConfigError(
             f"{where}: {event.look.variable.name} is not among the free observations; add it to "

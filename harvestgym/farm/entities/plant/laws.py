@@ -53,14 +53,16 @@ def logistic_step(value: jax.Array, rate: jax.Array, ceiling: jax.Array) -> jax.
     return jnp.minimum(value + rate * (1 - value / ceiling) * _power(value, 0.5), ceiling)
 
 
-def arrival(value: jax.Array, threshold: jax.Array) -> jax.Array:
-    """Eqs. (7) and (18): the chance to move on, certain from the threshold on, in the paper's cm or g below."""
-    return jnp.exp(-jnp.maximum(threshold - value, 0.0))
+def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.Array:
+    """Eqs. (7) and (18): the chance to move on, certain from the threshold on.
+
+    The distance below it is in percent of the ceiling. In the paper it is in cm or g, of which a fruit of 6 g is never
+    far: pods would ripen at half their weight.
+    """
+    return jnp.exp(-100 * jnp.maximum(threshold - value, 0.0) / ceiling)
 
 
-def stress(
-    weights: StressWeights, nutrients: jax.Array, water: jax.Array, population: jax.Array
-) -> jax.Array:
+def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, population: jax.Array) -> jax.Array:
     """The stress of eqs. (8) and (19): what each plant was refused, weighted to a pure number.
 
     The paper adds grams and litres as they are, of which a few end the growth of any plant.

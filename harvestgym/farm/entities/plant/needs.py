@@ -94,7 +94,7 @@ def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Groun
     refused = (state.nutrient_stress, state.water_stress, state.population)
     return {
         "temperature": air.t_mean, "humidity": air.humidity, "frost": air.frost_days,
-        "rain": (air.rain > 0).astype(jnp.float32),
+        "rain": (air.rain_class > 0).astype(jnp.float32),
         "age_seed": state.age_seed, "age_bloom": state.age_bloom, "age_ripe": state.age_ripe,
         "nogrow": state.nogrow, "noweight": state.noweight,
         "crowding": crowding(crop, state, place.surface),

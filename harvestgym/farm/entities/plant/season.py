@@ -58,9 +58,9 @@ def moving(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
     size, weight = thresholds(crop, day)
     chances = {
         Stage.SEED: chance(crop.seed.sprout, day),
-        Stage.GROW: laws.arrival(state.size, size),
+        Stage.GROW: laws.arrival(state.size, size, crop.size_max),
         Stage.BLOOM: chance(crop.bloom.fade, day),
-        Stage.FRUIT: laws.arrival(state.fruit_weight, weight),
+        Stage.FRUIT: laws.arrival(state.fruit_weight, weight, crop.fruit_weight_max),
     }
     return jnp.select([state.stage == s for s in chances], list(chances.values()), 0.0)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ....core.tree import par, pytree, static
 from . import generator
+from .cells import WeatherTableError
 from .climate import LATENT, Climate
 from .day import YEAR, Day
 from .table import WeatherTable
@@ -20,7 +21,7 @@ MEMORY = 1 + len(LATENT)
 
 @pytree
 class Replay:
-    """Days of a table in their order, from a year drawn at the start; after the last row comes the first."""
+    """Days of a table in their order, from a year drawn at the start; after its end comes its first year."""
 
     days: jax.Array = par("days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm; (n, 6)")
     start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
@@ -28,15 +29,17 @@ class Replay:
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
         """The memory before day `day` of one of the table's years; the row that comes next stands first."""
-        years = max(self.days.shape[0] // YEAR, 1)
+        years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
         row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
-        return jnp.zeros(MEMORY).at[0].set(row % self.days.shape[0])
+        return jnp.zeros(MEMORY).at[0].set(row)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """The next row of the table."""
         row = memory[0].astype(jnp.int32)
-        return Day(*jnp.asarray(self.days)[row]), memory.at[0].set((row + 1) % self.days.shape[0])
+        n = self.days.shape[0]
+        after = jnp.where(row + 1 < n, row + 1, n % YEAR)  # the same day of the year, in the first of the years
+        return Day(*jnp.asarray(self.days)[row]), memory.at[0].set(after)
 
 
 @pytree
@@ -65,7 +68,15 @@ def _packed(memory: generator.Memory) -> jax.Array:
 
 
 def replay(table: WeatherTable) -> Replay:
-    """The sky of a table; the table is shared by all environments that use it."""
+    """The sky of a table; the table is shared by all environments that use it.
+
+    Raises WeatherTableError for less than a year: a game may begin on any day, and go on.
+    """
+    if len(table) < YEAR:
+        raise WeatherTableError(
+            f"{table.name}: wanted a year or more ({YEAR} days), found {len(table)}; give more days, or "
+            "`generate: true` to draw days after its climate"
+        )
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start: Any = np.int32(table.start_day)
     return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence")

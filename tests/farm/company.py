@@ -1,0 +1,91 @@
+"""A hand-made day for a soil and a plant: the air that a test says, the arbiter, and one update of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.tree import metas
+from harvestgym.farm.entities.plant import Plant
+from harvestgym.farm.entities.soil import Soil
+from harvestgym.farm.entity import Board, Ledger, Place
+from harvestgym.farm.messages import Air, Message, Share
+from harvestgym.farm.share import arbitrate
+
+MILD = {
+    "day": 150, "t_min": 12, "t_mean": 18, "t_max": 24, "humidity": 60, "wind": 7.2, "wind_x": 1, "wind_y": 0,
+    "rain": 0, "rain_class": 0, "rain_intensity": 0, "sun": 3, "dry_days": 0, "frost_days": 0, "et0": 5,
+}  # fmt: skip
+
+
+def air(**changes: float) -> Air:
+    """A mild dry day, or what the test changes of it."""
+    return Air(**{name: jnp.float32(value) for name, value in (MILD | changes).items()})
+
+
+def field(shape: tuple[int, int] = (1, 1), scale: float = 1.0, targets: tuple[str, ...] = ("soil",)) -> Place:
+    """Plots for one plant."""
+    spot = {"latitude": 45.0, "longitude": 0.0, "altitude": 50.0, "scale": scale}
+    numbers: dict[str, Any] = {name: np.float32(value) for name, value in spot.items()}
+    return Place(shape=shape, hosts=("Plant-0",), targets=targets, **numbers)
+
+
+def draws(shape: tuple[int, int], value: float = 0.5) -> dict[str, jax.Array]:
+    """The same uniform for every use."""
+    return {use: jnp.full(shape, value, jnp.float32) for use in Plant.randomness}
+
+
+def board(place: Place, reader: str, *said: tuple[str, Message]) -> Board:
+    """What `reader` finds this morning: who said what."""
+    posts: dict[type[Message], dict[str, Message]] = {}
+    for speaker, message in said:
+        posts.setdefault(type(message), {})[speaker] = message
+    return Board(place, posts, reader, float("inf"))
+
+
+def said_today(
+    plant: Plant, soil: Soil, states: tuple[Any, Any], place: Place, today: Air
+) -> list[tuple[str, Message]]:
+    """Air, Ground, Canopy, Need, Litter and the arbiter's Share of a morning."""
+    standing, earth = states
+    ground = soil.ground(earth, place, board(place, "Soil-0"), {})
+    dawn = [("Weather-0", today), ("Soil-0", ground)]
+    morning = board(place, "Plant-0", *dawn)
+    own = [say(standing, place, morning, {}) for say in (plant.canopy, plant.need, plant.litter)]
+    share = arbitrate(jax.tree.map(lambda leaf: leaf[None], own[1]), ground, [0])
+    return [*dawn, *(("Plant-0", message) for message in own), ("arbiter", share)]
+
+
+def live(
+    plant: Plant, soil: Soil, states: tuple[Any, Any], place: Place, today: Air, uniforms: dict[str, jax.Array],
+    others: tuple[Message, ...] = (),
+) -> tuple[tuple[Any, Any], tuple[Ledger, Ledger]]:  # fmt: skip
+    """A day of both; `others` is what further kinds say."""
+    said = said_today(plant, soil, states, place, today) + [("other", message) for message in others]
+    standing, booked = plant.update(states[0], place, board(place, "Plant-0", *said), uniforms)
+    earth, spent = soil.update(states[1], place, board(place, "Soil-0", *said), uniforms)
+    return (standing, earth), (booked, spent)
+
+
+live_jit = jax.jit(live)
+"""`live`, compiled once per shape of the field and kinds of others."""
+
+
+def share_of(place: Place, water: float = 0.0, nutrients: float = 0.0) -> Share:
+    """A share of nothing in particular."""
+    return Share(
+        water=jnp.full((1, *place.shape), water, jnp.float32),
+        nutrients=jnp.full((4, 1, *place.shape), nutrients, jnp.float32),
+    )
+
+
+def check_ranges(state: Any) -> None:
+    """Every variable is finite, of its declared type and within its declared range."""
+    for name, meta in metas(type(state)):
+        values = np.asarray(getattr(state, name))
+        assert values.dtype == {"float": np.float32, "int": np.int32, "bool": np.bool_}[meta.dtype], name
+        assert np.isfinite(values.astype(np.float64)).all(), f"{name} is not finite"
+        assert (values >= meta.low).all() and (values <= meta.high).all(), f"{name} leaves its range"

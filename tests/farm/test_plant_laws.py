@@ -1,0 +1,312 @@
+"""Equations (2) to (21) of the paper and section 4.2.7 against values worked out by hand, and FAO-56 examples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym.core.tree import replace
+from harvestgym.farm.entities.plant import Plant, laws, needs, season
+from harvestgym.farm.entities.plant.laws import Drivers
+from harvestgym.farm.entities.plant.state import CAUSES, LIMITS, PlantState, Stage
+from harvestgym.farm.messages import Ground
+
+from .company import air, field
+from .stands import stand
+
+BEAN, CORN, TOMATO = (Plant.named(name) for name in ("bean", "corn", "tomato"))
+CROPS = {"bean": BEAN, "corn": CORN, "tomato": TOMATO}
+
+FINE = {
+    "temperature": 18.0, "humidity": 60.0, "frost": 0, "rain": 0.0, "age_seed": 10, "age_bloom": 10, "age_ripe": 0,
+    "nogrow": 0, "noweight": 0, "crowding": 0.0, "stress": 0.0, "birds": 0.0, "pests": 0.0, "visits": 9.0,
+    "N": -1.0, "P": -1.0, "K": -1.0, "C": -1.0, "water": -0.3,
+    "strain_death": 0.0, "strain_growth": 0.0, "strain_harvest": 0.0,
+}  # fmt: skip
+"""A day on which a bean of any stage lacks nothing."""
+
+
+def day(n: int = 1, **changes: Any) -> Drivers:
+    """The drivers of n plots in a row."""
+    return {k: jnp.broadcast_to(jnp.asarray(v, jnp.float32), (1, n)) for k, v in (FINE | changes).items()}
+
+
+def grid(n: int = 2000) -> Any:
+    """Uniforms spread evenly, so that a share of them is a probability."""
+    return jnp.asarray((np.arange(n) + 0.5)[None] / n, jnp.float32)
+
+
+def alive(stage: Stage, **changes: float) -> float:
+    """The share of plants that survive a day."""
+    state = stand(2000, stage)
+    return float(np.mean(season.fate(BEAN, state, day(2000, **changes), grid()).survives))
+
+
+def test_2_a_seed_lives_by_birds_and_age() -> None:
+    assert alive(Stage.SEED, age_seed=0) == 1.0
+    assert alive(Stage.SEED, birds=2) == pytest.approx(math.exp(-1 * (2 - 0.99)), abs=1e-3)
+    assert alive(Stage.SEED, age_seed=23) == pytest.approx(math.exp(-0.3 * 3), abs=1e-3)
+
+
+def moves(stage: Stage, crop: Plant = BEAN, state: PlantState | None = None, **changes: float) -> float:
+    return float(season.moving(crop, state or stand(1, stage), day(**changes))[0, 0])
+
+
+def test_3_a_seed_sprouts_by_temperature_humidity_and_age() -> None:
+    assert moves(Stage.SEED) == 1.0
+    by_hand = math.exp(-(0.5 * (8 - 5.5) + 0.2 * (30 - 28) + 1 * (4 - 3)))
+    assert moves(Stage.SEED, temperature=5.5, humidity=28, age_seed=3) == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_4_growth_by_temperature_nutrients_and_water() -> None:
+    short = {"temperature": 26.0, "N": 0.01, "P": 0.001, "K": 0.004, "C": 0.002, "water": 0.1, "crowding": 0.5}
+    terms = [0.12 * 2, 70 * 0.01, 450 * 0.001, 80 * 0.004, 300 * 0.002, 8 * 0.1, 0.2 * 0.5, 0.3]
+    got = season.limits(BEAN, stand(1, Stage.GROW), day(**short, strain_growth=0.3))[:, 0, 0]
+    np.testing.assert_allclose(got, terms, rtol=1e-4)
+    state = season.grown(BEAN, stand(1, Stage.GROW, size=20.0), day(**short), grid(1))
+    rate = math.exp(-(0.6 + sum(terms[:-1])))
+    assert rate < 0.1 and float(state.size[0, 0]) == 20.0 and int(state.nogrow[0, 0]) == 1
+    assert LIMITS[int(state.limiting_factor[0, 0])] == "water"
+    assert float(state.limiting_exponent[0, 0]) == pytest.approx(0.8)
+
+
+def test_4_the_shortage_of_a_nutrient_is_the_need_less_the_stock() -> None:
+    """16 plants of 30 cm ask 4e-5 * 300 * 16 g of nitrogen; what the soil lacks of it, per plant."""
+    state = stand(1, Stage.GROW, size=30.0, population=16)
+    found = needs.shortages(BEAN, state, ground(water=100.0, nutrients=0.1))
+    assert float(found["N"][0, 0]) == pytest.approx((4e-5 * 300 * 16 - 0.1) / 16, rel=1e-4)
+    assert float(found["P"][0, 0]) == pytest.approx((6e-6 * 300 * 16 - 0.1) / 16, rel=1e-4)
+
+
+def ground(water: float, nutrients: float = 10.0) -> Ground:
+    """A loam of one plot of 1 m2."""
+    one = jnp.ones((1, 1), jnp.float32)
+    return Ground(
+        water=water * one, extractable=max(water - 60, 0) * one, capacity=125 * one, wilting=60 * one,
+        nutrients=nutrients * jnp.ones((4, 1, 1), jnp.float32), microlife=one,
+    )  # fmt: skip
+
+
+def test_5_the_water_below_which_drought_begins() -> None:
+    """Between the wilting point and the capacity, and the shortage as a share of what plants can have."""
+    assert float(laws.water_threshold(jnp.float32(0.45), jnp.float32(60), jnp.float32(125))) == pytest.approx(89.25)
+    for stage, draught in ((Stage.GROW, 0.55), (Stage.FRUIT, 0.55)):
+        found = needs.shortages(BEAN, stand(1, stage), ground(water=70.0))
+        assert float(found["water"][0, 0]) == pytest.approx(draught - 10 / 65, rel=1e-5)
+
+
+def test_6_growth_is_logistic_with_a_root() -> None:
+    step = laws.logistic_step(jnp.asarray([25.0, 0.0, 60.0, 59.9]), jnp.float32(0.5), jnp.float32(60.0))
+    wanted = [25 + 0.5 * (1 - 25 / 60) * 5, 0.0, 60.0, 59.9 + 0.5 / 600 * math.sqrt(59.9)]
+    np.testing.assert_allclose(step, wanted, rtol=1e-6)
+
+
+def test_6_a_season_of_growth_follows_the_closed_form() -> None:
+    """ds/dt = r (1 - s/K) sqrt(s) has the solution K tanh(t r / (2 sqrt K))^2; small steps come near it."""
+    size, rate, ceiling = jnp.float32(1.0), 0.02, 60.0
+    for _ in range(1500):
+        size = laws.logistic_step(size, jnp.float32(rate), jnp.float32(ceiling))
+    begun = math.atanh(math.sqrt(1 / ceiling))
+    wanted = ceiling * math.tanh(begun + 1500 * rate / (2 * math.sqrt(ceiling))) ** 2
+    assert float(size) == pytest.approx(wanted, rel=2e-3)
+
+
+def test_6_growth_needs_a_rate_above_the_least() -> None:
+    """The noise has the stated variance: a rate of 0.15 is at most 0.1 when it is one standard deviation down."""
+    state = stand(2000, Stage.GROW, size=20.0)
+    grown = season.grown(BEAN, state, day(2000, temperature=24 + (1.897 - 0.6) / 0.12), grid())
+    below = float(np.mean(grown.nogrow == 1))
+    assert below == pytest.approx(0.1587, abs=2e-3)
+    np.testing.assert_array_equal(np.asarray(grown.size > 20.0), np.asarray(grown.nogrow == 0))
+
+
+def test_7_bloom_comes_with_the_size() -> None:
+    chances = [moves(Stage.GROW, state=stand(1, Stage.GROW, size=s)) for s in (54.0, 53.4, 51.0, 58.0)]
+    np.testing.assert_allclose(chances, [1.0, math.exp(-1), math.exp(-5), 1.0], rtol=1e-4)
+
+
+def test_8_stress_brings_the_bloom_forward() -> None:
+    refused = jnp.asarray([0.8, 0.1, 0.4, 0.2]).reshape(4, 1, 1)
+    stress = laws.stress(BEAN.stress, refused, jnp.full((1, 1), 5.0), jnp.full((1, 1), 16))
+    by_hand = (3 * 0.8 + 20 * 0.1 + 3 * 0.4 + 10 * 0.2 + 0.13 * 5.0) / 16
+    assert float(stress[0, 0]) == pytest.approx(by_hand, rel=1e-5)
+    size, _ = season.thresholds(BEAN, day(stress=by_hand))
+    assert float(size[0, 0]) == pytest.approx(60 * 0.9 * (1 + math.exp(-by_hand)) / 2, rel=1e-5)
+    assert float(season.thresholds(BEAN, day(stress=1e6))[0][0, 0]) == pytest.approx(27.0)
+
+
+def test_9_a_growing_plant_lives_by_growth_and_pests() -> None:
+    assert alive(Stage.GROW, nogrow=8, pests=1) == 1.0
+    assert alive(Stage.GROW, nogrow=13) == pytest.approx(math.exp(-0.5), abs=1e-3)
+    assert alive(Stage.GROW, pests=3, nogrow=10) == pytest.approx(math.exp(-0.5 * 2 - 0.1 * 2), abs=1e-3)
+
+
+def test_10_flowers_are_binomial_with_the_share_of_the_height() -> None:
+    state = stand(2000, Stage.GROW, size=45.0)
+    flowers = np.asarray(season.flowering(BEAN, state, day(2000), jnp.full((1, 2000), True), grid()).flowers)
+    assert flowers.mean() == pytest.approx(14 * 0.75, abs=0.02)
+    assert flowers.var() == pytest.approx(14 * 0.75 * 0.25, rel=0.02)
+
+
+def test_11_pollination_is_one_binomial_of_the_mixed_chance() -> None:
+    mixed = (0.33 * 0.2 + 0.02 * math.exp(-0.1) + 0.65 * math.exp(-0.1)) / (0.33 + 0.02 + 0.65)
+    assert float(laws.pollination(BEAN.bloom, day())[0, 0]) == pytest.approx(mixed, rel=1e-5)
+    state = stand(2000, Stage.BLOOM, flowers=18, pollinated=8)
+    after = season.flowering(BEAN, state, day(2000), jnp.full((1, 2000), False), grid())
+    gained = np.asarray(after.pollinated) - 8
+    assert gained.min() >= 0 and gained.max() <= 10 and gained.mean() == pytest.approx(10 * mixed, abs=0.02)
+    assert (np.asarray(after.flowers) == 18).all()
+
+
+def test_12_wind_pollinates_in_its_temperatures() -> None:
+    got = laws.chance(BEAN.bloom.wind, day(temperature=28.5))
+    assert float(got[0, 0]) == pytest.approx(math.exp(-(0.1 + 0.4 * 2.5)), rel=1e-5)
+
+
+def test_13_insects_pollinate_once_they_have_come() -> None:
+    got = laws.chance(BEAN.bloom.insects, day(2, visits=[[0.0, 1.0]]))
+    np.testing.assert_allclose(got, [[math.exp(-(0.1 + 4)), math.exp(-0.1)]], rtol=1e-5)
+
+
+def test_14_flowers_fade_with_their_age() -> None:
+    assert moves(Stage.BLOOM, age_bloom=8) == 1.0
+    assert moves(Stage.BLOOM, age_bloom=6) == pytest.approx(math.exp(-2), rel=1e-5)
+
+
+def test_15_frost_kills_in_bloom() -> None:
+    assert alive(Stage.BLOOM, frost=2) == 1.0
+    assert alive(Stage.BLOOM, frost=3) == pytest.approx(math.exp(-2), abs=1e-3)
+
+
+def test_16_fruit_grows_by_temperature_nutrients_and_water() -> None:
+    short = {"temperature": 9.0, "N": 0.01, "P": 0.001, "K": 0.004, "C": 0.002, "water": 0.01, "crowding": 0.5}
+    terms = [0.12 * 2, 50 * 0.01, 350 * 0.001, 50 * 0.004, 220 * 0.002, 6 * 0.01, 0.2 * 0.5, 0.0]
+    got = season.limits(BEAN, stand(1, Stage.FRUIT), day(**short))[:, 0, 0]
+    np.testing.assert_allclose(got, terms, rtol=1e-4)
+
+
+def test_17_a_fruit_gains_weight_unless_the_rate_is_too_small() -> None:
+    calm = Plant.named({"extends": "tomato", "fruit": {"fruit_rate_sigma2": 0}})
+    state = stand(1, Stage.FRUIT, fruit_weight=25.0)
+    rate = math.exp(-0.15)
+    gained = season.grown(calm, state, day(), grid(1))
+    assert float(gained.fruit_weight[0, 0]) == pytest.approx(25 + rate * (1 - 25 / 170) * 5, rel=1e-5)
+    starved = season.grown(calm, state, day(N=0.2), grid(1))
+    assert float(starved.fruit_weight[0, 0]) == 25.0 and int(starved.noweight[0, 0]) == 1
+
+
+def test_18_fruit_ripens_with_its_weight() -> None:
+    weights = (5.4, 5.34, 5.1)
+    chances = [moves(Stage.FRUIT, state=stand(1, Stage.FRUIT, fruit_weight=w)) for w in weights]
+    np.testing.assert_allclose(chances, [1.0, math.exp(-1), math.exp(-5)], rtol=1e-3)
+
+
+def test_19_stress_and_missing_visits_make_small_fruit() -> None:
+    _, weight = season.thresholds(BEAN, day(stress=0.5, visits=1.0))
+    assert float(weight[0, 0]) == pytest.approx(6 * 0.9 * math.exp(-0.3 * 0.5 - 0.08 * 2), rel=1e-4)
+    _, unstressed = season.thresholds(BEAN, day())
+    assert float(unstressed[0, 0]) == pytest.approx(5.4, rel=1e-4)
+
+
+def test_20_fruiting_plants_live_by_weight_humidity_and_pests() -> None:
+    assert alive(Stage.FRUIT, noweight=6, humidity=30, pests=1) == 1.0
+    by_hand = math.exp(-(0.1 * 4 + 0.01 * 3 + 0.9 * 0.5))
+    assert alive(Stage.FRUIT, noweight=10, humidity=98, pests=1.5) == pytest.approx(by_hand, abs=1e-3)
+
+
+def test_21_ripe_fruit_is_lost_to_rain_frost_pests_and_age() -> None:
+    calm = Plant.named({"extends": "bean", "ripe": {"ripe_rate_sigma2": 0}})
+    share = math.exp(-(0.1 + 2 * 1 + 0.3 * 0.5 + 0.5 * 2 + 0.2))
+    spoilt = day(rain=1, frost=3, pests=1.5, age_ripe=9, strain_harvest=0.2)
+    got = season.kept(calm, stand(1, Stage.RIPE, fruits=90), spoilt, grid(1))
+    assert int(got.fruits[0, 0]) == math.floor(90 * share)
+    fresh = season.kept(calm, stand(1, Stage.RIPE, fruits=90), day(), grid(1))
+    assert int(fresh.fruits[0, 0]) == 90
+
+
+def test_21_noise_keeps_at_most_all_and_takes_a_fruit_every_other_day() -> None:
+    fruits = np.asarray(season.kept(BEAN, stand(2000, Stage.RIPE, fruits=10), day(2000), grid()).fruits)
+    assert fruits.max() == 10 and float(np.mean(fruits == 10)) == pytest.approx(0.5, abs=2e-3)
+
+
+@pytest.mark.parametrize(("wind", "humidity", "wanted"), [(1.3, 75.0, 1.07), (4.6, 44.0, 1.30), (2.0, 45.0, 1.20)])
+def test_k_t_is_the_climatic_adjustment_of_fao_56(wind: float, humidity: float, wanted: float) -> None:
+    """Example 27 of FAO-56: maize of 2 m, 1.20 in the table, at Taipei and at Mocha."""
+    found = laws.crop_coefficient(*(jnp.float32(v) for v in (1.20, 0.0, 200.0, wind, humidity)))
+    assert float(found) == pytest.approx(wanted, abs=0.005)
+
+
+@pytest.mark.parametrize(("crop", "wanted"), [("bean", 1.00), ("corn", 1.15), ("tomato", 1.10)])
+def test_k_t_of_a_full_grown_crop_is_that_of_fao_56_table_17(crop: str, wanted: float) -> None:
+    grow, height = CROPS[crop].grow, CROPS[crop].size_max
+    standard = laws.crop_coefficient(grow.alpha_0, grow.alpha_1, height, jnp.float32(2), jnp.float32(45))
+    assert float(standard) == pytest.approx(wanted, abs=1e-3)
+
+
+def test_vapour_pressure_of_fao_56_table_2_3() -> None:
+    found = laws.vapour_pressure(jnp.asarray([1.0, 20.0, 24.5, 35.0, 48.0]))
+    np.testing.assert_allclose(found, [0.657, 2.338, 3.075, 5.623, 11.162], atol=2e-3)
+    assert float(laws.least_humidity(jnp.float32(60), jnp.float32(20), jnp.float32(30))) == pytest.approx(
+        60 * 2.338 / 4.243, rel=1e-3
+    )
+
+
+def test_stomata_close_from_the_threshold_to_the_wilting_point() -> None:
+    found = laws.open_stomata(jnp.asarray([0.0, 10.0, 20.0, 90.0]), jnp.float32(20))
+    np.testing.assert_allclose(found, [0.0, 0.5, 1.0, 1.0])
+
+
+def test_a_closed_stand_transpires_k_t_et0_from_its_plot() -> None:
+    """16 beans of 60 cm would cover 1.15 m2 and have 1; of 20 cm they cover 0.384."""
+    place = field()
+    still = air(et0=6.0, wind=7.2, humidity=100, t_mean=20, t_max=33.57)
+    assert float(laws.least_humidity(still.humidity, still.t_mean, still.t_max)) == pytest.approx(45, abs=0.2)
+    for size, cover in ((60.0, 1.0), (20.0, 0.384)):
+        lost = needs.transpiration(BEAN, stand(1, Stage.GROW, size=size, population=16), place.surface, still)
+        assert float(lost[0, 0]) == pytest.approx(6 * (0.15 + 0.0141667 * size) * cover, rel=1e-3)
+
+
+def test_crowding_is_the_ground_that_a_plant_lacks() -> None:
+    state = stand(3, Stage.GROW, size=50.0, population=16, spacing=jnp.asarray([[25.0, 20.0, 5.0]]))
+    found = needs.crowding(BEAN, state, jnp.float32(1.0))
+    np.testing.assert_allclose(found, [[0.0, 1 - 0.04 / 0.06, 1 - 0.0025 / 0.06]], atol=0.005)
+    dense = replace(state, population=jnp.full((1, 3), 40, jnp.int32))
+    assert float(needs.crowding(BEAN, dense, jnp.float32(1.0))[0, 0]) == pytest.approx(1 - 0.025 / 0.06, rel=1e-5)
+
+
+HAZARDS = [
+    (Stage.SEED, {"birds": 5}, "seed: birds"), (Stage.SEED, {"age_seed": 40}, "seed: age"),
+    (Stage.GROW, {"nogrow": 30}, "grow: no-growth days"), (Stage.GROW, {"pests": 9}, "grow: pests"),
+    (Stage.BLOOM, {"frost": 9}, "bloom: frost"), (Stage.FRUIT, {"noweight": 30}, "fruit: no-weight days"),
+    (Stage.FRUIT, {"humidity": 5}, "fruit: humidity"), (Stage.FRUIT, {"pests": 9}, "fruit: pests"),
+    *((stage, {"strain_death": 3}, f"{stage.name.lower()}: strain") for stage in list(Stage)[1:5]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("stage", "driver", "cause"), HAZARDS, ids=[c for _, _, c in HAZARDS])
+def test_a_death_is_explained_by_its_largest_term(stage: Stage, driver: dict[str, float], cause: str) -> None:
+    fate = season.fate(BEAN, stand(1, stage), day(**driver), jnp.full((1, 1), 0.9999))
+    buried = season.buried(stand(1, stage), fate)
+    assert int(buried.stage[0, 0]) == Stage.DEAD and CAUSES[int(buried.cause_of_death[0, 0])] == cause
+    assert float(buried.death_exponent[0, 0]) > 0.2
+
+
+@pytest.mark.parametrize("stage", [Stage.GROW, Stage.FRUIT])
+@pytest.mark.parametrize("factor", LIMITS[1:])
+def test_a_slow_day_is_explained_by_its_largest_term(stage: Stage, factor: str) -> None:
+    change = {"temperature": 40.0} if factor == "temperature" else {factor: 1.0}
+    change = {"strain_growth": 1.0} if factor == "strain" else change
+    state = season.grown(BEAN, stand(1, stage), day(**change), grid(1))
+    assert LIMITS[int(state.limiting_factor[0, 0])] == factor and float(state.limiting_exponent[0, 0]) > 0
+    fine = season.grown(BEAN, stand(1, stage), day(), grid(1))
+    assert int(fine.limiting_factor[0, 0]) == 0 and float(fine.limiting_exponent[0, 0]) == 0.0
+
+
+def test_every_cause_and_limit_has_its_term() -> None:
+    state = stand(1, Stage.GROW)
+    assert season.hazards(BEAN, state, day()).shape[0] == len(CAUSES) - 2
+    assert season.limits(BEAN, state, day()).shape[0] == len(LIMITS) - 1

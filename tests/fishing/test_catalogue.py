@@ -1,0 +1,48 @@
+"""Every registered fishery through three checkers: ours, Gymnasium's and Stable-Baselines3's, warnings as errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import pytest
+from gymnasium.utils.env_checker import check_env as gymnasium_check
+
+import harvestgym
+from harvestgym.adapters.gymnasium import GymEnv
+from harvestgym.fishing.make import CATALOGUE
+from harvestgym.fishing.spec import read_spec
+from harvestgym.testing import check_env
+
+YEARS = 6
+"""Shorter than `STEPS`, so that the end of an episode is among what is checked."""
+
+STEPS = 8
+
+IDS = harvestgym.ids("fishing")
+
+
+@pytest.fixture(autouse=True)
+def quick_to_compile() -> Iterator[None]:
+    """Contracts do not depend on how well XLA optimises, and compiling is nearly all that these tests do."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+def test_every_file_is_registered() -> None:
+    """The ids are the files of the catalogue, no more and no less, and each says what it is."""
+    assert [f"fishing/{path.stem}" for path in sorted(CATALOGUE.glob("*-v*.yaml"))] == IDS
+    for id in IDS:
+        doc = read_spec(CATALOGUE / f"{id.partition('/')[2]}.yaml", {}).doc
+        assert doc.endswith(".") and "\n" not in doc
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_contract_and_checkers(id: str) -> None:
+    """The functional contract, then both checkers on its Gymnasium face."""
+    env = harvestgym.make(id, Tmax=YEARS)
+    check_env(env, steps=STEPS)
+    face = GymEnv(env, render_mode="ansi")
+    gymnasium_check(face, skip_render_check=True)
+    pytest.importorskip("stable_baselines3.common.env_checker").check_env(face, warn=True)
