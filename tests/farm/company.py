@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import metas
+from harvestgym.core.tree import metas, replace
 from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.soil import Soil
+from harvestgym.farm.entities.soil.soil import SoilState
 from harvestgym.farm.entity import Board, Ledger, Place
 from harvestgym.farm.messages import Air, Message, Share
 from harvestgym.farm.share import arbitrate
@@ -72,6 +73,18 @@ def live(
 
 live_jit = jax.jit(live)
 """`live`, compiled once per shape of the field and kinds of others."""
+
+
+def earth(
+    soil: Soil, place: Place, water: float = 110.0, nutrients: float = 50.0, microlife: float = 100.0
+) -> SoilState:
+    """A soil with the same on every plot."""
+    state = soil.init(jax.random.key(0), place)
+    return replace(
+        state,
+        water=jnp.full(place.shape, water, jnp.float32), microlife=jnp.full(place.shape, microlife, jnp.float32),
+        nutrients=jnp.full((4, *place.shape), nutrients, jnp.float32),
+    )  # fmt: skip
 
 
 def share_of(place: Place, water: float = 0.0, nutrients: float = 0.0) -> Share:
