@@ -14,7 +14,8 @@ import gymnasium
 
 import harvestgym
 from harvestgym.core.describe import Table
-from harvestgym.registry import doc, load
+from harvestgym.evaluate.evaluation import family_function
+from harvestgym.registry import doc
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -22,11 +23,10 @@ DOCS = Path(__file__).parent.parent / "docs"
 def page(id: str) -> str:
     """The Markdown page of an id."""
     env = harvestgym.make(id)
-    module = harvestgym.spec(id).entry_point.partition(":")[0]
     spec = getattr(env, "spec", None)
     lines = [f"# {id}", "", doc(id) or (type(env).__doc__ or "").partition("\n")[0], ""]
     lines += [f"Observation: {_brief(env.observation_space)}. Action: {_brief(env.action_space)}.", ""]
-    for table in load(f"{module}:describe")(env):
+    for table in family_function(id, "describe")(env):
         lines += markdown(table)
     history = getattr(spec, "history", {})
     lines += ["## History", "", *(f"- {version}: {change}" for version, change in history.items()), ""]

@@ -166,13 +166,16 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def parameter_set(cls: type[T], path: Path, which: str | Mapping[str, Any]) -> T:
     """The set `which` of the file beside a module, or one made of a mapping (which may say `extends:`)."""
+    name, data = chosen_set(path, which, cls.__name__)
+    whole = isinstance(which, str)
+    return build(cls, data, f"{path.name} > {name}" if whole else f"{cls.__name__} (extends {name})")
+
+
+def chosen_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
+    """The name of the set that `which` is or changes (by default the first), and what it then says."""
     sets = read_sets(path)
-    if isinstance(which, Mapping):
-        base = which.get("extends", next(iter(sets)))
-        if base not in sets:
-            raise unknown(f"{cls.__name__} set", base, sets)
-        data = merge(sets[base], {k: v for k, v in which.items() if k != "extends"})
-        return build(cls, data, f"{cls.__name__} (extends {base})")
-    if which not in sets:
-        raise unknown(f"{cls.__name__} set", which, sets)
-    return build(cls, sets[which], f"{path.name} > {which}")
+    name = which if isinstance(which, str) else which.get("extends", next(iter(sets)))
+    if name not in sets:
+        raise unknown(f"{kind} set", name, sets)
+    changes = {} if isinstance(which, str) else {k: v for k, v in which.items() if k != "extends"}
+    return name, merge(sets[name], changes)

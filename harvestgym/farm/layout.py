@@ -72,10 +72,12 @@ class Variable:
 
 def entity_names(kinds: Sequence[type[Entity]]) -> list[str]:
     """`Plant-0`, `Plant-1`, `Soil-0`: numbered by kind in the order of creation."""
-    names: list[str] = []
-    for kind in kinds:
-        names.append(f"{kind.__name__}-{sum(n.rpartition('-')[0] == kind.__name__ for n in names)}")
-    return names
+    return numbered([kind.__name__ for kind in kinds])
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Each name with the number of times that it has stood before."""
+    return [f"{name}-{names[:i].count(name)}" for i, name in enumerate(names)]
 
 
 def slots_of(name: str, entities: Sequence[Entity], place: Place) -> FieldSlots:

@@ -12,6 +12,7 @@ from ..core.describe import Table
 from ..core.errors import ConfigError, unknown
 from ..core.rollout import Episodes
 from .build import build
+from .layout import numbered
 from .model import FarmModel
 from .policies.rules import rule_policy
 from .spec import FarmSpec, farm_spec, read_farm
@@ -48,7 +49,7 @@ def exchange(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     for target, which in entities.items():
         field, _, entity = target.rpartition("/")
         listed = _field(data, field)["entities"]
-        names = [f"{k}-{sum(o == k for o, _ in listed[:i])}" for i, (k, _) in enumerate(listed)]
+        names = numbered([kind for kind, _ in listed])
         if entity not in names:
             raise unknown("entity", entity, names, "entities")
         at = names.index(entity)

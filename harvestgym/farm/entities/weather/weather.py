@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.config import build, merge, read_sets
-from ....core.errors import ConfigError, unknown
+from ....core.config import build, chosen_set
+from ....core.errors import ConfigError
 from ....core.random import normal
 from ....core.tree import par, pytree, replace, static, var
 from ...entity import Board, Draws, Entity, Ledger, Place, publishes
@@ -106,7 +106,7 @@ class Weather(Entity):
     def named(cls, which: str | Mapping[str, Any]) -> Weather:
         """A set of the file, or one made of changes to one: `site`, `table` (a CSV path or a DataFrame of the
         paper's columns), `generate: true` to draw new days after the climate of a table, and any setting."""
-        data = _chosen(read_sets(cls.file()), which)
+        _, data = chosen_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else "Weather"
         own = {k: data.pop(k, None) for k in ("site", "table", "rain", "generate", "station_altitude#m")}
         lookahead = data.pop("forecast_lookahead#day", 5)
@@ -249,13 +249,6 @@ def _sunshine(day: Day) -> jax.Array:
     """
     share = 0.17 * jnp.sqrt(jnp.maximum(day.t_max - day.t_min, 0.0))
     return jnp.round(jnp.clip((share - 0.25) / 0.5, 0.0, 1.0) * 5).astype(jnp.int32)
-
-
-def _chosen(sets: dict[str, dict[str, Any]], which: str | Mapping[str, Any]) -> dict[str, Any]:
-    name = which if isinstance(which, str) else which.get("extends", "base")
-    if name not in sets:
-        raise unknown("Weather set", name, sets)
-    return merge(sets[name], {} if isinstance(which, str) else {k: v for k, v in which.items() if k != "extends"})
 
 
 def _sky(own: Mapping[str, Any], where: str) -> tuple[Sky, Any, Any]:
