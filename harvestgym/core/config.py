@@ -96,6 +96,9 @@ def schema(cls: type) -> type[BaseModel]:
         elif meta.kind == "par":
             for i, key in enumerate(meta.keys):
                 fields[f"{field.name}_{i}"] = (_number(meta), Field(_default(field), alias=key, description=meta.doc))
+        elif meta.kind == "open":
+            kind = dict[str, _number(meta)]  # pyright: ignore[reportInvalidTypeArguments]
+            fields[field.name] = (kind, Field(..., alias=meta.keys[0], description=meta.doc))
     fields |= {note: (str | None, None) for note in NOTES}
     return create_model(cls.__name__, __base__=Strict, **fields)
 
@@ -127,6 +130,8 @@ def _instance(cls: type[T], model: BaseModel) -> T:
         elif meta.kind == "par":
             raw = [getattr(model, f"{field.name}_{i}") for i in range(len(meta.keys))]
             values[field.name] = _leaf(raw, meta)
+        elif meta.kind == "open":
+            values[field.name] = {name: _leaf([v], meta) for name, v in getattr(model, field.name).items()}
     return cls(**values)
 
 

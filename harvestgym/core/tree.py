@@ -1,8 +1,9 @@
 """Frozen dataclasses that are JAX pytrees and whose fields say what they are.
 
-A field is a `var` (state) or a `par` (parameter), both traced, or a `static` (structure, part of the
-compiled program). Whatever a person reads about a field (name at the boundary, unit, range, labels,
-meaning) is said once, here; spaces, tables, schemas, axis labels and error messages are derived.
+A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters under names of the user's
+own), all traced, or a `static` (structure, part of the compiled program). Whatever a person reads about
+a field (name at the boundary, unit, range, labels, meaning) is said once, here; spaces, tables, schemas,
+axis labels and error messages are derived.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import jax
 
 T = TypeVar("T")
 
-Kind = Literal["var", "par", "static"]
+Kind = Literal["var", "par", "open", "static"]
 Dtype = Literal["float", "int", "bool"]
 
 WIDE = 1e9
@@ -104,12 +105,17 @@ def par(
     return _field(Meta("par", _keys(key), doc, dtype, low, high, labels), default)
 
 
+def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf) -> Any:
+    """Parameters under names that the kind does not know, a dict from name to number (what a cide acts on)."""
+    return _field(Meta("open", _keys(key), doc, low=low, high=high))
+
+
 def static(key: str, doc: str, *, default: Any = dataclasses.MISSING) -> Any:
     """Structure: hashable, part of the compiled program, never traced."""
     return _field(Meta("static", (key,), doc), default)
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, static))
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, open_par, static))
 def pytree(cls: type[T]) -> type[T]:
     """Make `cls` a frozen dataclass and a JAX pytree; its `static` fields are auxiliary data."""
     cls = dataclass(frozen=True, kw_only=True)(cls)

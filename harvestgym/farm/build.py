@@ -27,6 +27,13 @@ KINDS = {
     "Weather": "harvestgym.farm.entities.weather:Weather",
     "Soil": "harvestgym.farm.entities.soil:Soil",
     "Plant": "harvestgym.farm.entities.plant:Plant",
+    "Birds": "harvestgym.farm.entities.birds:Birds",
+    "Weeds": "harvestgym.farm.entities.weeds:Weeds",
+    "Pests": "harvestgym.farm.entities.pests:Pests",
+    "Pollinators": "harvestgym.farm.entities.pollinators:Pollinators",
+    "Cide": "harvestgym.farm.entities.cide:Cide",
+    "Fertilizer": "harvestgym.farm.entities.fertilizer:Fertilizer",
+    "Facility": "harvestgym.farm.entities.facility:Facility",
 }
 """The kinds that a farm file can name; others are given as `module:Class`."""
 

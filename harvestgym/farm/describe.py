@@ -105,6 +105,11 @@ def _walk(group: Any, raw: Mapping[str, Any], path: str, source: str) -> Iterato
     for field in dataclasses.fields(group):
         if field.name in described and described[field.name].kind == "par":
             yield from _values(getattr(group, field.name), described[field.name], raw, path, source)
+        elif field.name in described and described[field.name].kind == "open":
+            key, inner = described[field.name].keys[0], raw.get(described[field.name].keys[0], {})
+            for name, value in getattr(group, field.name).items():
+                named = dataclasses.replace(described[field.name], keys=(name,))
+                yield from _values(value, named, inner, f"{path}{key} > ", source)
         elif field.name not in described:
             inner = raw.get(field.name, {})
             yield from _walk(getattr(group, field.name), inner, f"{path}{field.name} > ", source)

@@ -20,7 +20,7 @@ import numpy as np
 from ..core.config import merge, parameter_set, read_sets
 from ..core.errors import ConfigError
 from ..core.tree import Meta, metas, par, pytree, static
-from .messages import ARBITER, Message, Share
+from .messages import ARBITER, Ground, Message, Share
 
 M = TypeVar("M", bound=Message)
 E = TypeVar("E", bound="Entity")
@@ -256,6 +256,10 @@ class Board:
     def sent(self, kind: type[M]) -> M:
         """What the reader itself published today."""
         return self._posts[kind][self._reader]  # pyright: ignore[reportReturnType]
+
+    def toxin(self, target: str) -> jax.Array:
+        """Grams of cide per plot, in effect on one of the names in the reader's `targets`."""
+        return self.one(Ground).toxin[self.place.targets.index(target)]
 
     def _read(self, kind: type[M]) -> dict[str, Message]:
         if kind.rank >= self._rank:

@@ -17,11 +17,12 @@ from .messages import meta_shape
 
 @dataclass(frozen=True)
 class Slot:
-    """One entity of a field: its name, its kind and the size of each axis of its variables."""
+    """One entity of a field: its name, its kind, the size of each axis of its variables, the names along some."""
 
     name: str
     kind: type[Entity]
     sizes: tuple[tuple[str, tuple[int, ...]], ...]
+    names: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,11 @@ def numbered(names: Sequence[str]) -> list[str]:
 def slots_of(name: str, entities: Sequence[Entity], place: Place) -> FieldSlots:
     """The slots of a field from its entities."""
     names = entity_names([type(e) for e in entities])
-    slots = tuple(Slot(n, type(e), tuple(sorted(e.sizes(place).items()))) for n, e in zip(names, entities, strict=True))
-    return FieldSlots(name, place.shape, slots)
+    axes = (("host", place.hosts), ("target", place.targets))
+    pairs = zip(names, entities, strict=True)
+    return FieldSlots(
+        name, place.shape, tuple(Slot(n, type(e), tuple(sorted(e.sizes(place).items())), axes) for n, e in pairs)
+    )
 
 
 def variables_of(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
@@ -96,13 +100,22 @@ def variables_of(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
             for attr, meta in metas(slot.kind.State):
                 if meta.hidden:
                     continue
-                for i, key in enumerate(meta.keys):
-                    shape = meta_shape(meta, sizes)[int(meta.stacked) :]
-                    out.append(Variable(f, e, where, key, attr, i if meta.stacked else None, meta, shape))
+                for key, i in _entries(meta, dict(slot.names)):
+                    shape = meta_shape(meta, sizes)[int(i is not None) :]
+                    out.append(Variable(f, e, where, key, attr, i, meta, shape))
             for attr, meta in slot.kind.derived.items():
                 shape = meta_shape(meta, sizes)
                 out.append(Variable(f, e, where, meta.keys[0], attr, None, meta, shape, derived=True))
     return tuple(out)
+
+
+def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, int | None]]:
+    """The key of each variable that a field of a state is, and its place on the leading axis."""
+    if meta.stacked:
+        return [(key, i) for i, key in enumerate(meta.keys)]
+    if meta.axes and meta.axes[0] in names:
+        return [(f"{meta.keys[0]}/{name}", i) for i, name in enumerate(names[meta.axes[0]])]
+    return [(meta.keys[0], None)]
 
 
 def find_field(fields: Sequence[FieldSlots], name: str, where: str = "") -> int:

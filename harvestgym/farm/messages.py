@@ -78,6 +78,7 @@ class Ground(Message):
     wilting: jax.Array = var("wilting#L", "water no plant can take")
     nutrients: jax.Array = var(NUTRIENTS, "nutrients available, g")
     microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
+    toxin: jax.Array = var("toxin#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
 
 
 @pytree
@@ -87,6 +88,7 @@ class Canopy(Message):
     by_host: ClassVar[bool] = True
     alive: jax.Array = var("alive#nb", "living individuals out of the seed")
     shade: jax.Array = var("shade", "share of the plot in the shade of this host, 0 to 1", high=1)
+    height: jax.Array = var("height#cm", "height of its leaves")
     flowers: jax.Array = var("flowers#nb", "open flowers")
     seeds: jax.Array = var("seeds#nb", "seeds that birds can reach")
     repulsion: jax.Array = var("repulsion", "repulsive effect on pests (negative attracts)", low=-WIDE)

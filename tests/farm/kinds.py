@@ -38,7 +38,7 @@ class Spring(Entity):
         whole = jnp.full(place.shape, 100.0)
         return Ground(
             water=state.water, extractable=state.water, capacity=whole, wilting=zero, nutrients=state.nutrients,
-            microlife=zero + 0.5,
+            microlife=zero + 0.5, toxin=jnp.zeros((len(place.targets), *place.shape)),
         )  # fmt: skip
 
     @action("pour", Parameter("amount#L", range=(0.0, 5.0)))

@@ -87,7 +87,7 @@ def ground(water: float, nutrients: float = 10.0) -> Ground:
     one = jnp.ones((1, 1), jnp.float32)
     return Ground(
         water=water * one, extractable=max(water - 60, 0) * one, capacity=125 * one, wilting=60 * one,
-        nutrients=nutrients * jnp.ones((4, 1, 1), jnp.float32), microlife=one,
+        nutrients=nutrients * jnp.ones((4, 1, 1), jnp.float32), microlife=one, toxin=jnp.zeros((0, 1, 1)),
     )  # fmt: skip
 
 

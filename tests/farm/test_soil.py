@@ -211,7 +211,7 @@ def test_cide_is_washed_out_by_surplus_and_rain_and_harms_only_where_it_acts() -
 def test_shade_spares_the_ground() -> None:
     place = field()
     none = full(place, 0.0)
-    canopy = Canopy(alive=none, shade=none + 0.7, flowers=none, seeds=none, repulsion=none)
+    canopy = Canopy(alive=none, shade=none + 0.7, height=none, flowers=none, seeds=none, repulsion=none)
     said = [("Weather-0", air()), ("Plant-0", canopy), ("arbiter", share_of(place))]
     state = state_of(place, wet_surface=full(place, 1.0))
     _, ledger = LOAM.update(state, place, board(place, "Soil-0", *said), {})

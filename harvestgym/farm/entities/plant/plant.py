@@ -57,6 +57,7 @@ class Plant(Crop, Entity):
         return Canopy(
             alive=alive.astype(jnp.float32),
             shade=self.shadow * needs.ground_covered(self, state, place.surface) / place.surface,
+            height=jnp.where(alive > 0, state.size, 0.0),
             flowers=at[Stage.BLOOM] * state.flowers,
             seeds=at[Stage.SEED],
             repulsion=jnp.where(alive > 0, self.repulsion, 0.0),

@@ -99,7 +99,7 @@ class Soil(Entity):
         water = jnp.minimum(state.water, capacity)
         return Ground(
             water=water, extractable=jnp.maximum(water - wilting, 0.0), capacity=capacity, wilting=wilting,
-            nutrients=state.nutrients, microlife=state.microlife / 100,
+            nutrients=state.nutrients, microlife=state.microlife / 100, toxin=state.cide,
         )  # fmt: skip
 
     @action("watering_discrete", Parameter("amount#L", LITRES), Parameter("duration#min", MINUTES))
