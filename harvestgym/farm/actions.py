@@ -6,12 +6,12 @@ the arrays that compiled code uses are three spellings of an entry of this table
 
 from __future__ import annotations
 
-import itertools
+import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import jax
 import jax.numpy as jnp
@@ -55,11 +55,27 @@ class Row:
     plots: tuple[tuple[int, int], ...]
     allowed: tuple[Parameter, ...]
 
-    def choices(self, farmer: int) -> list[Choice]:
-        """Every concrete action of the row, continuous parameters in bins."""
-        grids = [_grid(p, whole) for p, whole in zip(self.allowed, self.action.parameters, strict=True)]
-        plots: Sequence[tuple[int, int] | None] = self.plots if self.action.plot else (None,)
-        return [Choice(self, farmer, plot, v) for plot in plots for v in itertools.product(*grids)]
+    @cached_property
+    def grids(self) -> tuple[Sequence[Any], ...]:
+        """What the integer form counts through, the last fastest: the plots, then the values of each parameter."""
+        values = [_grid(p, whole) for p, whole in zip(self.allowed, self.action.parameters, strict=True)]
+        return (self.plots if self.action.plot else (None,), *values)
+
+    @property
+    def count(self) -> int:
+        """How many concrete actions the row is, for one farmer."""
+        return math.prod(len(grid) for grid in self.grids)
+
+    def place(self, choice: Choice) -> int | None:
+        """The place of a choice among the concrete actions of the row; None if it is not in the grids."""
+        plots, *grids = self.grids
+        at = plots.index(choice.plot)
+        for grid, value in zip(grids, choice.values, strict=True):
+            near = np.flatnonzero(np.isclose(grid, value, rtol=1e-6))
+            if not len(near):
+                return None
+            at = at * len(grid) + int(near[0])
+        return at
 
 
 @dataclass(frozen=True)
@@ -70,11 +86,6 @@ class Choice:
     farmer: int
     plot: tuple[int, int] | None
     values: tuple[float, ...]
-
-    def same(self, other: Choice) -> bool:
-        """Whether two choices are one action, up to the rounding of continuous parameters."""
-        aim = (self.row, self.farmer, self.plot) == (other.row, other.farmer, other.plot)
-        return aim and np.allclose(self.values, other.values, rtol=1e-6)
 
 
 def _grid(parameter: Parameter, whole: Parameter) -> list[float]:
@@ -101,10 +112,9 @@ class ActionTable:
     fields: tuple[FieldSlots, ...]
 
     @cached_property
-    def choices(self) -> list[Choice | None]:
+    def choices(self) -> Choices:
         """The actions of the integer form; number 0 is to do nothing."""
-        listed = [c for f in range(len(self.farmers)) for r in self.rows for c in r.choices(f)]
-        return [None, *listed]
+        return Choices(self)
 
     @property
     def width(self) -> int:
@@ -112,9 +122,28 @@ class ActionTable:
         return max((len(r.allowed) for r in self.rows), default=0)
 
     @cached_property
-    def arrays(self) -> Orders:
-        """The integer form spelt out: every choice as one order (NumPy, leading axis = choices)."""
-        return Orders(*(np.stack(part) for part in zip(*map(self._encoded, self.choices), strict=True)))  # type: ignore[arg-type]
+    def starts(self) -> np.ndarray:
+        """Where each row begins among the actions of one farmer, and their number at the end."""
+        return np.cumsum([0, *(r.count for r in self.rows)]).astype(np.int32)
+
+    def numbers(self, row: Row, farmer: int = 0) -> range:
+        """The numbers of a row's actions in the integer form."""
+        r, each = self.rows.index(row), int(self.starts[-1])
+        return range(*(1 + farmer * each + int(end) for end in self.starts[r : r + 2]))
+
+    def choice(self, number: int) -> Choice | None:
+        """The action of a number; None for 0, to do nothing."""
+        if number == 0:
+            return None
+        farmer, rest = divmod(number - 1, int(self.starts[-1]))
+        r = int(np.searchsorted(self.starts, rest, side="right")) - 1
+        row, rest = self.rows[r], rest - int(self.starts[r])
+        found = []
+        for grid in reversed(row.grids):
+            rest, at = divmod(rest, len(grid))
+            found.append(grid[at])
+        plot, *values = reversed(found)
+        return Choice(row, farmer, plot, tuple(values))
 
     def _encoded(self, choice: Choice | None) -> tuple[np.ndarray, ...]:
         kind = 0 if choice is None else 1 + self.rows.index(choice.row)
@@ -125,13 +154,48 @@ class ActionTable:
         farmer = 0 if choice is None else choice.farmer
         return np.int32(kind), np.int32(farmer), np.asarray(plot, np.int32), values  # type: ignore[return-value]
 
+    @cached_property
+    def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each row: the lengths of its grids (rows, 1 + k), its plots (rows, n, 2), its values (rows, k, n)."""
+        rows = len(self.rows)
+        sizes = np.ones((rows, 1 + self.width), np.int32)
+        plots = np.full((rows, max(len(r.grids[0]) for r in self.rows), 2), -1, np.int32)
+        values = np.zeros(
+            (rows, self.width, max((len(g) for r in self.rows for g in r.grids[1:]), default=1)), np.float32
+        )
+        for i, row in enumerate(self.rows):
+            sizes[i, : len(row.grids)] = [len(grid) for grid in row.grids]
+            if row.action.plot:
+                plots[i, : len(row.plots)] = row.plots
+            for k, grid in enumerate(row.grids[1:]):
+                values[i, k, : len(grid)] = grid
+        return sizes, plots, values
+
     def orders(self, index: jax.Array) -> Orders:
         """The orders of integer actions: `index` of shape (), one action, or (m,), a schedule.
 
         A number that is no action is the order to do nothing: compiled code cannot raise.
         """
-        index = jnp.where((index >= 0) & (index < len(self.choices)), index, 0)
-        return jax.tree.map(lambda a: jnp.asarray(a)[jnp.atleast_1d(index)], self.arrays)
+        index = jnp.atleast_1d(index).astype(jnp.int32)
+        if not self.rows:
+            none = jnp.zeros_like(index)
+            return Orders(none, none, jnp.full((*index.shape, 2), -1, jnp.int32), jnp.zeros((*index.shape, 0)))
+        acts = (index > 0) & (index < len(self.choices))
+        farmer, rest = jnp.divmod(jnp.where(acts, index - 1, 0), self.starts[-1])
+        row = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
+        rest = rest - jnp.asarray(self.starts)[row]
+        sizes, plots, values = map(jnp.asarray, self._tables)
+        at = []
+        for k in reversed(range(sizes.shape[1])):
+            rest, found = jnp.divmod(rest, sizes[row, k])
+            at.insert(0, found)
+        chosen = [values[row, k, at[1 + k]] for k in range(self.width)]
+        return Orders(
+            kind=jnp.where(acts, 1 + row, 0),
+            farmer=jnp.where(acts, farmer, 0),
+            plot=jnp.where(acts[:, None], plots[row, at[0]], -1),
+            values=jnp.where(acts[:, None], jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0)), 0.0),
+        )
 
     def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
         """A schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
@@ -144,10 +208,10 @@ class ActionTable:
     def index(self, action: Sequence[Any]) -> int:
         """The number of one of the paper's tuples in the integer form."""
         choice = self.parse(action)
-        for i, other in enumerate(self.choices):
-            if other is not None and other.same(choice):
-                return i
-        raise ConfigError(f"{self.tuple(choice)}: no such entry among the discrete actions; see `harvestgym show`")
+        at = choice.row.place(choice)
+        if at is None:
+            raise ConfigError(f"{self.tuple(choice)}: no such entry among the discrete actions; see `harvestgym show`")
+        return self.numbers(choice.row, choice.farmer)[at]
 
     def parse(self, action: Sequence[Any]) -> Choice:
         """One of the paper's tuples `(farmer, field, entity, name, parameters)` as a checked choice."""
@@ -161,11 +225,16 @@ class ActionTable:
         who = find_name("farmer", farmer, self.farmers)
         f = find_field(self.fields, field)
         e = find_entity(self.fields[f], entity)
-        mine = [r for r in self.rows if (r.field, r.entity) == (f, e)]
+        return self._fill(self.row(f, e, name), who, dict(parameters or {}))
+
+    def row(self, field: int, entity: int, name: str) -> Row:
+        """The row of an entity's action by name; ConfigError if it is not allowed."""
+        mine = [r for r in self.rows if (r.field, r.entity) == (field, entity)]
         found = [r for r in mine if r.action.name == name]
         if not found:
-            raise unknown("action", name, (r.action.name for r in mine), " > ".join((field, entity)))
-        return self._fill(found[0], who, dict(parameters or {}))
+            slot = self.fields[field].slots[entity]
+            raise unknown("action", name, (r.action.name for r in mine), f"{self.fields[field].name} > {slot.name}")
+        return found[0]
 
     def _fill(self, row: Row, farmer: int, given: dict[str, Any]) -> Choice:
         where = " > ".join((*row.names, row.action.name))
@@ -188,6 +257,26 @@ class ActionTable:
         for whole, value in zip(choice.row.action.parameters, choice.values, strict=True):
             named[whole.key] = _words(whole)[int(value)] if _words(whole) else value
         return (self.farmers[choice.farmer], *choice.row.names, choice.row.action.name, named)
+
+
+class Choices(Sequence["Choice | None"]):
+    """The integer form of a table as a sequence, made entry by entry when asked."""
+
+    def __init__(self, table: ActionTable):
+        self._table = table
+        self._size = 1 + len(table.farmers) * int(table.starts[-1])
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, at: int) -> Choice | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Choice | None]: ...
+    def __getitem__(self, at: int | slice) -> Choice | None | list[Choice | None]:
+        if isinstance(at, slice):
+            return [self._table.choice(i) for i in range(self._size)[at]]
+        return self._table.choice(range(self._size)[at])
 
 
 def _allowed_plot(plot: Any, row: Row, shape: tuple[int, int], where: str) -> tuple[int, int] | None:

@@ -45,9 +45,18 @@ class Event:
     mapping: Callable[..., Any]
     operator: str
 
+    @property
+    def by_plot(self) -> bool:
+        """Whether it can be asked of each plot alone."""
+        return self.look.variable.per_plot and self.look.plot is None and self.mapping is MAPPINGS["value"]
+
+    def test(self, value: Any, numbers: jax.Array) -> jax.Array:
+        """Whether it occurs on each of the numbers that its mapping leaves of what is seen."""
+        return OPERATORS[self.operator](self.mapping(numbers), jnp.asarray(value))
+
     def holds(self, value: Any, read: Read) -> jax.Array:
         """Whether the event occurs (on every seen entry, if several are seen)."""
-        return jnp.all(OPERATORS[self.operator](self.mapping(read(self.look)), jnp.asarray(value)))
+        return jnp.all(self.test(value, read(self.look)))
 
 
 AnyOf = tuple[tuple[Event, ...], ...]

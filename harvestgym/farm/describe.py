@@ -66,7 +66,7 @@ def _actions(env: FarmModel) -> Table:
     for row in env.actions.rows:
         parameters = "; ".join(_parameter(p) for p in row.allowed)
         plots = f"plot: {len(row.plots)}; " if row.action.plot else ""
-        mine = [i for i, c in enumerate(env.actions.choices) if c is not None and c.row == row]
+        mine = env.actions.numbers(row)
         numbers = f"{mine[0]} to {mine[-1]}" if len(mine) > 1 else f"{mine[0]}"
         rows.append((numbers, *row.names, row.action.name, plots + parameters, row.action.doc))
     columns = ("numbers", "field", "entity", "name", "parameters, the last varying fastest", "what it does")

@@ -196,22 +196,33 @@ class FarmModel(Env[FarmState, FarmParams]):
     def _act(
         self, fields: tuple[tuple[Any, ...], ...], orders: Orders, accepted: jax.Array, params: FarmParams
     ) -> tuple[list[list[Any]], list[list[Ledger]], jax.Array]:
+        """The fields after the orders, in list order; what crossed the boundary by them; which had an effect."""
+
+        def follow(now: Any, order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
+            after, ledgers, hit = self._follow(now, *order, params)
+            same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), after, now)
+            return same, (ledgers, hit)
+
+        now = jax.tree.map(jnp.asarray, [list(states) for states in fields])
+        after, (ledgers, effective) = jax.lax.scan(follow, now, (orders, accepted))
+        return after, jax.tree.map(lambda each: each.sum(0), ledgers), effective
+
+    def _follow(
+        self, fields: list[list[Any]], order: Orders, accepted: jax.Array, params: FarmParams
+    ) -> tuple[list[list[Any]], list[list[Ledger]], jax.Array]:
         now = [list(states) for states in fields]
         ledgers: list[list[Ledger]] = [[] for _ in fields]
-        effective = []
-        for j in range(orders.kind.shape[0]):
-            hit = jnp.asarray(False)
-            for r, row in enumerate(self.actions.rows):
-                place, entities = _parts(params, row.field)
-                where = accepted[j] & (orders.kind[j] == r + 1) & _aim(orders.plot[j], place.shape)
-                method = getattr(entities[row.entity], row.action.method)
-                values = [orders.values[j, i] for i in range(len(row.allowed))]
-                deed = method(now[row.field][row.entity], place, where, *values)
-                now[row.field][row.entity] = deed.state
-                ledgers[row.field].append(deed.ledger)
-                hit = hit | jnp.any(deed.done)
-            effective.append(hit)
-        return now, ledgers, jnp.stack(effective)
+        hit = jnp.asarray(False)
+        for r, row in enumerate(self.actions.rows):
+            place, entities = _parts(params, row.field)
+            where = accepted & (order.kind == r + 1) & _aim(order.plot, place.shape)
+            method = getattr(entities[row.entity], row.action.method)
+            values = [order.values[i] for i in range(len(row.allowed))]
+            deed = method(now[row.field][row.entity], place, where, *values)
+            now[row.field][row.entity] = deed.state
+            ledgers[row.field].append(deed.ledger)
+            hit = hit | jnp.any(deed.done)
+        return now, ledgers, hit
 
     def _live(
         self, key: jax.Array, f: int, states: list[Any], params: FarmParams

@@ -111,7 +111,7 @@ def _deeds(panel: Any, env: FarmModel, kept: Kept) -> None:
     effective = kept["info/effective"].any(1)
     asked = kept["action/order"] if "action/order" in kept else kept["action"]
     for row in env.actions.rows:
-        mine = [i for i, c in enumerate(env.actions.choices) if c is not None and c.row == row]
+        mine = [n for who in range(len(env.actions.farmers)) for n in env.actions.numbers(row, who)]
         done = np.isin(asked, mine).reshape(len(total), -1).any(1) & effective
         if done.any() and not row.action.name.startswith("watering"):
             panel.scatter(days[done], total[done], marker="v", zorder=3, label=f"{row.names[1]} {row.action.name}")

@@ -132,10 +132,15 @@ class ScoreSpec(Strict):
 
 
 class ExpertRule(Strict):
-    """When any of the all-of conditions holds (always, if there are none), do the action."""
+    """When any of the all-of conditions holds (always, if there are none), do the action.
+
+    An action with `plot: each` is done on every plot on which they hold; one with a list in the place of its
+    parameters is an observation asked for. It is done again after `every#day` days at the earliest.
+    """
 
     when: AnyOfAll = []
-    do: tuple[str, str, str, str, dict[str, Any]]
+    do: tuple[str, str, str, str, dict[str, Any] | list[Any]]
+    every: StrictInt = Field(alias="every#day", default=1, ge=1)
 
 
 class FarmSpec(Strict):

@@ -1,12 +1,15 @@
 """Expert rules as data: a trigger in the form of a stopping condition, an action in the paper's form.
 
-A rule policy sees only what the farm shows for free, runs compiled, and takes the rules in order.
+A rule policy sees only what the farm shows, runs compiled, and takes the rules in order. Where looking costs, a
+rule may ask for an observation, and triggers may read what was asked for: an event of what is not seen does not
+occur.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,65 +19,193 @@ from jax.tree_util import Partial
 from ...core.errors import ConfigError
 from ...core.policy import Policy
 from ..active import ActiveFarm
-from ..conditions import AnyOf, Event, Values, compile_conditions, occurs
-from ..observe import Plan
+from ..conditions import AnyOf, Event, Values, compile_conditions
+from ..layout import check_plot, find_entity, find_field
+from ..observe import Look, Plan, plan_of
+from ..spec import ExpertRule
 
 if TYPE_CHECKING:
     from ..model import FarmModel
 
+EACH = "each"
+"""As the plot of a rule's action: every plot on which the trigger holds, the neediest first."""
+
+LONG_AGO = 10**6
+Read = Callable[[Look], tuple[jax.Array, jax.Array]]
+"""The numbers of a look, and whether each is seen."""
+
+
+class Numbers(NamedTuple):
+    """What a compiled policy is told beside its structure.
+
+    Attributes:
+        values: the reference values of the triggers, rule by rule.
+        actions: int32 (candidates,), the integer action of each.
+        pause: int32 (candidates,), days that must pass before it is done again.
+    """
+
+    values: tuple[Values, ...]
+    actions: jax.Array
+    pause: jax.Array
+
+
+class Memory(NamedTuple):
+    """What is carried: days since each candidate was done, and whether the next half-step is the intervention."""
+
+    since: jax.Array
+    acting: jax.Array
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When any of the all-of groups holds (always, if there is none): one action, or one on each of some plots.
+
+    Attributes:
+        trigger: the formula.
+        plots: flat numbers of the plots of a rule for `each`; empty for a rule with one action.
+        looks: positions among the offered observations that it asks for; such a rule has no action.
+    """
+
+    trigger: AnyOf
+    plots: tuple[int, ...] = ()
+    looks: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many candidate actions it is."""
+        return 0 if self.looks else max(len(self.plots), 1)
+
+    def fires(self, values: Values, read: Read) -> tuple[jax.Array, jax.Array]:
+        """Whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
+        groups = zip(self.trigger, values, strict=True)
+        held = [[self._event(e, v, read) for e, v in zip(*group, strict=True)] for group in groups]
+        size = max(len(self.plots), 1)
+        if not held:
+            return jnp.ones(size, bool), jnp.zeros(size)
+        fired = jnp.any(jnp.stack([jnp.all(jnp.stack([yes for yes, _ in group]), 0) for group in held]), 0)
+        return fired, held[0][0][1]
+
+    def _event(self, event: Event, value: Any, read: Read) -> tuple[jax.Array, jax.Array]:
+        numbers, seen = read(event.look)
+        held = event.test(value, numbers) & seen
+        if not (self.plots and event.by_plot):
+            return jnp.broadcast_to(jnp.all(held), max(len(self.plots), 1)), jnp.zeros(max(len(self.plots), 1))
+        at = np.asarray(self.plots)
+        sign = {"<": -1, "<=": -1, ">": 1, ">=": 1}.get(event.operator, 0)
+        return held[at], sign * numbers[at]
+
 
 @dataclass(frozen=True)
 class Rules:
-    """When the formula of a rule occurs in what is seen (always, if it is empty), its action is wanted.
+    """All rules of an expert, ready to be compiled.
 
-    Where observations are asked for, it looks at the free ones, and at these only.
+    Attributes:
+        plan: what may be seen, the free observations and then the offered ones.
+        rules: in order of precedence.
+        schedule: how many actions a day.
+        offered: how many observations can be asked for; 0 where looking is no action.
     """
 
     plan: Plan
-    triggers: tuple[AnyOf, ...]
+    rules: tuple[Rule, ...]
     schedule: int
-    looks: int
+    offered: int
 
-    def __call__(
-        self, numbers: tuple[tuple[Values, ...], jax.Array], carry: tuple[()], obs: Any, key: jax.Array
-    ) -> tuple[tuple[()], Any]:
-        """The actions of the first rules that fire, as many as a day allows; 0 is to do nothing.
+    def __call__(self, numbers: Numbers, carry: Memory, obs: Any, key: jax.Array) -> tuple[Memory, Any]:
+        """The first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
+        read = self._reader(obs)
+        found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
+        pairs = [(rule, *f) for rule, f in zip(self.rules, found, strict=True) if rule.size]
+        order, memory = self._choose(numbers, carry, pairs)
+        if not self.offered:
+            return memory, order
+        request = jnp.zeros(self.offered, jnp.int32)
+        for rule, (fired, _) in zip(self.rules, found, strict=True):
+            request = request.at[jnp.asarray(rule.looks, jnp.int32)].max(fired[0].astype(jnp.int32))
+        return memory, {"request": request, "order": order}
 
-        `numbers` are the reference values of the triggers and the index of each rule's action.
-        """
-        values, actions = numbers
-        seen = obs if not self.looks else obs["values"]
-        fired = jnp.stack([self._fires(*pair, seen) for pair in zip(self.triggers, values, strict=True)])
-        wanted = jnp.where(fired, actions, 0)
-        first = jnp.argsort(~fired, stable=True)[: self.schedule]
-        chosen = jnp.zeros(self.schedule, jnp.int32).at[: first.shape[0]].set(wanted[first])
-        order = chosen[0] if self.schedule == 1 else chosen
-        return carry, order if not self.looks else {"request": jnp.zeros(self.looks, jnp.int32), "order": order}
+    def _reader(self, obs: Any) -> Read:
+        values = obs["values"] if self.offered else obs
+        seen = obs["mask"] > 0 if self.offered else None
 
-    def _fires(self, trigger: AnyOf, values: Values, obs: jax.Array) -> jax.Array:
-        return jnp.asarray(not trigger) | occurs(trigger, values, lambda look: obs[self.plan.entries(look)])
+        def read(look: Look) -> tuple[jax.Array, jax.Array]:
+            at = self.plan.entries(look)
+            return values[at], jnp.asarray(True) if seen is None else seen[at]
+
+        return read
+
+    def _choose(
+        self, numbers: Numbers, carry: Memory, found: list[tuple[Rule, jax.Array, jax.Array]]
+    ) -> tuple[jax.Array, Memory]:
+        """The candidates by rule, within a rule by need, as many as the schedule holds."""
+        size = sum(rule.size for rule, _, _ in found)
+        if not size:
+            none = jnp.zeros(self.schedule, jnp.int32)
+            return (none[0] if self.schedule == 1 else none), Memory(carry.since, ~carry.acting)
+        wanted = jnp.concatenate([fired for _, fired, _ in found]) & (carry.since >= numbers.pause)
+        ranks = np.concatenate([np.full(rule.size, i) for i, (rule, _, _) in enumerate(found)])
+        need = jnp.concatenate([need for _, _, need in found])
+        line = jnp.lexsort((-need, jnp.asarray(ranks), ~wanted))[: self.schedule]
+        chosen = jnp.where(wanted[line], numbers.actions[line], 0)
+        order = jnp.zeros(self.schedule, jnp.int32).at[: len(line)].set(chosen)
+        done = jnp.zeros(size, bool).at[line].set(wanted[line])
+        since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
+        memory = Memory(jnp.where(carry.acting, since, carry.since), ~carry.acting if self.offered else carry.acting)
+        return (order[0] if self.schedule == 1 else order), memory
 
 
 def rule_policy(env: FarmModel) -> Policy:
-    """The expert of a farm file as a policy; ConfigError if a rule looks at what is not seen for free."""
-    triggers, values = [], []
-    for i, rule in enumerate(env.spec.expert):
-        trigger, numbers = compile_conditions(rule.when, env.fields, env.variables, f"expert > {i}")
-        for event in (event for group in trigger for event in group):
-            _check_seen(env, event, f"expert > {i}")
-        triggers.append(trigger)
+    """The expert of a farm file as a policy; ConfigError if a rule looks at what cannot be seen."""
+    offered = env.offered.looks if isinstance(env, ActiveFarm) else ()
+    plan = Plan((*env.plan.looks, *offered))
+    rules, values, actions, pauses = [], [], [], []
+    for i, written in enumerate(env.spec.expert):
+        rule, numbers, mine = _compiled(env, plan, offered, written, f"expert > {i}")
+        rules.append(rule)
         values.append(numbers)
-    actions = np.asarray([env.actions.index(rule.do) for rule in env.spec.expert], np.int32)
-    offered = len(env.offered.looks) if isinstance(env, ActiveFarm) else 0
-    rules = Rules(env.plan, tuple(triggers), env.schedule, offered)
-    return Policy((), Partial(rules, (tuple(values), actions)))
+        actions += mine
+        pauses += [written.every] * rule.size
+    policy = Rules(plan, tuple(rules), env.schedule, len(offered))
+    numbers = Numbers(tuple(values), np.asarray(actions, np.int32), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
+    memory = Memory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not offered))  # pyright: ignore[reportArgumentType]
+    return Policy(memory, Partial(policy, numbers))
 
 
-def _check_seen(env: FarmModel, event: Event, where: str) -> Any:
+def _compiled(
+    env: FarmModel, plan: Plan, offered: Sequence[Look], written: ExpertRule, where: str
+) -> tuple[Rule, Values, list[int]]:
+    trigger, numbers = compile_conditions(written.when, env.fields, env.variables, where)
+    for event in (event for group in trigger for event in group):
+        _check_seen(plan, event, where)
+    farmer, field, entity, name, last = written.do
+    if isinstance(last, list):
+        return Rule(trigger, looks=_looks(env, offered, (field, entity, name, last), where)), numbers, []
+    if (last or {}).get("plot") != EACH:
+        return Rule(trigger), numbers, [env.actions.index(written.do)]
+    f = find_field(env.fields, field, where)
+    row = env.actions.row(f, find_entity(env.fields[f], entity, where), name)
+    plots = [check_plot(p, env.fields[f].shape, where) for p in row.plots]
+    flat = tuple(int(np.ravel_multi_index(p, env.fields[f].shape)) for p in plots)
+    mine = [env.actions.index((farmer, field, entity, name, last | {"plot": plot})) for plot in plots]
+    return Rule(trigger, flat), numbers, mine
+
+
+def _looks(env: FarmModel, offered: Sequence[Look], ref: tuple[Any, ...], where: str) -> tuple[int, ...]:
+    wanted = plan_of(env.fields, env.variables, [ref]).looks
+    missing = [look.variable.name for look in wanted if look not in offered]
+    if missing:
+        raise ConfigError(
+            f"{where}: {', '.join(missing)} cannot be asked for here; wanted mode 'ao' and an entry of "
+            "rules > observations, whole or the same plot"
+        )
+    return tuple(list(offered).index(look) for look in wanted)
+
+
+def _check_seen(plan: Plan, event: Event, where: str) -> None:
     try:
-        return env.plan.entries(event.look)
+        plan.entries(event.look)
     except KeyError:
         raise ConfigError(
-            f"{where}: {event.look.variable.name} is not among the free observations; add it to "
-            "rules > free_observations or choose another trigger"
+            f"{where}: {event.look.variable.name} is never seen; add it to rules > free_observations (or, in mode "
+            "'ao', to rules > observations) or choose another trigger"
         ) from None
