@@ -1,8 +1,10 @@
 """How fast a forager lives: microseconds a step on the host engine, steps a second in batches on both engines.
 
-Run `python benchmarks/forager.py [--out FILE] [--against module:function]`. Everything is also divided by the
-time of a fixed Python loop in the same run, since machines differ and are shared: read ratios. `--against` names
-a function `(size, aperture) -> step`, where `step(action)` advances another implementation; it is timed beside.
+Run `python benchmarks/forager.py [--out FILE] [--against NAME]`. Everything is also divided by the time of a fixed
+Python loop in the same run, since machines differ and are shared: read ratios. `--against` times another
+implementation that you have installed, turn by turn with ours in the same world of 1000 x 1000 cells: `forager`,
+an import name, for one with the interface of the original (`NAME.Env` and `NAME.objects`), or `module:function` for
+any other, a function `(size, aperture) -> step` where `step(action)` advances it.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ import jax
 import numpy as np
 
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.gym import ForagerGym, ForagerVec
+from harvestgym.forager.gym import ForagerGym
 from harvestgym.forager.make import build, make
+from harvestgym.forager.many import ForagerVec
 from harvestgym.forager.objects import Flower, Thorns, Wall
 
 APERTURES = ((7, 5), (15, 15), (31, 31))
@@ -45,7 +48,11 @@ def yardstick() -> float:
 
 def original_world(size: int, aperture: tuple[int, int]) -> ForagerEnv:
     """The world in which the original was measured: flower 0.1, wall 0.01, thorns 0.1."""
-    env = ForagerEnv(ForagerConfig(size, {"flower": Flower, "wall": Wall, "thorns": Thorns}, aperture=aperture))
+    return fill(ForagerEnv(ForagerConfig(size, {"flower": Flower, "wall": Wall, "thorns": Thorns}, aperture=aperture)))
+
+
+def fill(env: Any) -> Any:
+    """The world of the measurements in an environment with the original's interface, begun."""
     for name, freq in (("flower", 0.1), ("wall", 0.01), ("thorns", 0.1)):
         env.generate_objects(freq, name)
     env.start()
@@ -61,6 +68,36 @@ def per_step(step: Callable[[int], Any], number: int = 5000) -> float:
             step(action)
 
     return best(run) / number * 1e6
+
+
+def of_the_original(package: str) -> Callable[[int, tuple[int, int]], Callable[[int], Any]]:
+    """Worlds of a package with the interface of the original: `Env.ForagerConfig`, `Env.ForagerEnv`, `objects`."""
+    env, objects = importlib.import_module(f"{package}.Env"), importlib.import_module(f"{package}.objects")
+
+    def build_step(size: int, aperture: tuple[int, int]) -> Callable[[int], Any]:
+        kinds = {"flower": objects.Flower, "wall": objects.Wall, "thorns": objects.Thorns}
+        config = env.ForagerConfig(size=size, object_types=kinds, observation_mode="objects", aperture=aperture)
+        return fill(env.ForagerEnv(config)).step
+
+    return build_step
+
+
+def other_implementation(name: str) -> Callable[[int, tuple[int, int]], Callable[[int], Any]]:
+    """What `--against` names; exits with what is missing."""
+    module, _, function = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function) if function else of_the_original(module)
+    except (ImportError, AttributeError) as error:
+        sys.exit(f"--against {name}: {error}; install it, or name module:function, (size, aperture) -> step(action)")
+
+
+def compared(other: Callable[..., Callable[[int], Any]], size: int = 1000) -> dict[str, dict[str, float]]:
+    """Microseconds a step of another implementation and of ours in worlds alike, and their ratio, by aperture."""
+    out = {}
+    for aperture in APERTURES:
+        theirs, ours = per_step(other(size, aperture)), per_step(original_world(size, aperture).step)
+        out[f"{aperture[0]}x{aperture[1]}"] = {"theirs us": theirs, "ours us": ours, "theirs / ours": theirs / ours}
+    return out
 
 
 def single() -> dict[str, float]:
@@ -136,21 +173,22 @@ def main() -> None:
     """Measure and write one JSON object."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--out", type=Path)
-    options.add_argument("--against", help="module:function (size, aperture) -> step(action), timed in the same run")
+    options.add_argument("--against", help="an installed implementation to time beside: its import name, or "
+                                           "module:function, (size, aperture) -> step(action)")  # fmt: skip
     chosen = options.parse_args()
+    other = other_implementation(chosen.against) if chosen.against else None
     small = FIELD | {"size": [100, 100]}
     result: dict[str, Any] = {
         "yardstick us": yardstick(),
         "us a step": single(),
         "host batch steps/s": batched_host(),
         "jax two-biome-v1": batched_jax(make("two-biome-v1")),
+        "jax two-biome-v1, 15x15": batched_jax(make("two-biome-v1", aperture=[15, 15])),
         "jax 1e6 x 1e6, 15x15": batched_jax(build(FIELD), 256),
         "jax 100 x 100, 15x15": batched_jax(build(small), 256),
     }
-    if chosen.against:
-        module, _, name = chosen.against.partition(":")
-        other = getattr(importlib.import_module(module), name)
-        result["other, us a step, 1000 x 1000"] = {str(a): per_step(other(1000, a)) for a in APERTURES}
+    if other is not None:
+        result[f"against {chosen.against}, 1000 x 1000"] = compared(other)
     text = json.dumps(result, indent=2)
     if chosen.out:
         chosen.out.write_text(text + "\n")

@@ -19,7 +19,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pret
 WIDE = 200
 """Columns of tables that go to a file or a pipe."""
 
-Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, such as farm/bean-clay-1x1-v0")]
+Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of a farm file, my-farm.yaml")]
 
 
 @app.command("list")
@@ -106,6 +106,14 @@ def check(id: Id) -> None:
     typer.echo(f"{id}: keeps the contract")
 
 
+@app.command()
+def schema() -> None:
+    """The JSON Schema of a farm file, for editors that complete and check YAML."""
+    from .farm.spec import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
 def _draw(console: Any, table: Any) -> None:
     from rich.table import Table
 
@@ -171,6 +179,8 @@ def _print(result: Evaluation) -> None:
     summary = result.summary
     table.add_row("return, 95 % interval of the mean", f"{summary.low:.3f} to {summary.high:.3f}")
     table.add_row("return, CVaR 10 %", f"{summary.cvar10:.3f}")
+    if result.risk is not None:
+        table.add_row(f"return, {result.risk}", f"{result.risk(result.returns):.3f}")
     for name, told in result.to_json().items():
         if isinstance(told, dict) and name in result.columns:
             table.add_row(name, ", ".join(f"{label} {count}" for label, count in told.items()))
@@ -194,7 +204,8 @@ def _write(id: str, env: Any, policy: str, seed: int, out: Path) -> list[Path]:
 
     record = record_episode(id, env, policy_named(id, env, policy), seed)
     out.mkdir(parents=True, exist_ok=True)
-    stem = f"{id.replace('/', '-')}-{policy}-{seed}"
+    name = Path(id).stem if id.endswith(registry.FILES) else id.replace("/", "-")
+    stem = f"{name}-{policy}-{seed}"
     paths = [out / f"{stem}.parquet", out / f"{stem}.png"]
     write_parquet(record, paths[0])
     family_function(id, "figure")(env, record).savefig(paths[1], dpi=110)

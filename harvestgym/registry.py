@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from .core.errors import unknown
+from .core.errors import check_name
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -26,8 +26,13 @@ FAMILIES = ("farm", "fishing", "forager")
 
 The module gives `make(name, **overrides)`, `policies(env)`, `summary(env, episodes)`, `record(...)`, `figure(env,
 record)` and `describe(env)`; and may give `gymnasium_face(env, render_mode)`, a Gymnasium environment of its own
-that lives as the functional one does, only faster (None where it cannot).
+that lives as the functional one does, only faster (None where it cannot), and `risk(env)`, the risk measure by which
+its score asks to be read.
 """
+
+
+FILES = (".yaml", ".yml")
+"""How an id ends that is the path of a farm file of one's own."""
 
 
 @dataclass(frozen=True)
@@ -91,18 +96,19 @@ def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
 
 
 def spec(id: str) -> EnvSpec:
-    """The spec of an id; ConfigError with the nearest id if there is none."""
-    if id not in _SPECS:
-        raise unknown("environment", id, _SPECS)
+    """The spec of an id, or of the path of a farm file; ConfigError with the nearest id if there is none."""
+    if isinstance(id, str) and id.endswith(FILES):
+        return EnvSpec(id, "harvestgym.farm.make:from_yaml", {"path": id})
+    check_name("environment", id, _SPECS)
     return _SPECS[id]
 
 
 def doc(id: str) -> str:
-    """What a catalogue file says of its id, in a line; empty for an id of one's own."""
+    """What a catalogue file, or a farm file, says of itself, in a line; empty for an id of one's own."""
     from .core import yamlio
 
     family, _, name = spec(id).id.partition("/")
-    path = Path(__file__).with_name(family) / "catalogue" / f"{name}.yaml"
+    path = Path(id if id.endswith(FILES) else Path(__file__).with_name(family) / "catalogue" / f"{name}.yaml")
     return str(yamlio.read(path).get("doc", "")).strip() if path.is_file() else ""
 
 
@@ -112,7 +118,7 @@ def ids(family: str | None = None) -> list[str]:
 
 
 def make(id: str, **overrides: Any) -> Env[Any, Any]:
-    """The functional environment of an id."""
+    """The functional environment of an id, or of the path of a farm file, `my-farm.yaml`."""
     return spec(id).make(**overrides)
 
 
@@ -120,7 +126,7 @@ def make_vec(id: str, num_envs: int, autoreset_mode: str = "NextStep", **overrid
     """A `gymnasium.vector.VectorEnv` whose batch lives on the device; modes as Gymnasium names them."""
     from .adapters.gymnasium import VecEnv
 
-    return VecEnv(make(id, **overrides), num_envs, autoreset_mode=gymnasium.vector.AutoresetMode(autoreset_mode))
+    return VecEnv(make(id, **overrides), num_envs, autoreset_mode=autoreset_mode)
 
 
 def _make_gymnasium(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:

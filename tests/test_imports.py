@@ -46,7 +46,8 @@ def test_imports_point_one_way(path: Path) -> None:
     if here == "core":
         assert not used, f"core imports {used}"
     if here in FAMILIES:
-        assert used <= {"core", "render"}, f"a family imports {used - {'core'}}"
+        shell = {"adapters"} if path.name == "farm.py" else set()  # `Farm` is a Gymnasium face, as the adapter's is
+        assert used <= {"core", "render"} | shell, f"a family imports {used - {'core'}}"
     if here == "registry":
         assert not used & set(FAMILIES), "the registry names families by string only"
     if here == "render":
@@ -59,7 +60,7 @@ def test_an_entity_imports_no_other_entity() -> None:
         for name in imported(path):
             if name.startswith("harvestgym.farm"):
                 mine = name.startswith(f"harvestgym.farm.entities.{kind}")
-                allowed = name.split(".")[2:3] in (["entity"], ["messages"])
+                allowed = name.split(".")[2:3] in (["entity"], ["messages"], ["scatter"], ["stand"])
                 assert mine or allowed, f"{path.name} imports {name}"
 
 

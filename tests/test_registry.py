@@ -22,6 +22,12 @@ def test_an_unknown_id_names_the_nearest() -> None:
         harvestgym.make("farm/been-clay-1x1-v0")
 
 
+@pytest.mark.parametrize("name", [["farm"], None, 5])
+def test_what_is_no_name_is_no_id(name: object) -> None:
+    with pytest.raises(ConfigError, match="unknown environment"):
+        harvestgym.make(name)  # pyright: ignore[reportArgumentType]
+
+
 def test_gymnasium_knows_every_id_also_without_an_import_of_ours() -> None:
     assert set(harvestgym.ids()) <= set(gymnasium.registry)
     env = gymnasium.make(f"harvestgym:{ID}")

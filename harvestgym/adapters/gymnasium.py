@@ -7,7 +7,7 @@ Both are thin: what an episode is, is said by the `Env`; when a new one begins, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gymnasium
@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from ..core.env import Env
-from ..core.errors import ConfigError, unknown
+from ..core.errors import ConfigError, check_name, unknown
 from ..core.lanes import Lane
 from ..core.wrappers import base, base_state
 from .convert import action_reader, observation_writer
@@ -107,8 +107,8 @@ class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
     ) -> None:
         self.core = env
-        self.num_envs = num_envs
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.num_envs = _number(num_envs)
+        self.autoreset_mode = _mode(autoreset_mode)
         self.metadata = _metadata(env) | {"autoreset_mode": self.autoreset_mode}
         self.render_mode = _render_mode(env, render_mode)
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
@@ -145,6 +145,7 @@ class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self, *, seed: int | Sequence[int | None] | None = None, options: Options = None
     ) -> tuple[Any, Info]:
         """Begin episodes: all, or those in `options["reset_mask"]`. An int seeds lane i with seed + i."""
+        seed = int(seed) if isinstance(seed, np.integer) else seed
         which, seeds = self._which(options), self._seeds(seed)
         _set_params(self._driver, options, ("params", "reset_mask"))
         super().reset(seed=seed if isinstance(seed, int) else None)
@@ -168,10 +169,10 @@ class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """One seed per environment; None for those that go on with the key they have."""
         if seed is None:
             seeds: list[int | None] = [None] * self.num_envs
-        elif isinstance(seed, int):
-            seeds = [seed + i for i in range(self.num_envs)]
+        elif isinstance(seed, Iterable) and not isinstance(seed, str):
+            seeds = [None if s is None else _seed(s) for s in seed]
         else:
-            seeds = list(seed)
+            seeds = [_seed(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigError(f"seed: wanted one for each of {self.num_envs} environments, found {len(seeds)}")
         if self._driver.begun:
@@ -237,6 +238,24 @@ class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         states = self._driver.lane.state
         rows = (jax.tree.map(lambda leaf: leaf[i], states) for i in range(self.num_envs))  # noqa: B023
         return tuple(_draw(self.core, self._driver, row, self.render_mode) for row in rows)
+
+
+def _number(num_envs: Any) -> int:
+    if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+        raise ConfigError(f"num_envs: wanted a whole number, 1 or more, found {num_envs!r}")
+    return int(num_envs)
+
+
+def _seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ConfigError(f"seed: wanted a whole number, 0 or more, found {seed!r}")
+    return int(seed)
+
+
+def _mode(mode: AutoresetMode | str) -> AutoresetMode:
+    if mode not in list(AutoresetMode):
+        check_name("autoreset_mode", mode, [known.value for known in AutoresetMode])
+    return AutoresetMode(mode)
 
 
 def _metadata(env: Env[Any, Any]) -> Info:

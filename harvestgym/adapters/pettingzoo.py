@@ -1,7 +1,8 @@
 """Several foragers in one world, as a PettingZoo parallel environment.
 
 In a step the agents move in their order; whoever comes first collects. They do not block each other and share
-one map; each sees the others in a channel of its own, the last one.
+one map; each sees the others as one more kind, the last one. Noise in rewards belongs to the step: those who
+collect in the same step share it.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ from pettingzoo import ParallelEnv
 from ..core.errors import ConfigError
 from ..forager import host
 from ..forager.hashing import seed_words
-from ..forager.life import AGENT_X, AGENT_Y, SIDE, USED, grown, new_life
+from ..forager.life import AGENT_X, AGENT_Y, KEY_0, KEY_1, SIDE, USED, grown, new_life
+from ..forager.meeting import RATE
 from ..forager.model import Forager
-from ..forager.observe import AGENT, PICTURES, codes
+from ..forager.moment import HostMoment
+from ..forager.observe import AGENT, codes
+from ..forager.paying import Purses
+from ..forager.senses import hinted, sensed, space
 
 Actions = dict[str, int]
 
 
-class ForagerParallel(ParallelEnv[str, np.ndarray, int]):
-    """`number` foragers in the world of a functional `Forager` whose rewards are constant."""
+class ForagerParallel(ParallelEnv[str, Any, int]):
+    """`number` foragers in the world of a functional `Forager`."""
 
     metadata = {"name": "forager", "render_modes": []}
 
@@ -35,16 +40,13 @@ class ForagerParallel(ParallelEnv[str, np.ndarray, int]):
         self._codes = codes(model.world, model.mode)
         self._life = new_life(model.world, self._codes, model.aperture, agents=number)
         self._seeds = np.random.default_rng()
-        self._worth = np.array([*(k.constant or 0.0 for k in model.world.kinds), 0.0])
-        self._steps = 0
-        colors = model.mode == "colors"
-        shape = (*model.aperture, self._codes.shape[2] + (not colors))
-        kind: Any = np.uint8 if colors else np.bool_
-        self._space = gymnasium.spaces.Box(0, 255 if colors else 1, shape, kind)
+        self._purses = Purses(model.world, number)
+        self._rate, self._steps = np.zeros(number), 0
+        self._space = space(model.world, model.mode, model.aperture, model.hint, more=1)
         self._actions = gymnasium.spaces.Discrete(4)
 
-    def observation_space(self, agent: str) -> gymnasium.spaces.Box:
-        """As the world's observation mode says, with one more channel for the others in `objects`."""
+    def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
+        """As the world's observation mode says, with one more kind for the others unless they are a colour."""
         return self._space
 
     def action_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
@@ -53,13 +55,15 @@ class ForagerParallel(ParallelEnv[str, np.ndarray, int]):
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Begin: the first agent in the middle, the others on random free cells."""
         if seed is not None:
             self._seeds = np.random.default_rng(seed)
         words = seed_words(int(self._seeds.integers(0, 2**63)))
         host.begin(self._life, *words, *self.model.world.start)
         self.agents, self._steps = list(self.possible_agents), 0
+        self._purses.empty(slice(None))
+        self._rate[:] = 0.0
         return self._views(self._life.views[:, self._life.head[SIDE]]), {agent: {} for agent in self.agents}
 
     def step(self, actions: Actions) -> tuple[dict[str, Any], ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -71,14 +75,25 @@ class ForagerParallel(ParallelEnv[str, np.ndarray, int]):
             self._life = grown(self._life, 2 * room)
         out, hits = np.empty((n, self._life.views.shape[-1]), np.uint8), np.empty(n, np.int64)
         host.step_together(self._life, moves, out, hits)
+        earned = self._purses.pay(hits, np.full(n, self._steps), self._moment)
+        self._rate += RATE * (earned - self._rate)
         self._steps += 1
         over = self._steps == self.model.horizon
         by = lambda values: dict(zip(self.possible_agents, values, strict=True))  # noqa: E731
-        views, rewards = self._views(out), by(self._worth[hits].tolist())
-        infos = by([{"collided": int(hit)} for hit in hits])
+        views, rewards = self._views(out), by(earned.tolist())
+        told = zip(hits.tolist(), self._rate.tolist(), self._biomes.tolist(), strict=True)
+        infos = by([dict(zip(("collided", "reward_rate", "biome"), one, strict=True)) for one in told])
         if over:
             self.agents = []
         return views, rewards, by([False] * n), by([over] * n), infos
+
+    def _moment(self, agent: int, kind: int) -> HostMoment:
+        head = self._life.head
+        return HostMoment(self._steps, (int(head[KEY_0]), int(head[KEY_1])), kind, 0)
+
+    @property
+    def _biomes(self) -> np.ndarray:
+        return self.model.world.region_at(self._life.agents[:, AGENT_X], self._life.agents[:, AGENT_Y])
 
     def _move(self, actions: Actions, agent: str) -> int:
         action = actions.get(agent, -1)
@@ -86,16 +101,21 @@ class ForagerParallel(ParallelEnv[str, np.ndarray, int]):
             raise ConfigError(f"action of {agent}: wanted 0, 1, 2 or 3, found {actions.get(agent)!r}")
         return int(action)
 
-    def _views(self, encoded: np.ndarray) -> dict[str, np.ndarray]:
-        """Each agent's view, with the others in it."""
+    def _views(self, encoded: np.ndarray) -> dict[str, Any]:
+        """What each agent sees, with the others in it."""
+        model, clock = self.model, self._steps
+        told = zip(self._pictures(encoded), self._biomes.tolist(), strict=True)
+        views = [hinted(model.world, model.hint, sensed(model.mode, seen, np), clock, biome) for seen, biome in told]
+        return dict(zip(self.possible_agents, views, strict=True))
+
+    def _pictures(self, encoded: np.ndarray) -> np.ndarray:
         rows, cols = self.model.aperture
         seen = encoded.reshape(len(encoded), rows, cols, -1).copy()
         others = self._others(rows, cols)
         if self.model.mode == "colors":
             seen[others] = AGENT
-        else:
-            seen = np.concatenate([seen, others[..., None]], -1).astype(np.bool_)
-        return dict(zip(self.possible_agents, seen, strict=True))
+            return seen
+        return np.concatenate([seen, others[..., None]], -1).astype(np.bool_)
 
     def _others(self, rows: int, cols: int) -> np.ndarray:
         """bool (agents, rows, columns): where each agent sees another."""
@@ -114,8 +134,7 @@ class ForagerParallel(ParallelEnv[str, np.ndarray, int]):
 def _check(model: Forager, number: int) -> None:
     if not 1 <= number <= 1024:
         raise ConfigError(f"number: wanted 1 to 1024 foragers, found {number}")
-    kinds = model.world.kinds
-    if any(k.constant is None for k in kinds) or model.mode not in PICTURES or model.hint[0]:
-        raise ConfigError("several foragers: wanted constant rewards, paid at once, seen as 'objects' or 'colors'")
+    if model.mode == "world":
+        raise ConfigError("several foragers: wanted 'objects', 'colors', 'compass' or 'scalar', found 'world'")
     if model.world.renews or model.world.teleport_every:
         raise ConfigError("several foragers: wanted a world without renewal and teleports")

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env
-from ..core.lanes import Lane, advance, begin, keep
+from ..core.kernel import one_kernel
+from ..core.lanes import Lane, advance, begin, begin_again, keep
 from ..core.pack import Layout, Packed, layout_of
 from ..core.wrappers import base, base_state
 
@@ -51,7 +52,7 @@ def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Progr
     def begin_(lanes: Packed, given: Packed, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
         old = lane.unpack(lanes)
         key = jnp.where(seeded, _keys(seeds), old.key)
-        new, first = begin(env, key, params.unpack(given))
+        new, first = begin_again(env, old._replace(key=key), seeded, params.unpack(given))
         return lane.pack(keep(which, new, old)), seen.pack(first)
 
     def step(lanes: Packed, given: Packed, action: Any) -> Any:
@@ -60,7 +61,8 @@ def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Progr
         return lane.pack(keep(old.over, old, new) if batch else new), seen.pack(shown)
 
     mask = _mask(env, params, lane, batch)
-    return Program(lane, seen, jax.jit(begin_), jax.jit(step), jax.jit(lane.unpack), mask)
+    begins, steps, look = (jax.jit(f if batch else one_kernel(f)) for f in (begin_, step, lane.unpack))
+    return Program(lane, seen, begins, steps, look, mask)
 
 
 def _keys(seeds: jax.Array) -> jax.Array:

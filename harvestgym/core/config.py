@@ -2,35 +2,51 @@
 
 The pydantic model (and so the JSON Schema that editors use) is derived from the dataclass: the names,
 ranges and meanings of `par()` are said there and nowhere else. A number may be written bare or with its
-source, `{value: 0.35, source: FAO-56 table 19}`; a group may carry a `source:` of its own.
+source, `{value: 0.35, source: FAO-56 table 19}`; a group may carry a `source:` of its own. What the numbers
+of a group must keep among themselves, its class says in a method `check`, which yields each mistake in words.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    create_model,
+)
 from pydantic_core import ErrorDetails
 
 from . import yamlio
-from .errors import ConfigError, nearest, unknown
+from .errors import ConfigError, check_name, nearest
 from .tree import Meta
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 NOTES = ("source", "unit", "doc")
 
+INT32 = np.iinfo(np.int32)
+FLOAT32 = float(np.finfo(np.float32).max)
+
 
 class Strict(BaseModel):
-    """A model that refuses unknown keys and never changes."""
+    """A model that refuses unknown keys, NaN and infinity, and never changes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
 
 def validate(model: type[M], data: Any, where: str) -> M:
@@ -38,18 +54,54 @@ def validate(model: type[M], data: Any, where: str) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        lines = [f"  {_explain(e, model)}" for e in error.errors()]
-        plural = "mistake" if len(lines) == 1 else "mistakes"
-        raise ConfigError(f"{where}: {len(lines)} {plural}\n" + "\n".join(lines)) from None
+        raise _mistakes(where, _explain(error.errors(), model, data)) from None
 
 
-def _explain(error: ErrorDetails, model: type[BaseModel]) -> str:
-    path = " > ".join(str(part) for part in error["loc"]) or "top"
+def _mistakes(where: str, lines: list[str]) -> ConfigError:
+    plural = "mistake" if len(lines) == 1 else "mistakes"
+    return ConfigError("\n  ".join([f"{where}: {len(lines)} {plural}", *lines]))
+
+
+def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) -> list[str]:
+    """A line for each place of a mistake; where one of several forms was wanted, it names them all."""
+    lines: dict[str, str] = {}
+    for error in errors:
+        path = " > ".join(_place(error["loc"], data)) or "top"
+        line = f"{path}: {_reason(error, model)}"
+        before = lines.get(path)
+        if before is not None and "; found " in before:
+            wanted, _, found = before.partition("; found ")
+            other = _reason(error, model).partition("; found ")[0].removeprefix("wanted ")
+            line = before if other in wanted else f"{wanted}, or {other}; found {found}"
+        lines[path] = line
+    return list(lines.values())
+
+
+def _place(loc: tuple[int | str, ...], data: Any) -> list[str]:
+    """The keys of a mistake as the file has them, without the names of pydantic's alternatives."""
+    path = []
+    for i, part in enumerate(loc):
+        inside = isinstance(data, Mapping) and part in data
+        listed = isinstance(data, (list, tuple)) and isinstance(part, int)
+        if not (inside or listed or (isinstance(data, Mapping) and i == len(loc) - 1)):
+            continue
+        path.append(str(part))
+        data = data[part] if inside or (listed and part < len(data)) else None  # type: ignore[operator,index]
+    return path
+
+
+def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
-        return f"{path}: unknown key{nearest(error['loc'][-1], _keys_at(model, error['loc'][:-1]))}"
+        return f"unknown key{nearest(error['loc'][-1], _keys_at(model, error['loc'][:-1]))}"
     if error["type"] == "missing":
-        return f"{path}: missing; add it"
-    return f"{path}: {error['msg']}; found {error['input']!r}"
+        return "missing; add it"
+    told = (
+        error["msg"]
+        .removeprefix("Value error, ")
+        .replace("Input should be", "wanted")
+        .replace("Input should", "wanted to")
+    )
+    return f"{re.sub(r' or instance of [A-Z][A-Za-z]*', '', told)}; found {error['input']!r}"
 
 
 def _keys_at(model: Any, loc: tuple[int | str, ...]) -> list[str]:
@@ -74,8 +126,14 @@ def _bare(value: Any) -> Any:
     value = _unwrapped(value)
     if isinstance(value, bool):
         raise ValueError("wanted a number, not yes/no/true/false")
-    if isinstance(value, float) and np.isnan(value):
+    if isinstance(value, float) and math.isnan(value):
         raise ValueError("wanted a number, not NaN")
+    return value
+
+
+def _single(value: float) -> float:
+    if math.isfinite(value) and abs(value) > FLOAT32:
+        raise ValueError(f"wanted a number within ±{FLOAT32:.2g}")
     return value
 
 
@@ -106,9 +164,14 @@ def schema(cls: type) -> type[BaseModel]:
 def _number(meta: Meta) -> Any:
     if meta.labels:
         return Annotated[typing.Literal[meta.labels], BeforeValidator(_bare)]
-    kind = {"int": StrictInt, "bool": StrictBool, "float": float}[meta.dtype]
-    ends: dict[str, Any] = {k: v for k, v in (("ge", meta.low), ("le", meta.high)) if np.isfinite(v)}
-    return Annotated[kind, Field(**ends), BeforeValidator(_unwrapped if meta.dtype == "bool" else _bare)]
+    if meta.dtype == "bool":
+        return Annotated[StrictBool, BeforeValidator(_unwrapped)]
+    if meta.dtype == "int":
+        ends = Field(ge=int(max(meta.low, INT32.min)), le=int(min(meta.high, INT32.max)))
+        return Annotated[StrictInt, ends, BeforeValidator(_bare)]
+    bounds: dict[str, Any] = {k: v for k, v in (("ge", meta.low), ("le", meta.high)) if math.isfinite(v)}
+    ends = Field(allow_inf_nan=meta.endless, **bounds)
+    return Annotated[float, ends, BeforeValidator(_bare), AfterValidator(_single)]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -116,23 +179,33 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def build(cls: type[T], data: Any, where: str) -> T:
-    """An instance of a parameter class from a mapping; leaves are float32/int32 NumPy values."""
-    return _instance(cls, validate(schema(cls), data, where))
+    """An instance of a parameter class from a mapping; leaves are float32/int32 NumPy values.
+
+    Raises ConfigError with every mistake: of a number, or, where each is well, of what `check` finds of them.
+    """
+    mistakes: list[str] = []
+    made = _instance(cls, validate(schema(cls), data, where), "", mistakes)
+    if mistakes:
+        raise _mistakes(where, mistakes)
+    return made
 
 
-def _instance(cls: type[T], model: BaseModel) -> T:
+def _instance(cls: type[T], model: BaseModel, path: str, mistakes: list[str]) -> T:
     hints = typing.get_type_hints(cls)
     values: dict[str, Any] = {}
     for field in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]
         meta: Meta | None = field.metadata.get("meta")
         if meta is None:
-            values[field.name] = _instance(hints[field.name], getattr(model, field.name))
+            inner = getattr(model, field.name)
+            values[field.name] = _instance(hints[field.name], inner, f"{path}{field.name} > ", mistakes)
         elif meta.kind == "par":
             raw = [getattr(model, f"{field.name}_{i}") for i in range(len(meta.keys))]
             values[field.name] = _leaf(raw, meta)
         elif meta.kind == "open":
             values[field.name] = {name: _leaf([v], meta) for name, v in getattr(model, field.name).items()}
-    return cls(**values)
+    made: Any = cls(**values)
+    mistakes += [f"{path}{mistake}" for mistake in getattr(made, "check", tuple)()]
+    return made
 
 
 def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
@@ -153,11 +226,12 @@ def read_sets(path: Path) -> dict[str, dict[str, Any]]:
 def _resolve(raw: dict[str, Any], name: str, where: str, seen: tuple[str, ...]) -> dict[str, Any]:
     if name in seen:
         raise ConfigError(f"{where}: {' -> '.join((*seen, name))} extend each other; break the circle")
-    if name not in raw:
-        raise unknown("set", name, raw, f"{where} > {seen[-1]} > extends")
     own = {k: v for k, v in raw[name].items() if k != "extends"}
-    base = raw[name].get("extends")
-    return merge(_resolve(raw, base, where, (*seen, name)), own) if base else own
+    if "extends" not in raw[name]:
+        return own
+    base = raw[name]["extends"]
+    check_name("set", base, raw, f"{where} > {name} > extends")
+    return merge(_resolve(raw, base, where, (*seen, name)), own)
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,7 +254,6 @@ def chosen_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[s
     """The name of the set that `which` is or changes (by default the first), and what it then says."""
     sets = read_sets(path)
     name = which if isinstance(which, str) else which.get("extends", next(iter(sets)))
-    if name not in sets:
-        raise unknown(f"{kind} set", name, sets)
+    check_name(f"{kind} set", name, sets)
     changes = {} if isinstance(which, str) else {k: v for k, v in which.items() if k != "extends"}
     return name, merge(sets[name], changes)

@@ -93,8 +93,17 @@ class Env(Generic[State, Params]):
     def reset(self, key: jax.Array, params: Params) -> tuple[State, Timestep]:
         """Begin an episode."""
         start, look = keys_for(key, ("initial", "observation"))
-        state = self.initial(start, params)
-        obs = self.observation(look, state, None, params)
+        return self._opened(look, self.initial(start, params), params)
+
+    def again(self, key: jax.Array, last: State, anew: jax.Array, params: Params) -> tuple[State, Timestep]:
+        """Begin the episode that follows one that ended in `last`, or the first of a lane where `anew`.
+
+        A plain `reset`, unless an environment keeps something from one episode to the next.
+        """
+        return self.reset(key, params)
+
+    def _opened(self, key: jax.Array, state: State, params: Params) -> tuple[State, Timestep]:
+        obs = self.observation(key, state, None, params)
         return state, self._timestep(state, obs, jnp.float32(0.0), params)
 
     def step(self, key: jax.Array, state: State, action: Any, params: Params) -> tuple[State, Timestep]:

@@ -19,6 +19,13 @@ def nearest(name: object, valid: Iterable[str]) -> str:
     return f"; valid: {', '.join(names)}" if names else ""
 
 
+def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -> None:
+    """Raise the error for a name, whatever it is, that is not one of the valid ones."""
+    known = set(valid)
+    if not isinstance(name, str) or name not in known:
+        raise unknown(what, name, known, where)
+
+
 def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> ConfigError:
     """The error for a name that is not one of the valid ones."""
     place = f"{where}: " if where else ""

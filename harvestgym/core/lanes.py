@@ -15,6 +15,11 @@ import jax.numpy as jnp
 from gymnasium.vector import AutoresetMode
 
 from .env import Env, Timestep
+from .random import keys_for
+
+Take = Callable[[Any], Any]
+BLOCKS = 16
+"""A batch restarts by parts of this size: on a day, few of many episodes end."""
 
 
 class Lane(NamedTuple):
@@ -52,6 +57,13 @@ def begin(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[Lane, Timest
     return Lane(following, state, jnp.zeros(key.shape, bool)), first
 
 
+def begin_again(env: Env[Any, Any], lane: Lane, anew: jax.Array, params: Any) -> tuple[Lane, Timestep]:
+    """A lane, or a batch, at the start of its next episode; where `anew`, its state is not looked at."""
+    following, now = _split(lane.key)
+    state, first = _mapped(env.again, now.ndim, 3)(now, lane.state, anew, params)
+    return Lane(following, state, jnp.zeros(now.shape, bool)), first
+
+
 def advance(
     env: Env[Any, Any], lane: Lane, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
@@ -70,9 +82,9 @@ def _advance_same_step(
     state, last = _mapped(env.step, key.ndim, 3)(now, lane.state, action, params)
     over = ended(last)
 
-    def fresh() -> tuple[Any, ...]:
-        later, again = _split(key)
-        return later, *_begun(env, again, params)
+    def fresh(take: Take) -> tuple[Any, ...]:
+        later, again = _split(take(key))
+        return later, *_begun(env, again, take(state), params)
 
     key, state, obs, info = _restart(over, fresh, (key, state, last.obs, last.info))
     return Advance(Lane(key, state, jnp.zeros_like(over)), last._replace(obs=obs, info=info), last)
@@ -101,10 +113,11 @@ def step_and_restart(
     stepped, last = _mapped(env.step, over.ndim, 3)(now, state, action, params)
     if mode is AutoresetMode.DISABLED:
         return stepped, last, last
+    same = (stepped, last.obs, last.info)
     if mode is AutoresetMode.SAME_STEP:
-        state, obs, info = _restart(ended(last), lambda: _begun(env, again, params), (stepped, last.obs, last.info))
+        state, obs, info = _restart(ended(last), lambda take: _begun(env, *take((again, stepped)), params), same)
         return state, last._replace(obs=obs, info=info), last
-    state, obs, info = _restart(over, lambda: _begun(env, again, params), (stepped, last.obs, last.info))
+    state, obs, info = _restart(over, lambda take: _begun(env, *take((again, state)), params), same)
     reward = jnp.where(over, 0.0, last.reward)
     shown = Timestep(obs, reward, last.terminated & ~over, last.truncated & ~over, info)
     return state, shown, shown
@@ -119,19 +132,34 @@ def keep(where: jax.Array, old: Any, new: Any) -> Any:
     return jax.tree.map(pick, old, new)
 
 
-def _restart(which: jax.Array, fresh: Callable[[], Any], same: Any) -> Any:
-    """`fresh()` for `which`, else `same`; nothing fresh is computed as long as no episode ends."""
-    return jax.lax.cond(jnp.any(which), lambda: keep(which, fresh(), same), lambda: same)
+def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
+    """`fresh` for `which`, else `same`; `fresh` is given what takes the lanes that it is about out of a tree.
+
+    Nothing fresh is computed as long as no episode ends; of a batch, block by block, what the ends ask for.
+    """
+    if which.ndim == 0:
+        return jax.lax.cond(which, lambda: keep(which, fresh(lambda tree: tree), same), lambda: same)
+    block = -(-which.size // BLOCKS)
+
+    def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
+        left, now = loop
+        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0]  # beyond the last there is nothing to write
+        new = fresh(lambda tree: jax.tree.map(lambda leaf: leaf[rows], tree))
+        now = jax.tree.map(lambda old, leaf: old.at[rows].set(leaf, mode="drop"), now, new)
+        return left.at[rows].set(False, mode="drop"), now
+
+    return jax.lax.while_loop(lambda loop: jnp.any(loop[0]), more, (which, same))[1]
 
 
-def _begun(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[Any, Any, Any]:
-    """State, obs and info of a new episode, or of a batch for a vector of keys."""
-    state, first = _mapped(env.reset, key.ndim, 1)(key, params)
+def _begun(env: Env[Any, Any], key: jax.Array, last: Any, params: Any) -> tuple[Any, Any, Any]:
+    """State, obs and info of the episode after one that ended in `last`, or of a batch for a vector of keys."""
+    state, first = _mapped(env.again, key.ndim, 3)(key, last, jnp.zeros(key.shape, bool), params)
     return state, first.obs, first.info
 
 
 def _split(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    pair = _mapped(jax.random.split, key.ndim, 1)(key)
+    """The key of the future and the key of now."""
+    pair = _mapped(lambda one: keys_for(one, ("later", "now")), key.ndim, 1)(key)
     return pair[..., 0], pair[..., 1]
 
 

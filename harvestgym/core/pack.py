@@ -1,4 +1,4 @@
-"""A pytree in a few buffers: floats, ints, and each large leaf on its own.
+"""A pytree in one buffer of words, and each large leaf on its own.
 
 What a compiled call costs from Python grows with the number of arrays it takes and gives. A `Layout` is
 computed once from shapes; `pack` and `unpack` run inside compiled code, `read` on the host.
@@ -6,10 +6,11 @@ computed once from shapes; `pack` and `unpack` run inside compiled code, `read` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,18 +21,17 @@ LARGE = 4096
 
 
 class Packed(NamedTuple):
-    """The leaves of a pytree: float32[n], int32[m], and the large ones; on the device or the host."""
+    """The leaves of a pytree: int32[n], floats by their bits, and the large ones; on the device or the host."""
 
-    floats: jax.Array | np.ndarray
-    ints: jax.Array | np.ndarray
+    words: jax.Array | np.ndarray
     large: tuple[jax.Array | np.ndarray, ...]
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one leaf lies: from `start` in its buffer, or the `start`-th of the large ones."""
+    """Where one leaf lies: from `start` in the words, or, if `large`, the `start`-th of the large ones."""
 
-    buffer: Literal["floats", "ints", "large"]
+    large: bool
     start: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -39,52 +39,75 @@ class Slot:
 
     @property
     def stop(self) -> int:
-        """The end of the leaf in its buffer."""
+        """The end of the leaf in the words."""
         return self.start + prod(self.shape)
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        """As what its words are read: float32, int32 or uint32."""
+        return np.dtype(_STORED[_sort(self.dtype)])
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a pytree of given structure (a PyTreeDef), shapes and dtypes is packed; hashable."""
+    """How a pytree of given structure (a PyTreeDef), shapes and dtypes is packed; hashable.
+
+    In the words stand first the scalars, by sort (`scalars`: its letter and where it ends), so that the host
+    reads all of one sort at once; then the arrays.
+    """
 
     treedef: Any
     slots: tuple[Slot, ...]
+    scalars: tuple[tuple[str, int], ...]
 
     def pack(self, tree: Any) -> Packed:
         """The buffers of `tree`; a tree of another structure, shape or dtype raises ValueError."""
         self.check(tree)
-        words = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
-        floats = _join([w.ravel() for w in self._of("floats", words)], jnp.float32)
-        ints = _join([w.ravel() for w in self._of("ints", words)], jnp.int32)
-        return Packed(floats, ints, self._of("large", words))
+        parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
+        return Packed(_join([part.ravel() for part in self._in_order(parts)]), self._apart(parts))
 
     def put(self, tree: Any) -> Packed:
         """`pack` from the host: the buffers are filled with NumPy and put on the device, nothing is compiled."""
         self.check(tree)
-        words = [_host_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
-        floats = np.concatenate([np.zeros(0, np.float32), *(w.ravel() for w in self._of("floats", words))])
-        ints = np.concatenate([np.zeros(0, np.int32), *(w.ravel() for w in self._of("ints", words))])
-        return jax.device_put(Packed(floats, ints, self._of("large", words)))
+        parts = [_host_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
+        words = np.concatenate([np.zeros(0, np.int32), *(part.ravel() for part in self._in_order(parts))])
+        return jax.device_put(Packed(words, self._apart(parts)))
 
     def zeros(self) -> Packed:
         """Buffers of zeros, on the host."""
-        floats, ints = (max((s.stop for s in self.slots if s.buffer == name), default=0) for name in _DTYPES)
-        large = tuple(np.zeros(s.shape, s.dtype) for s in self.slots if s.buffer == "large")
-        return Packed(np.zeros(floats, np.float32), np.zeros(ints, np.int32), large)
+        words = max((s.stop for s in self.slots if not s.large), default=0)
+        return Packed(np.zeros(words, np.int32), tuple(np.zeros(s.shape, s.dtype) for s in self.slots if s.large))
 
     def unpack(self, packed: Packed) -> Any:
         """The pytree, exactly as it was packed."""
-        return self.treedef.unflatten([_leaf(_take(packed, slot), slot) for slot in self.slots])
+        return self.treedef.unflatten([_leaf(packed, slot) for slot in self.slots])
 
     def read(self, packed: Packed) -> Any:
         """The pytree on the host: Python numbers for scalars, own writable NumPy arrays for the rest."""
-        for buffer in jax.tree.leaves(packed):
-            buffer.copy_to_host_async()
-        here = Packed(np.asarray(packed.floats), np.asarray(packed.ints), packed.large)
-        return self.treedef.unflatten([_READ[slot.buffer](here, slot) for slot in self.slots])
+        words = np.asarray(packed.words)
+        values: list[Any] = []
+        for sort, stop in self.scalars:
+            part = words[len(values) : stop]
+            values += (part.astype(bool) if sort == "b" else part.view(_STORED[sort])).tolist()
+        values += [_array(words, packed.large, slot) for slot in self._arrays]
+        return self.treedef.unflatten([values[i] for i in self._places])
 
-    def _of(self, buffer: str, words: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(w for w, slot in zip(words, self.slots, strict=True) if slot.buffer == buffer)
+    @cached_property
+    def _arrays(self) -> list[Slot]:
+        return [slot for slot in self.slots if slot.large or slot.shape]
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """For each leaf where `read` finds it: a scalar at its word, an array behind all scalars."""
+        scalars, arrays = self.scalars[-1][1] if self.scalars else 0, iter(range(len(self.slots)))
+        return [scalars + next(arrays) if slot.large or slot.shape else slot.start for slot in self.slots]
+
+    def _in_order(self, parts: Sequence[Any]) -> list[Any]:
+        pairs = [(slot.start, i) for i, slot in enumerate(self.slots) if not slot.large and prod(slot.shape)]
+        return [parts[i] for _, i in sorted(pairs)]
+
+    def _apart(self, parts: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(part for part, slot in zip(parts, self.slots, strict=True) if slot.large)
 
     def check(self, tree: Any) -> None:
         """Raise ValueError, in words, if `tree` does not fit this layout."""
@@ -98,20 +121,31 @@ class Layout:
                 raise ValueError(f"leaf {name or 'itself'}: wanted {wanted}, found {found}")
 
 
-_DTYPES = {"floats": jnp.float32, "ints": jnp.int32}
+_STORED = {"f": np.float32, "i": np.int32, "u": np.uint32, "b": np.int32}
+"""As what words of a sort are read; a bool is 0 or 1."""
 
 
 def layout_of(tree: Any) -> Layout:
     """The layout for a pytree of arrays, or of shapes as `jax.eval_shape` gives them."""
     leaves, treedef = jax.tree.flatten(tree)
-    next_free = {"floats": 0, "ints": 0, "large": 0}
-    slots = []
-    for leaf in leaves:
-        shape, dtype, impl = _describe(leaf)
-        buffer = _buffer(shape, dtype)
-        slots.append(Slot(buffer, next_free[buffer], shape, dtype, impl))
-        next_free[buffer] += 1 if buffer == "large" else prod(shape)
-    return Layout(treedef, tuple(slots))
+    about = [_describe(leaf) for leaf in leaves]
+    starts, scalars, end = {}, [], 0
+    for sort in _STORED:
+        mine = [i for i, (shape, dtype, _) in enumerate(about) if not shape and not _large(shape, dtype)]
+        found = [i for i in mine if _sort(about[i][1]) == sort]
+        starts |= {i: end + n for n, i in enumerate(found)}
+        end += len(found)
+        scalars += [(sort, end)] if found else []
+    many = 0
+    for i, (shape, dtype, _) in enumerate(about):
+        if _large(shape, dtype):
+            starts[i], many = many, many + 1
+        elif shape:
+            starts[i], end = end, end + prod(shape)
+    slots = tuple(
+        Slot(_large(shape, dtype), starts[i], shape, dtype, impl) for i, (shape, dtype, impl) in enumerate(about)
+    )
+    return Layout(treedef, slots, tuple(scalars))
 
 
 def _describe(leaf: Any) -> tuple[tuple[int, ...], np.dtype[Any], str]:
@@ -129,31 +163,29 @@ def _describe(leaf: Any) -> tuple[tuple[int, ...], np.dtype[Any], str]:
     return stored.shape, np.dtype(stored.dtype), impl[0]
 
 
-def _buffer(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Literal["floats", "ints", "large"]:
-    if prod(shape) > LARGE or dtype.itemsize > 4:
-        return "large"
-    return "floats" if jnp.issubdtype(dtype, jnp.floating) else "ints"
+def _large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    return prod(shape) > LARGE or dtype.itemsize > 4
+
+
+def _sort(dtype: np.dtype[Any]) -> str:
+    return "f" if jnp.issubdtype(dtype, jnp.floating) else dtype.kind
 
 
 def _words(leaf: Any, slot: Slot) -> jax.Array:
     """A leaf as its buffer stores it."""
     array = jax.random.key_data(leaf) if slot.key_impl else jnp.asarray(leaf)
-    if slot.buffer == "large":
-        return array
-    if slot.dtype == np.uint32:
-        return jax.lax.bitcast_convert_type(array, jnp.int32)
-    return array.astype(_DTYPES[slot.buffer])
+    return array if slot.large else jax.lax.bitcast_convert_type(array.astype(slot.stored), jnp.int32)
 
 
 def _host_words(leaf: Any, slot: Slot) -> np.ndarray:
     array = np.asarray(jax.random.key_data(leaf) if slot.key_impl else leaf, slot.dtype)
-    return array if slot.buffer == "large" else array.astype(_DTYPES[slot.buffer])
+    return array if slot.large else array.astype(slot.stored).view(np.int32)
 
 
-def _join(parts: Sequence[jax.Array], dtype: Any) -> jax.Array:
+def _join(parts: Sequence[jax.Array]) -> jax.Array:
     """One vector of many. Slice by slice on CPU: XLA's concatenation of sixty parts took three times as long."""
     if len(parts) < 2:
-        return parts[0] if parts else jnp.zeros(0, dtype)
+        return parts[0] if parts else jnp.zeros(0, jnp.int32)
     return jax.lax.platform_dependent(*parts, cpu=_write, default=lambda *p: jnp.concatenate(p))
 
 
@@ -165,36 +197,18 @@ def _write(*parts: jax.Array) -> jax.Array:
     return out
 
 
-def _take(packed: Packed, slot: Slot) -> Any:
-    if slot.buffer == "large":
-        return packed.large[slot.start]
-    return getattr(packed, slot.buffer)[slot.start : slot.stop].reshape(slot.shape)
+def _leaf(packed: Packed, slot: Slot) -> Any:
+    """A leaf from what its buffer stores, inside compiled code."""
+    if slot.large:
+        stored: Any = packed.large[slot.start]
+    else:
+        words = packed.words[slot.start : slot.stop].reshape(slot.shape)
+        stored = jax.lax.bitcast_convert_type(words, slot.stored)
+    return jax.random.wrap_key_data(stored, impl=slot.key_impl) if slot.key_impl else stored.astype(slot.dtype)
 
 
-def _leaf(words: jax.Array, slot: Slot) -> jax.Array:
-    """A leaf from what its buffer stores."""
-    if slot.dtype == np.uint32 and slot.buffer != "large":
-        words = jax.lax.bitcast_convert_type(words, jnp.uint32)
-    if slot.key_impl:
-        return jax.random.wrap_key_data(words, impl=slot.key_impl)
-    return words.astype(slot.dtype)
-
-
-def _read_float(packed: Packed, slot: Slot) -> Any:
-    if not slot.shape:
-        return packed.floats.item(slot.start)
-    return _take(packed, slot).astype(slot.dtype)
-
-
-def _read_int(packed: Packed, slot: Slot) -> Any:
-    if slot.shape:
-        return _take(packed, slot).astype(slot.dtype)
-    value = packed.ints.item(slot.start)
-    return bool(value) if slot.dtype == np.bool_ else value % 2**32 if slot.dtype == np.uint32 else value
-
-
-def _read_large(packed: Packed, slot: Slot) -> Any:
-    return np.array(packed.large[slot.start])
-
-
-_READ: dict[str, Callable[[Packed, Slot], Any]] = {"floats": _read_float, "ints": _read_int, "large": _read_large}
+def _array(words: np.ndarray, large: tuple[Any, ...], slot: Slot) -> np.ndarray:
+    """An array leaf on the host."""
+    if slot.large:
+        return np.array(large[slot.start])
+    return words[slot.start : slot.stop].view(slot.stored).reshape(slot.shape).astype(slot.dtype)

@@ -7,9 +7,10 @@ environments pass through one vectorised kernel, also under `vmap`.
 
 from __future__ import annotations
 
+import itertools
 import math
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import jax
@@ -19,23 +20,40 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 from jax.typing import ArrayLike
 
+from . import threefry
+
 
 def key_for(key: jax.Array, name: str) -> jax.Array:
     """Return `key` folded by the CRC-32 of `name`, the same on every machine."""
-    return jax.random.fold_in(key, _code(name))
+    return keys_for(key, (name,))[0]
 
 
 def keys_for(key: jax.Array, names: Sequence[str]) -> jax.Array:
     """Return `key_for` of each name, shape (len(names), *key.shape): no name changes the keys of others.
 
-    Raises ValueError if two names would share a key.
+    They are those of `jax.random.fold_in`. Raises ValueError if two names would share a key.
     """
-    codes = [_code(name) for name in names]
-    for i, code in enumerate(codes):
-        if code in codes[:i]:
-            first = names[codes.index(code)]
-            raise ValueError(f"keys want distinct names, found {first!r} and {names[i]!r}: rename one of them")
-    return jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, np.array(codes, np.uint32))
+    codes = _codes(names)
+    if not threefry.made(key):
+        return jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, codes)
+    return threefry.wrap(jnp.stack(threefry.words(key, np.zeros_like(codes), codes), axis=-1))
+
+
+def uniforms(key: jax.Array, sizes: Mapping[str, int]) -> dict[str, jax.Array]:
+    """Float32 multiples of 2^-23 in [0, 1), `sizes[name]` of them for each name: no name changes those of others.
+
+    All come out of one kernel: with a key of JAX's default generator, number i of a name is the word that the key
+    gives at the counter (CRC-32 of the name, i). Raises ValueError if two names would share numbers.
+    """
+    codes, counts = _codes(list(sizes)), list(sizes.values())
+    if not threefry.made(key):
+        keys = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, codes)
+        return {name: jax.random.uniform(keys[i], (n,), jnp.float32) for i, (name, n) in enumerate(sizes.items())}
+    within = np.concatenate([np.arange(n, dtype=np.uint32) for n in (0, *counts)])
+    high, low = threefry.words(key, np.repeat(codes, counts), within)
+    ends = np.cumsum(counts)[:-1] if counts else []
+    flat = lax.optimization_barrier(_in_unit_interval(high ^ low))
+    return dict(zip(sizes, jnp.split(flat, ends), strict=True)) if counts else {}
 
 
 def bernoulli(u: ArrayLike, p: ArrayLike) -> jax.Array:
@@ -79,7 +97,7 @@ def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Arr
     """
     u, n, p = _float(u), jnp.asarray(n, jnp.int32), _float(p)
     whole = jnp.broadcast_to(n, jnp.broadcast_shapes(u.shape[:-1], n.shape, p.shape[:-1]))
-    tail = lax.cumsum(p, axis=p.ndim - 1, reverse=True)
+    tail = _tails(p)
     share = (p / jnp.where(tail > 0, tail, 1))[..., :-1]
 
     def draw(left, given):
@@ -92,8 +110,25 @@ def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Arr
     return jnp.moveaxis(left[:-1] - left[1:], 0, -1)
 
 
-def _code(name: str) -> np.uint32:
-    return np.uint32(zlib.crc32(name.encode()))
+def _codes(names: Sequence[str]) -> np.ndarray:
+    """The CRC-32 of each name, all different."""
+    codes = [zlib.crc32(name.encode()) for name in names]
+    for i, code in enumerate(codes):
+        if code in codes[:i]:
+            first = names[codes.index(code)]
+            raise ValueError(f"keys want distinct names, found {first!r} and {names[i]!r}: rename one of them")
+    return np.array(codes, np.uint32)
+
+
+def _in_unit_interval(word: jax.Array) -> jax.Array:
+    """The first 23 bits of a word as a number in [0, 1)."""
+    return (word >> 9).astype(jnp.float32) * jnp.float32(2.0**-23)
+
+
+def _tails(p: jax.Array) -> jax.Array:
+    """The sum of each weight and all after it, by additions that fuse with what uses them."""
+    sums = list(itertools.accumulate(p[..., i] for i in reversed(range(p.shape[-1]))))
+    return jnp.stack(sums[::-1], axis=-1)
 
 
 def _float(x: ArrayLike) -> jax.Array:

@@ -8,6 +8,8 @@ and YAML keys are one name, and each term can be asked for, so that a season can
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -20,9 +22,18 @@ from .tree import par, pytree
 class Window:
     """A favourable interval `[low, high]` of a driver and the price per unit of distance from it."""
 
-    low: jax.Array = par("low", "lower end of the favourable interval, in the driver's unit")
-    high: jax.Array = par("high", "upper end of the favourable interval, in the driver's unit")
+    low: jax.Array = par("low", "lower end of the favourable interval, in the driver's unit", endless=True)
+    high: jax.Array = par("high", "upper end of the favourable interval, in the driver's unit", endless=True)
     sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0)
+
+    def check(self) -> Iterator[str]:
+        """An interval runs upwards, and without an end it runs from -inf or to inf."""
+        if self.low > self.high:
+            yield f"low: wanted at most high ({self.high:g}), found {self.low:g}"
+        elif math.isinf(self.low) and self.low > 0:
+            yield f"low: wanted a number, or -.inf for no bound, found {self.low:g}"
+        elif math.isinf(self.high) and self.high < 0:
+            yield f"high: wanted a number, or .inf for no bound, found {self.high:g}"
 
 
 @pytree

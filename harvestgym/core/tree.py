@@ -36,6 +36,8 @@ class Meta:
         low, high: the closed range that values never leave.
         labels: for an integer that is a choice, the name of each value.
         hidden: part of the state that nobody can observe (the weather to come, say).
+        settled: part of the state that the start of a game decides, so that no file can.
+        endless: whether a parameter may be infinite, for «no bound».
     """
 
     kind: Kind
@@ -47,6 +49,8 @@ class Meta:
     labels: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
     hidden: bool = False
+    settled: bool = False
+    endless: bool = False
 
     @property
     def stacked(self) -> bool:
@@ -82,13 +86,14 @@ def var(
     labels: tuple[str, ...] = (),
     axes: tuple[str, ...] = ("plot",),
     hidden: bool = False,
+    settled: bool = False,
 ) -> Any:
     """A state variable: traced, observed under `key` unless hidden, within `[low, high]`; per plot by default."""
     if labels:
         dtype, low, high = "int", 0, len(labels) - 1
     if dtype == "bool":
         low, high = 0, 1
-    return _field(Meta("var", _keys(key), doc, dtype, low, high, labels, axes, hidden))
+    return _field(Meta("var", _keys(key), doc, dtype, low, high, labels, axes, hidden, settled))
 
 
 def par(
@@ -99,10 +104,11 @@ def par(
     high: float = math.inf,
     dtype: Dtype = "float",
     labels: tuple[str, ...] = (),
+    endless: bool = False,
     default: Any = dataclasses.MISSING,
 ) -> Any:
     """A parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML."""
-    return _field(Meta("par", _keys(key), doc, dtype, low, high, labels), default)
+    return _field(Meta("par", _keys(key), doc, dtype, low, high, labels, endless=endless), default)
 
 
 def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf) -> Any:

@@ -6,6 +6,7 @@ and `step`; the five parts are found in the environment inside.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from .env import Env, Timestep
+from .errors import ConfigError
 from .lanes import ended, step_and_restart
 from .random import keys_for
 
@@ -44,6 +46,16 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         """The state of the environment inside."""
         return state.inner
 
+    def reset(self, key: jax.Array, params: Params) -> tuple[Any, Timestep]:
+        return self.opened(*self.env.reset(key, params))
+
+    def again(self, key: jax.Array, last: Any, anew: jax.Array, params: Params) -> tuple[Any, Timestep]:
+        return self.opened(*self.env.again(key, self.inner(last), anew, params))
+
+    def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
+        """The wrapper's state and what is shown, from those inside at the start of an episode."""
+        raise NotImplementedError
+
 
 def base(env: Env[Any, Any]) -> Env[Any, Any]:
     """The environment inside all wrappers."""
@@ -68,8 +80,7 @@ class TimeLimit(Wrapper[Params]):
 
     steps: int
 
-    def reset(self, key: jax.Array, params: Params) -> tuple[TimeLimitState, Timestep]:
-        state, first = self.env.reset(key, params)
+    def opened(self, state: Any, first: Timestep) -> tuple[TimeLimitState, Timestep]:
         return TimeLimitState(state, jnp.int32(0)), first
 
     def step(
@@ -93,9 +104,8 @@ class LogState(NamedTuple):
 class Log(Wrapper[Params]):
     """Adds `episode_return` and `episode_length` so far to the info; at the end they are the episode's."""
 
-    def reset(self, key: jax.Array, params: Params) -> tuple[LogState, Timestep]:
-        inner, first = self.env.reset(key, params)
-        return self._told(LogState(inner, jnp.float32(0.0), jnp.int32(0)), first)
+    def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
+        return self._told(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
 
     def step(self, key: jax.Array, state: LogState, action: Any, params: Params) -> tuple[LogState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
@@ -104,6 +114,78 @@ class Log(Wrapper[Params]):
     def _told(self, state: LogState, timestep: Timestep) -> tuple[LogState, Timestep]:
         told = {"episode_return": state.total, "episode_length": state.length}
         return state, timestep._replace(info=timestep.info | told)
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """The exponential utility, (1 - exp(-aversion x)) / aversion: worth x near 0, and at most 1 / aversion.
+
+    Who maximises its mean maximises the entropic measure of the return (`core.risk.Entropic`).
+    """
+
+    aversion: float
+
+    def __post_init__(self) -> None:
+        _positive("aversion", self.aversion, np.inf)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return -jnp.expm1(-self.aversion * x) / self.aversion
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """`threshold` less what the return falls short of it, over `level`.
+
+    Its mean is at most the CVaR of that level, and equal to it where the threshold is the quantile: Rockafellar &
+    Uryasev (2000), eq. (4). So the threshold has to be learnt beside the policy, from the quantile of past returns.
+    """
+
+    threshold: float
+    level: float
+
+    def __post_init__(self) -> None:
+        _positive("level", self.level, 1.0)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return self.threshold - jnp.maximum(self.threshold - x, 0.0) / self.level
+
+
+def _positive(name: str, value: float, most: float) -> None:
+    if not 0 < value <= most or np.isinf(value):
+        raise ConfigError(
+            f"{name}: wanted a number above 0{f', at most {most:g}' if most < np.inf else ''}, found {value}"
+        )
+
+
+class UtilityState(NamedTuple):
+    """The state inside, and the sum of its rewards since the reset."""
+
+    inner: Any
+    total: jax.Array
+
+
+@dataclass(frozen=True)
+class Utility(Wrapper[Params]):
+    """Pays what a step adds to the utility of the sum of rewards: over an episode, u(return) - u(0).
+
+    The mean of that is what a learner maximises who knows nothing of risk, undiscounted. Any measure that is the
+    mean of a function of one return can be had so. The variance is none: the return it is taken about is the mean of
+    others. What is best may depend on the sum so far, which is in the info as `return so far`, not in what is seen.
+    """
+
+    utility: Callable[[jax.Array], jax.Array]
+
+    def opened(self, state: Any, first: Timestep) -> tuple[UtilityState, Timestep]:
+        return self._told(UtilityState(state, jnp.float32(0.0)), first)
+
+    def step(self, key: jax.Array, state: UtilityState, action: Any, params: Params) -> tuple[UtilityState, Timestep]:
+        inner, timestep = self.env.step(key, state.inner, action, params)
+        total = state.total + timestep.reward
+        worth = self.utility(total) - self.utility(state.total)
+        return self._told(UtilityState(inner, total), timestep._replace(reward=worth))
+
+    def _told(self, state: UtilityState, timestep: Timestep) -> tuple[UtilityState, Timestep]:
+        return state, timestep._replace(info=timestep.info | {"return so far": state.total})
 
 
 class AutoResetState(NamedTuple):
@@ -123,9 +205,8 @@ class AutoReset(Wrapper[Params]):
 
     mode: AutoresetMode = AutoresetMode.NEXT_STEP
 
-    def reset(self, key: jax.Array, params: Params) -> tuple[AutoResetState, Timestep]:
-        inner, first = self.env.reset(key, params)
-        return AutoResetState(inner, jnp.asarray(False)), self._told(first, first)
+    def opened(self, state: Any, first: Timestep) -> tuple[AutoResetState, Timestep]:
+        return AutoResetState(state, jnp.asarray(False)), self._told(first, first)
 
     def step(
         self, key: jax.Array, state: AutoResetState, action: Any, params: Params
@@ -157,14 +238,11 @@ class Flatten(Wrapper[Params]):
     def inner(self, state: Any) -> Any:
         return state
 
-    def reset(self, key: jax.Array, params: Params) -> tuple[Any, Timestep]:
-        return self._flat(*self.env.reset(key, params))
+    def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
+        return state, first._replace(obs=flatten(self.env.observation_space, first.obs))
 
     def step(self, key: jax.Array, state: Any, action: Any, params: Params) -> tuple[Any, Timestep]:
-        return self._flat(*self.env.step(key, state, action, params))
-
-    def _flat(self, state: Any, timestep: Timestep) -> tuple[Any, Timestep]:
-        return state, timestep._replace(obs=flatten(self.env.observation_space, timestep.obs))
+        return self.opened(*self.env.step(key, state, action, params))
 
 
 def flatten(space: gymnasium.Space[Any], value: Any) -> jax.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from ..core.env import Env
 from ..core.errors import unknown
 from ..core.policy import Policy, constant_policy, random_policy
+from ..core.risk import Measure
 from ..core.rollout import Episodes, evaluate
 from ..registry import load
 from ..registry import spec as spec_of
@@ -33,6 +35,7 @@ class Evaluation:
         returns, lengths: one entry per episode.
         columns: the family's own columns (yield, catch, cause of death ...), one entry per episode.
         summary: of the returns.
+        risk: the measure of the environment's own score, if it has one.
         unit: what a step is (`days` of a farm, `steps` where nothing else is said).
     """
 
@@ -44,6 +47,7 @@ class Evaluation:
     columns: dict[str, np.ndarray]
     summary: Summary
     unit: str
+    risk: Measure | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The numbers of `harvestgym run --json`."""
@@ -52,6 +56,8 @@ class Evaluation:
             "mean": self.summary.mean, "sd": self.summary.sd, "cvar10": self.summary.cvar10,
             "ci95": [self.summary.low, self.summary.high],
         }  # fmt: skip
+        if self.risk is not None:
+            out["return"]["risk"] = self.risk.model_dump() | {"value": self.risk(self.returns)}
         out[self.unit] = float(self.lengths.mean())
         return out | {name: _told(values) for name, values in self.columns.items()}
 
@@ -95,6 +101,12 @@ def family_function(id: str, name: str) -> Callable[..., Any]:
     return load(f"{module}:{name}")
 
 
+def risk_of(id: str, env: Env[Any, Any]) -> Measure | None:
+    """The measure by which the score of an id asks to be read, where its family has such a thing."""
+    family = importlib.import_module(spec_of(id).entry_point.partition(":")[0])
+    return getattr(family, "risk", lambda env: None)(env)
+
+
 def evaluate_id(
     id: str,
     policy: str = "expert",
@@ -114,8 +126,9 @@ def evaluate_id(
         progress(min(BATCH, episodes - start))
     whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
     columns = family_function(id, "summary")(env, whole)
-    returns = np.asarray(whole.returns)
-    return Evaluation(id, policy, seed, returns, np.asarray(whole.length), columns, summarise(returns), step_unit(env))
+    returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
+    risk = risk_of(id, env)
+    return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), step_unit(env), risk)
 
 
 def step_unit(env: Env[Any, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Numbers that summarise a sample of returns: mean, spread, interval, and what risk aversion looks at."""
+"""Numbers that summarise a sample of returns: mean, spread, interval, and what comes of the worst."""
 
 from __future__ import annotations
 
@@ -6,21 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CVAR_LEVEL = 0.1
-"""The share of worst episodes in the table's CVaR."""
+from ..core.risk import CVaR
 
-
-def cvar(returns: np.ndarray, level: float = CVAR_LEVEL) -> float:
-    """Mean of the worst `level` share of the returns, the last one counted in part (Rockafellar & Uryasev).
-
-    Raises:
-        ValueError: unless 0 < level <= 1 and there is a return.
-    """
-    if not 0.0 < level <= 1.0 or not len(returns):
-        raise ValueError(f"wanted 0 < level <= 1 and at least one return, found {level} and {len(returns)}")
-    worst = np.sort(np.asarray(returns, np.float64))
-    weights = np.clip(level * len(worst) - np.arange(len(worst)), 0.0, 1.0)
-    return float(np.sum(weights * worst) / weights.sum())
+WORST = CVaR(level=0.1)
+"""What every table says beside the mean."""
 
 
 @dataclass(frozen=True)
@@ -40,4 +29,4 @@ def summarise(returns: np.ndarray) -> Summary:
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     half = 1.96 * sd / np.sqrt(len(values))
     mean = float(values.mean())
-    return Summary(mean, sd, cvar(values), mean - half, mean + half)
+    return Summary(mean, sd, WORST(values), mean - half, mean + half)

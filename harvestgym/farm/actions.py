@@ -25,6 +25,9 @@ from .spec import Interval, parse_plot
 BINS = 11
 """Values that stand for a continuous parameter in the integer form, both ends included."""
 
+DURATION = "duration#min"
+"""The parameter of an action that says how long it takes."""
+
 Tuple5 = tuple[str, str, str, str, dict[str, Any]]
 
 
@@ -155,7 +158,7 @@ class ActionTable:
         return np.int32(kind), np.int32(farmer), np.asarray(plot, np.int32), values  # type: ignore[return-value]
 
     @cached_property
-    def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of each row: the lengths of its grids (rows, 1 + k), its plots (rows, n, 2), its values (rows, k, n)."""
         rows = len(self.rows)
         sizes = np.ones((rows, 1 + self.width), np.int32)
@@ -171,11 +174,13 @@ class ActionTable:
                 values[i, k, : len(grid)] = grid
         return sizes, plots, values
 
-    def orders(self, index: jax.Array) -> Orders:
-        """The orders of integer actions: `index` of shape (), one action, or (m,), a schedule.
+    def orders(self, index: jax.Array | Orders) -> Orders:
+        """The orders of integer actions: `index` of shape (), one action, or (m,), a schedule; orders as they are.
 
         A number that is no action is the order to do nothing: compiled code cannot raise.
         """
+        if isinstance(index, Orders):
+            return index
         index = jnp.atleast_1d(index).astype(jnp.int32)
         if not self.rows:
             none = jnp.zeros_like(index)
@@ -184,7 +189,7 @@ class ActionTable:
         farmer, rest = jnp.divmod(jnp.where(acts, index - 1, 0), self.starts[-1])
         row = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
         rest = rest - jnp.asarray(self.starts)[row]
-        sizes, plots, values = map(jnp.asarray, self._tables)
+        sizes, plots, values = map(jnp.asarray, self.tables)
         at = []
         for k in reversed(range(sizes.shape[1])):
             rest, found = jnp.divmod(rest, sizes[row, k])
@@ -196,6 +201,16 @@ class ActionTable:
             plot=jnp.where(acts[:, None], plots[row, at[0]], -1),
             values=jnp.where(acts[:, None], jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0)), 0.0),
         )
+
+    def minutes(self, orders: Orders) -> jax.Array:
+        """The `duration#min` of each order, float32 (m,); 0 where it names none."""
+        named = [[p.key == DURATION for p in r.allowed] for r in self.rows]
+        column = np.asarray([-1, *(of.index(True) if True in of else -1 for of in named)], np.int32)
+        if not (column >= 0).any():
+            return jnp.zeros(orders.kind.shape)
+        at = jnp.asarray(column)[orders.kind]
+        mine = jnp.arange(self.width) == at[:, None]
+        return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)
 
     def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
         """A schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""

@@ -7,6 +7,7 @@ intervention is chosen with that knowledge and the day passes. What was not obse
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import gymnasium
@@ -15,8 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.tree import pytree, replace, var
+from .asks import Asks, AskTable
+from .farmer import Work
 from .model import FarmModel, FarmParams, FarmState
 from .observe import Plan
+
+Looked = tuple[tuple[Any, ...], jax.Array, jax.Array, jax.Array]
+"""What the farmers remember, their wages, which entries were seen, what was paid."""
 
 
 @pytree
@@ -24,7 +30,7 @@ class ActiveState(FarmState):
     """The farm's state, and what the farmer has asked to see this morning."""
 
     acting: jax.Array = var("acting", "whether the next half-step is the intervention", dtype="bool", axes=())
-    asked: jax.Array = var("asked", "which observations were made", dtype="bool", axes=("look",))
+    asked: jax.Array = var("asked", "which entries of the offer were seen", dtype="bool", axes=("entry",))
     paid: jax.Array = var("observation_cost", "what they cost", axes=())
 
 
@@ -33,7 +39,8 @@ class ActiveFarm(FarmModel):
     """A farm on which observations are asked for and paid.
 
     An action is `{"request": which looks of `offered` to make, "order": the intervention}`; the half-step
-    that is due reads its own part. An observation is `{"values", "mask"}` over the free looks and then the
+    that is due reads its own part. A request may also be `Asks`, a list in the paper's terms, as an order may be
+    `Orders`. An observation is `{"values", "mask"}` over the free looks and then the
     offered ones; values that were not observed are 0 and their mask is 0.
 
     Attributes:
@@ -66,19 +73,26 @@ class ActiveFarm(FarmModel):
     def initial(self, key: jax.Array, params: FarmParams) -> ActiveState:
         return self._morning(super().initial(key, params))
 
+    @cached_property
+    def asking(self) -> AskTable:
+        """What one can ask for in the paper's terms."""
+        return AskTable(self.variables, self.offered)
+
     def _morning(self, state: FarmState) -> ActiveState:
-        nothing = jnp.zeros(len(self.offered.looks), bool)
+        nothing = jnp.zeros(self.offered.size, bool)
         base = {name: getattr(state, name) for name in FarmState.__dataclass_fields__}
         return ActiveState(**base, acting=jnp.asarray(False), asked=nothing, paid=jnp.float32(0.0))
 
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         assert isinstance(state, ActiveState)
-        asked = self._allowed(jnp.asarray(action["request"]).astype(bool), params)
+        farmers, wages, asked, paid = self._look(state, action["request"], params)
         looked = replace(
             state,
+            farmers=farmers,
             acting=jnp.asarray(True),
             asked=asked,
-            paid=self._price(asked, params),
+            paid=paid,
+            wages=wages,
             accepted=jnp.zeros_like(state.accepted),
             effective=jnp.zeros_like(state.effective),
             over=self.ended(state, params),
@@ -86,18 +100,35 @@ class ActiveFarm(FarmModel):
         passed = self._morning(super().transition(key, state, action["order"], params))
         return jax.tree.map(lambda a, b: jnp.where(state.acting, a, b), passed, looked)
 
-    def _allowed(self, request: jax.Array, params: FarmParams) -> jax.Array:
-        """The requests that the first farmer has time for, in the order of the offer."""
-        return request & (jnp.cumsum(request) <= params.farmers[0].max_daily_observations)
+    def _look(self, state: ActiveState, request: Any, params: FarmParams) -> Looked:
+        """What the farmers have time for, in the order of the list or else of the offer."""
+        if isinstance(request, Asks):
+            return self._answer(state, request, params)
+        wanted = jnp.asarray(request).astype(bool)
+        sizes = np.asarray([look.size for look in self.offered.looks], int)
+        prices = params.score.look_costs(self.offered, self.variables)
+        work = Work(wanted, jnp.zeros(len(sizes)), prices, jnp.asarray(sizes, jnp.float32), state.day)
+        shift = params.farmers[0].look(state.farmers[0], work)
+        seen = jnp.repeat(shift.done, sizes, total_repeat_length=self.offered.size)
+        paid = jnp.sum(jnp.where(shift.done, prices, 0.0))
+        return (shift.memory, *state.farmers[1:]), shift.wages, seen, paid
 
-    def _price(self, asked: jax.Array, params: FarmParams) -> jax.Array:
-        return jnp.sum(jnp.where(asked, params.score.look_costs(self.offered, self.variables), 0.0))
+    def _answer(self, state: ActiveState, asks: Asks, params: FarmParams) -> Looked:
+        covered, weight = self.asking.covered(asks), jnp.asarray(self.asking.weight)
+        unit = jnp.asarray(params.score.observation_costs)[self.asking.owner]
+        prices, numbers = covered @ (unit * weight), covered @ weight
+        taken, memories, wages = jnp.zeros(asks.group.shape, bool), [], jnp.float32(0.0)
+        for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
+            wanted = (jnp.asarray(asks.group) > 0) & (asks.farmer == i)
+            shift = farmer.look(memory, Work(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day))
+            taken, wages = taken | shift.done, wages + shift.wages
+            memories.append(shift.memory)
+        seen = jnp.any(covered & taken[:, None], axis=0)
+        return tuple(memories), wages, seen, jnp.sum(jnp.where(taken, prices, 0.0))
 
     def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> dict[str, jax.Array]:
         assert isinstance(state, ActiveState)
-        sizes = np.asarray([look.size for look in self.offered.looks], int)
-        seen = jnp.repeat(state.asked, sizes, total_repeat_length=self.offered.size)
-        mask = jnp.concatenate([jnp.ones(self.plan.size, bool), seen])
+        mask = jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
         read = lambda variable: self.value(variable, state, params)  # noqa: E731
         values = jnp.concatenate([self.plan.see(read), self.offered.see(read)])
         return {"values": jnp.where(mask, values, 0.0), "mask": mask.astype(jnp.float32)}
@@ -108,5 +139,7 @@ class ActiveFarm(FarmModel):
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         assert isinstance(state, ActiveState)
-        intervention = jnp.where(state.acting, 0.0, super().costs(state, params)["intervention cost"])
-        return {"intervention cost": intervention, "observation cost": jnp.where(state.over, 0.0, state.paid)}
+        named = super().costs(state, params)
+        intervention = jnp.where(state.acting, 0.0, named["intervention cost"])
+        looked = jnp.where(state.over, 0.0, state.paid)
+        return named | {"intervention cost": intervention, "observation cost": looked}

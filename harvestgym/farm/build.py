@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,47 +9,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.errors import ConfigError, unknown
+from ..core.errors import ConfigError
 from .actions import table_of
 from .active import ActiveFarm
 from .conditions import compile_conditions
+from .contexts_spec import contextual
 from .entity import Entity, Place
-from .farmer import UNLIMITED, BasicFarmer
-from .layout import FieldSlots, Variable, entity_names, slots_of, variables_of
+from .layout import FieldSlots, Variable, entity_names, numbered, slots_of, variables_of
 from .model import FarmModel, FarmParams, FieldParams
 from .observe import Plan, plan_of, plan_of_all
+from .parts import KINDS, Made, farmer, kind_named, rule
+from .policies.rules import rule_policy
 from .rules import starts_of
 from .score import score_of
 from .spec import FarmSpec, FieldSpec
-
-KINDS = {
-    "Weather": "harvestgym.farm.entities.weather:Weather",
-    "Soil": "harvestgym.farm.entities.soil:Soil",
-    "Plant": "harvestgym.farm.entities.plant:Plant",
-    "Birds": "harvestgym.farm.entities.birds:Birds",
-    "Weeds": "harvestgym.farm.entities.weeds:Weeds",
-    "Pests": "harvestgym.farm.entities.pests:Pests",
-    "Pollinators": "harvestgym.farm.entities.pollinators:Pollinators",
-    "Cide": "harvestgym.farm.entities.cide:Cide",
-    "Fertilizer": "harvestgym.farm.entities.fertilizer:Fertilizer",
-    "Facility": "harvestgym.farm.entities.facility:Facility",
-}
-"""The kinds that a farm file can name; others are given as `module:Class`."""
-
-
-def kind_named(name: str) -> type[Entity]:
-    """The class of a kind by its name, or by `module:Class` for a kind of the user's own."""
-    target = name if ":" in name else KINDS.get(name)
-    if target is None:
-        raise unknown("entity", name, KINDS, "entities")
-    module, _, attribute = target.partition(":")
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"entities: cannot load {target!r} ({error})") from None
-    if not (isinstance(kind, type) and issubclass(kind, Entity)):
-        raise ConfigError(f"entities: {target!r} is not an Entity")
-    return kind
 
 
 def field_params(
@@ -59,7 +31,7 @@ def field_params(
     """The place and the entities of a field; ready-made `entities` replace those of the file."""
     made = tuple(entities) if entities is not None else tuple(kind_named(k).named(s) for k, s in spec.entities)
     labels = names or entity_names([type(e) for e in made])
-    hosts = tuple(n for n, e in zip(labels, made, strict=True) if e.host)
+    hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
     targets = sorted({target for entity in made for target in entity.targets})
     at = spec.localization
     place = Place(
@@ -71,20 +43,76 @@ def field_params(
     return FieldParams(place=place, entities=made)
 
 
-def build(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None) -> FarmModel:
-    """The model of a farm; `ready` gives ready-made entities for some fields."""
+def build(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, made: Made | None = None) -> FarmModel:
+    """The model of a farm, its rules and its expert checked.
+
+    `ready` gives ready-made entities for some fields, `made` ready-made farmers, rules and terms.
+    """
+    try:
+        model = contextual(_built(spec, ready, made), field_params)
+        _check_expert(model)
+        _check_terms(model)
+    except ConfigError:
+        _check_company(spec, ready or {})
+        raise
+    return model
+
+
+def _check_expert(model: FarmModel) -> None:
+    """Compile the expert's rules, so that their mistakes are told with those of the file."""
+    try:
+        rule_policy(model)
+    except ConfigError as error:
+        told = str(error).removeprefix("expert > ")
+        raise ConfigError(f"expert > {told}; mend the rule, or leave the expert out: `expert: []`") from None
+
+
+def _check_terms(model: FarmModel) -> None:
+    """Trace each further term of the score once, so that what it cannot find is told with its name."""
+    state = jax.eval_shape(model.initial, jax.random.key(0), model.params)
+    for name, term in model.params.score.terms.items():
+        try:
+            jax.eval_shape(lambda s: term.daily(model.books(s, model.params)), state)  # noqa: B023
+            jax.eval_shape(lambda s: term.final(model.books(s, model.params)), state)  # noqa: B023
+        except ConfigError as error:
+            raise ConfigError(f"scoring > terms > {name}: {error}") from None
+
+
+def _check_company(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]]) -> None:
+    """Build each field without rules or score: an entity that is not there explains many a name that is unknown."""
+    for name, field in spec.fields.items():
+        try:
+            _built(FarmSpec(fields={name: field}), {name: ready[name]} if name in ready else None)
+        except ConfigError as error:
+            raise ConfigError(f"fields > {name}: {error}{_advice(str(error))}") from None
+
+
+def _advice(error: str) -> str:
+    """Which kind to add, where an error says that a message is sent by none."""
+    if "found 0" in error:
+        for name in KINDS:
+            if any(message.__name__ in error.split() for message, _ in kind_named(name).published):
+                return f"; add a {name} to its entities"
+    return ""
+
+
+def _built(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, made: Made | None = None) -> FarmModel:
+    made = made or Made()
     params = [field_params(f, (ready or {}).get(name)) for name, f in spec.fields.items()]
     slots = tuple(slots_of(name, p.entities, p.place) for name, p in zip(spec.fields, params, strict=True))
     table = variables_of(slots)
-    farmers = [f"{f.kind}-{i}" for i, f in enumerate(spec.farmers)]
-    actions = table_of(farmers, slots, spec.rules.interventions)
+    farmers = made.farmers or tuple(farmer(f, f"farmers > {i}") for i, f in enumerate(spec.farmers))
+    actions = table_of(numbered([type(f).__name__ for f in farmers]), slots, spec.rules.interventions)
     plan = plan_of_all(table) if spec.mode == "fo" else plan_of(slots, table, spec.rules.free_observations)
     starts = starts_of(spec.rules.init, slots, table)
     stops, ends = compile_conditions(spec.rules.terminal_conditions, slots, table, "rules > terminal_conditions")
     defaults = FarmParams(
         fields=tuple(params),
-        farmers=tuple(_farmer(f.max_daily_interventions, f.max_daily_observations) for f in spec.farmers),
-        score=score_of(spec.scoring, actions, table, slots),
+        farmers=farmers,
+        rules={
+            name: made.rules.get(name) or rule(r, f"rules > further > {name}") for name, r in spec.rules.further.items()
+        },
+        score=score_of(spec.scoring, actions, table, slots, made.terms),
         starts=tuple(values for _, values in starts),
         stops=ends,
         horizon=_i32(spec.rules.horizon),
@@ -112,11 +140,6 @@ def _f32(value: float) -> Any:
 
 def _i32(value: int) -> Any:
     return np.int32(value)
-
-
-def _farmer(interventions: int | None, observations: int | None) -> BasicFarmer:
-    limits = [UNLIMITED if n is None else n for n in (interventions, observations)]
-    return BasicFarmer(max_daily_interventions=_i32(limits[0]), max_daily_observations=_i32(limits[1]))
 
 
 def _tallies(model: FarmModel) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Stopping rules read them from the state, policies from what the farmer sees; bot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.errors import ConfigError, unknown
+from ..core.errors import ConfigError, check_name, unknown
 from ..core.tree import Meta
 from .layout import FieldSlots, Variable, find_variables
 from .observe import Look
@@ -74,8 +75,11 @@ def occurs(formula: AnyOf, values: Values, read: Read) -> jax.Array:
 def compile_conditions(
     formula: AnyOfAll, fields: Sequence[FieldSlots], table: Sequence[Variable], where: str
 ) -> tuple[AnyOf, Values]:
-    """The events of a formula and their values, every name checked."""
-    compiled = [[_event(c, fields, table, where) for c in group] for group in formula]
+    """The events of a formula and their values, every name checked and every mapping tried."""
+    compiled = [
+        [_event(c, fields, table, f"{where} > {i} > {j}") for j, c in enumerate(group)]
+        for i, group in enumerate(formula)
+    ]
     events = tuple(tuple(event for event, _ in group) for group in compiled)
     return events, tuple(tuple(value for _, value in group) for group in compiled)
 
@@ -83,35 +87,65 @@ def compile_conditions(
 def _event(
     condition: Condition, fields: Sequence[FieldSlots], table: Sequence[Variable], where: str
 ) -> tuple[Event, np.ndarray]:
-    found, plot = find_variables(fields, table, *condition.observation)
+    try:
+        found, plot = find_variables(fields, table, *condition.observation)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
     if len(found) != 1:
         raise ConfigError(f"{where}: {condition.observation} is several variables; name one")
-    if condition.operator not in OPERATORS:
-        raise unknown("operator", condition.operator, OPERATORS, where)
-    value = _encoded(condition.value, found[0].meta, f"{where}: {found[0].name}")
-    several = condition.operator in ("in", "ni")
-    if several != isinstance(value, tuple):
-        wanted = "a list" if several else "a single value"
-        raise ConfigError(f"{where}: {condition.operator!r} wants {wanted}, found {condition.value!r}")
+    check_name("operator", condition.operator, OPERATORS, where)
+    value = _reference(condition, found[0].meta, f"{where}: {found[0].name}")
     event = Event(Look(found[0], plot), _mapping(condition.mapping, where), condition.operator)
-    return event, np.asarray(value, np.float32)
+    if callable(condition.mapping):
+        _try(event, value, where)
+    return event, value
 
 
 def _mapping(mapping: Any, where: str) -> Callable[..., Any]:
     if callable(mapping):
         return mapping
-    if mapping not in MAPPINGS:
-        raise unknown("mapping", mapping, MAPPINGS, where)
+    check_name("mapping", mapping, MAPPINGS, where)
     return MAPPINGS[mapping]
 
 
-def _encoded(value: Any, meta: Meta, where: str) -> float | tuple[float, ...]:
-    if isinstance(value, (list, tuple)):
-        return tuple(float(_encoded(v, meta, where)) for v in value)  # pyright: ignore[reportArgumentType]
+def _try(event: Event, value: np.ndarray, where: str) -> None:
+    """Trace a mapping of the user's own, once; ConfigError if it cannot be a part of compiled code."""
+    seen = jax.ShapeDtypeStruct((event.look.size,), jnp.float32)
+    try:
+        hash(event)
+        jax.eval_shape(
+            lambda numbers: jnp.all(OPERATORS[event.operator](jnp.asarray(event.mapping(numbers)), value)), seen
+        )
+    except Exception as error:  # whatever a person's function may raise
+        name = getattr(event.mapping, "__name__", repr(event.mapping))
+        raise ConfigError(
+            f"{where}: the mapping {name!r} cannot be compiled ({type(error).__name__}: "
+            f"{str(error).partition(chr(10))[0]}); wanted a function of an array of {event.look.size} in jax.numpy "
+            f"without branches on its values, or one of {', '.join(MAPPINGS)}"
+        ) from None
+
+
+def _reference(condition: Condition, meta: Meta, where: str) -> np.ndarray:
+    """What a condition compares with, as numbers."""
+    value, several = condition.value, condition.operator in ("in", "ni")
+    if several != isinstance(value, (list, tuple)) or (several and not value):
+        wanted = "a list of values" if several else "a single value"
+        raise ConfigError(f"{where}: {condition.operator!r} wants {wanted}, found {value!r}")
+    encoded = [_encoded(v, meta, where) for v in value] if several else _encoded(value, meta, where)
+    return np.asarray(encoded, np.float32)
+
+
+def _encoded(value: Any, meta: Meta, where: str) -> float:
     if isinstance(value, str):
         if value not in meta.labels:
             raise unknown("value", value, meta.labels, where)
         return float(meta.labels.index(value))
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigError(f"{where}: wanted a number or a label, found {value!r}")
+    if isinstance(value, bool) and meta.dtype == "bool":
+        return float(value)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not math.isfinite(value)
+    ):
+        raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
     return float(value)

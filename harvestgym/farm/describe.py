@@ -10,13 +10,14 @@ import numpy as np
 
 from ..core.describe import Table, range_text
 from ..core.tree import Meta, metas
+from .contexts import ContextFarm
 from .entity import Entity, Parameter
 from .model import FarmModel
 
 
 def describe(env: FarmModel) -> list[Table]:
     """The tables of a farm."""
-    return [_entities(env), _rules(env), _actions(env), _observation(env), _variables(env), *_parameters(env)]
+    return [_entities(env), _rules(env), _actions(env), _observation(env), *_context(env), _variables(env), *_parameters(env)]
 
 
 def _rules(env: FarmModel) -> Table:
@@ -82,7 +83,23 @@ def _parameter(parameter: Parameter) -> str:
 def _observation(env: FarmModel) -> Table:
     seen = [look.variable.meta for look in env.plan.looks for _ in range(look.size)]
     labelled = enumerate(zip(env.plan.labels, seen, strict=True))
-    return Table("Observation", ("entry", "name", "range"), [(str(i), n, range_text(m)) for i, (n, m) in labelled])
+    return Table("Observation", ("entry", "name", "range"), [(str(i), n, _codes(m)) for i, (n, m) in labelled])
+
+
+def _context(env: FarmModel) -> list[Table]:
+    """What is drawn anew, and how it is seen at the end of the observation, if the farm is contextual."""
+    if not isinstance(env, ContextFarm):
+        return []
+    pairs = zip(env.drawing.draws, env.drawing.texts(env.params), strict=True)
+    rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
+    columns = ("what", "drawn from", "seen as, at the end of the observation")
+    return [Table(f"Context, drawn anew {env.drawing.when}", columns, rows)]
+
+
+def _codes(meta: Meta) -> str:
+    """The range of a number that is seen, with what each number stands for if it is a code."""
+    labels = ("no", "yes") if meta.dtype == "bool" else meta.labels
+    return ", ".join(f"{code} {label}" for code, label in enumerate(labels)) or range_text(meta)
 
 
 def _parameters(env: FarmModel) -> Iterator[Table]:

@@ -240,11 +240,12 @@ class Board:
         return total  # pyright: ignore[reportReturnType]
 
     def by_host(self, kind: type[M]) -> M:
-        """The messages of all hosts stacked along a leading host axis, in the order of `place.hosts`."""
-        found = self._read(kind)
-        if not found:
-            return _stacked_zero(kind, self.place)
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(found[h] for h in self.place.hosts))
+        """The messages of all hosts stacked along a leading host axis, in the order of `place.hosts`; zero of those
+        that say nothing."""
+        found, silence = self._read(kind), kind.zero(self.place.sizes)
+        if not self.place.hosts:
+            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), silence)  # pyright: ignore
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(found.get(h, silence) for h in self.place.hosts))  # pyright: ignore
 
     def mine(self, kind: type[M]) -> M:
         """The entry of the reader on the host axis of a message (`Load`, `Strain`, `Share`), summed."""
@@ -268,11 +269,6 @@ class Board:
                 "a message may depend on lower ranks only"
             )
         return self._posts.get(kind, {})
-
-
-def _stacked_zero(kind: type[M], place: Place) -> M:
-    zero = kind.zero(place.sizes)
-    return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), zero)  # pyright: ignore[reportReturnType]
 
 
 __all__ = [

@@ -35,8 +35,8 @@ class FieldSlots:
 
     @property
     def hosts(self) -> tuple[Slot, ...]:
-        """The entities on which others may live, in the order of the host axis."""
-        return tuple(s for s in self.slots if s.kind.host)
+        """The entities on which others may live, in the order of the host axis: by name, whatever the file says."""
+        return tuple(sorted((s for s in self.slots if s.kind.host), key=lambda slot: slot.name))
 
 
 @dataclass(frozen=True)

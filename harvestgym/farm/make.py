@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..core.describe import Table
-from ..core.errors import ConfigError, unknown
+from ..core.errors import ConfigError, check_name, unknown
+from ..core.risk import Measure
 from ..core.rollout import Episodes
 from .build import build
 from .layout import numbered
@@ -35,23 +36,28 @@ def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any)
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
         raise unknown("farm", name, (p.stem for p in CATALOGUE.glob("*-v*.yaml")))
-    return build(exchange(read_farm(path, overrides), entities or {}))
+    return from_yaml(path, entities, **overrides)
 
 
-def from_yaml(path: str | Path, **overrides: Any) -> FarmModel:
-    """The farm of a file of your own; ConfigError if it is missing or has mistakes."""
-    return build(read_farm(Path(path), overrides))
+def from_yaml(path: str | Path, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
+    """The farm of a file of your own, changed as `make` does; ConfigError if it is missing or has mistakes.
+
+    A weather table that the file names is looked for beside it; one of the arguments, in the working folder.
+    """
+    spec = read_farm(Path(path), overrides)
+    return build(spec if entities is None else exchange(spec, entities))
 
 
 def exchange(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     """`spec` with other parameter sets for the named entities."""
+    if not isinstance(entities, Mapping):
+        raise ConfigError(f"entities: wanted a mapping such as {{'Weather-0': 'lille'}}, found {entities!r}")
     data = spec.model_dump(by_alias=True)
     for target, which in entities.items():
-        field, _, entity = target.rpartition("/")
+        field, _, entity = str(target).rpartition("/")
         listed = _field(data, field)["entities"]
         names = numbered([kind for kind, _ in listed])
-        if entity not in names:
-            raise unknown("entity", entity, names, "entities")
+        check_name("entity", entity, names, "entities")
         at = names.index(entity)
         listed[at] = (listed[at][0], which)
     return farm_spec(data, "overrides")
@@ -69,6 +75,11 @@ def _field(data: dict[str, Any], name: str) -> dict[str, Any]:
 def policies(env: FarmModel) -> dict[str, Any]:
     """The policies that come with a farm: its expert, if the file has one."""
     return {"expert": rule_policy(env)} if env.spec.expert else {}
+
+
+def risk(env: FarmModel) -> Measure | None:
+    """The risk measure of the farm's score, if it has one."""
+    return env.spec.scoring.risk
 
 
 def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:

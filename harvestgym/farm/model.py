@@ -8,7 +8,7 @@ neighbour, so the order of entities in a file cannot matter.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,19 +18,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env
-from ..core.random import keys_for
+from ..core.random import keys_for, uniforms
 from ..core.tree import par, pytree, var
 from .actions import ActionTable, Orders
 from .conditions import AnyOf, Values, occurs
 from .entity import ARBITER, Board, Draws, Entity, Ledger, Place
-from .farmer import BasicFarmer, allowed
-from .layout import FieldSlots, Slot, Variable
+from .farmer import Farmer, Work
+from .layout import FieldSlots, Slot, Variable, find_variables
+from .limits import Rule
 from .messages import Ground, Message, Need, Share
 from .observe import Plan
 from .rules import Start
 from .score import BasicScore
 from .share import arbitrate
 from .spec import FarmSpec
+from .terms import Books
 
 Posts = dict[type[Message], dict[str, Message]]
 
@@ -48,7 +50,8 @@ class FarmParams:
     """All numbers of a farm; its structure is in the `FarmModel`."""
 
     fields: tuple[FieldParams, ...]
-    farmers: tuple[BasicFarmer, ...]
+    farmers: tuple[Farmer, ...]
+    rules: dict[str, Rule]
     score: BasicScore
     starts: tuple[jax.Array, ...]
     stops: Values
@@ -60,10 +63,13 @@ class FarmState:
     """The states of all entities, and what the score and the farmer need to know of the past."""
 
     fields: tuple[tuple[Any, ...], ...]
+    farmers: tuple[Any, ...]
     totals: dict[str, jax.Array]
     today: dict[str, jax.Array]
+    context: Any = ()
     day: jax.Array = var("elapsed#day", "days since the start", dtype="int", axes=())
     cost: jax.Array = var("intervention_cost", "cost of today's interventions", axes=())
+    wages: jax.Array = var("wages", "wages of today's work", axes=())
     accepted: jax.Array = var("accepted", "which orders of today were taken by a farmer", dtype="bool", axes=("order",))
     over: jax.Array = var("over", "whether the game had ended before today", dtype="bool", axes=())
     effective: jax.Array = var("effective", "which orders of today had an effect", dtype="bool", axes=("order",))
@@ -138,10 +144,12 @@ class FarmModel(Env[FarmState, FarmParams]):
         none = jnp.zeros(self.schedule, bool)
         return FarmState(
             fields=fields,
+            farmers=tuple(farmer.init() for farmer in params.farmers),
             totals=zero,
             today=zero,
             day=jnp.int32(0),
             cost=jnp.float32(0.0),
+            wages=jnp.float32(0.0),
             accepted=none,
             effective=none,
             over=jnp.asarray(False),
@@ -166,7 +174,9 @@ class FarmModel(Env[FarmState, FarmParams]):
 
         Days after the end go on, but earn and cost nothing.
         """
-        accepted = allowed(params.farmers, orders)
+        prices = params.score.prices(orders)
+        permitted = self._permitted(state, orders, prices, params)
+        accepted, farmers, wages = self._work(state, orders, permitted, prices, params)
         fields, deeds, effective = self._act(state.fields, orders, accepted, params)
         ledgers = [list(ledgers) for ledgers in deeds]
         after: list[tuple[Any, ...]] = []
@@ -175,19 +185,49 @@ class FarmModel(Env[FarmState, FarmParams]):
             after.append(grown)
             ledgers[f] += of_field
         report = Report(tuple(_flows(of) for of in ledgers), self._tally(entry for of in ledgers for entry in of))
-        totals = {n: state.totals[n] + report.tally[n] for n in self.tallies}
-        cost = params.score.intervention_cost(orders, accepted)
         new = FarmState(
             fields=tuple(after),
-            totals=totals,
+            farmers=farmers,
+            totals={n: state.totals[n] + report.tally[n] for n in self.tallies},
             today=report.tally,
             day=state.day + 1,
-            cost=cost,
+            cost=jnp.sum(jnp.where(accepted, prices, 0.0)),
+            wages=wages,
             accepted=accepted,
             effective=effective,
             over=self.ended(state, params),
         )
         return new, report
+
+    def _permitted(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> jax.Array:
+        """Which orders the further rules let pass."""
+        asked = orders.kind > 0
+        for rule in params.rules.values():
+            asked = asked & rule.permits(orders, prices, self.books(state, params))
+        return asked
+
+    def _work(
+        self, state: FarmState, orders: Orders, permitted: jax.Array, prices: jax.Array, params: FarmParams
+    ) -> tuple[jax.Array, tuple[Any, ...], jax.Array]:
+        """Which orders the farmers take, what they remember, and their wages."""
+        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
+        taken, memories, wages = jnp.zeros_like(permitted), [], jnp.float32(0.0)
+        for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
+            shift = farmer.work(memory, Work(permitted & (orders.farmer == i), minutes, prices, none, state.day))
+            taken, wages = taken | shift.done, wages + shift.wages
+            memories.append(shift.memory)
+        return taken, tuple(memories), wages
+
+    def books(self, state: FarmState, params: FarmParams) -> Books:
+        """What scores and rules may look at."""
+        return Books(state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day)
+
+    def _reader(self, state: FarmState, params: FarmParams) -> Any:
+        def read(field: str, entity: str, key: str) -> jax.Array:
+            found, _ = find_variables(self.fields, self.variables, field, entity, key, [])
+            return self.value(found[0], state, params)
+
+        return read
 
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Whether the game is over in `state`, by a condition, by the clock, or since before."""
@@ -228,8 +268,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         self, key: jax.Array, f: int, states: list[Any], params: FarmParams
     ) -> tuple[tuple[Any, ...], list[Ledger]]:
         field, (place, entities) = self.fields[f], _parts(params, f)
-        keys = keys_for(key, [f"{field.name}/{s.name}" for s in field.slots])
-        draws = [_draw(keys[e], slot) for e, slot in enumerate(field.slots)]
+        draws = _draws(key, field)
         posts = publish(field, entities, states, place, draws)
         new, ledgers = [], []
         for e, slot in enumerate(field.slots):
@@ -255,16 +294,20 @@ class FarmModel(Env[FarmState, FarmParams]):
         return self.plan.see(lambda variable: self.value(variable, state, params))
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
-        return occurs(self.stops, params.stops, lambda look: look.take(self.value(look.variable, state, params)))
+        end = occurs(self.stops, params.stops, lambda look: look.take(self.value(look.variable, state, params)))
+        for rule in params.rules.values():
+            end = end | rule.ends(self.books(state, params))
+        return end
 
     def truncation(self, state: FarmState, params: FarmParams) -> jax.Array:
         return state.day >= params.horizon
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """The named terms of the gain of the day that led to `state`: stages, and at the end, once, the rest."""
-        ended = self.ended(state, params)
-        final = params.score.final(state.totals, self._indices(state, params))
-        terms = {"stage": params.score.daily(state.today)} | {n: jnp.where(ended, v, 0.0) for n, v in final.items()}
+        ended, books = self.ended(state, params), self.books(state, params)
+        terms = params.score.daily(books)
+        for name, value in params.score.final(books).items():
+            terms[name] = terms.get(name, 0.0) + jnp.where(ended, value, 0.0)
         return {name: jnp.where(state.over, 0.0, value) for name, value in terms.items()}
 
     def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
@@ -282,12 +325,12 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """What the step that led to `state` cost, by name; free observations cost nothing."""
-        cost = jnp.where(state.over, 0.0, state.cost)
-        return {"intervention cost": cost, "observation cost": jnp.float32(0.0)}
+        named = {"intervention cost": state.cost, "wages": state.wages}
+        costs = {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
+        return costs | {"observation cost": jnp.float32(0.0)}
 
     def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
-        gains = self.gains(state, params)
-        costs = self.costs(state, params)
+        gains, costs = self.gains(state, params), self.costs(state, params)
         gain = sum(gains.values(), jnp.float32(0.0))
         out = {"day": state.day, "gain": gain, "net": gain - sum(costs.values(), jnp.float32(0.0))} | costs
         out |= {f"reward/{name}": value for name, value in gains.items()}
@@ -332,14 +375,26 @@ def _parts(params: FarmParams, f: int) -> tuple[Place, tuple[Entity, ...]]:
     return params.fields[f].place, params.fields[f].entities
 
 
-def _draw(key: jax.Array, slot: Slot) -> Draws:
-    """One uniform draw for the entity's day, sliced by use."""
+def _draws(key: jax.Array, field: FieldSlots) -> list[Draws]:
+    """The uniforms of the day of every entity of a field, drawn at once and sliced by entity and use."""
+    shapes = {f"{field.name}/{slot.name}": _shapes(slot) for slot in field.slots}
+    counts = {name: sum(int(np.prod(shape)) for shape in uses.values()) for name, uses in shapes.items()}
+    flat = uniforms(key, counts)
+    return [_sliced(flat[name], uses) for name, uses in shapes.items()]
+
+
+def _shapes(slot: Slot) -> dict[str, tuple[int, ...]]:
+    """The shape of the uniforms of each use."""
     sizes = dict(slot.sizes)
-    shapes = {use: sum((sizes[a] for a in axes), ()) for use, axes in slot.kind.randomness.items()}
-    counts = [int(np.prod(shape, dtype=int)) for shape in shapes.values()]
-    flat = jax.random.uniform(key, (sum(counts),), jnp.float32)
-    parts = jnp.split(flat, np.cumsum(counts)[:-1]) if counts else []
-    return {use: part.reshape(shape) for (use, shape), part in zip(shapes.items(), parts, strict=True)}
+    return {use: sum((sizes[a] for a in axes), ()) for use, axes in slot.kind.randomness.items()}
+
+
+def _sliced(flat: jax.Array, shapes: Mapping[str, tuple[int, ...]]) -> Draws:
+    out, start = {}, 0
+    for use, shape in shapes.items():
+        stop = start + int(np.prod(shape))
+        out[use], start = flat[start:stop].reshape(shape), stop
+    return out
 
 
 def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:

@@ -37,6 +37,17 @@ class Look:
             return [f"{name}/{(*(int(i) for i in at), *self.plot)}" for at in lead]
         return [name if not shape else f"{name}/{tuple(int(i) for i in at)}" for at in np.ndindex(shape)]
 
+    @property
+    def entries(self) -> list[tuple[int, ...]]:
+        """The place of each number in the variable's array."""
+        lead = np.ndindex(self.variable.shape if self.plot is None else self.variable.shape[:-2])
+        return [(*at, *(self.plot or ())) for at in lead]
+
+    @property
+    def plots(self) -> list[tuple[int, int]]:
+        """The plot of each number; (-1, -1) where the variable is of no plot."""
+        return [(at[-2], at[-1]) if self.variable.per_plot else (-1, -1) for at in self.entries]
+
     def take(self, array: jax.Array) -> jax.Array:
         """The seen numbers of the variable's array, flat float32."""
         seen = array if self.plot is None else array[..., self.plot[0], self.plot[1]]

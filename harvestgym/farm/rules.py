@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,25 +48,35 @@ def starts_of(
     """The starting conditions of a file `field: entity: variable: value, list or interval`, with values."""
     out: list[tuple[Start, Any]] = []
     for field, of_field in init.items():
-        f = find_field(fields, field, "init")
+        f = find_field(fields, field, "rules > init")
         for entity, values in of_field.items():
-            e = find_entity(fields[f], entity, f"init > {field}")
+            e = find_entity(fields[f], entity, f"rules > init > {field}")
             mine = {v.key: v for v in table if (v.field, v.entity) == (f, e) and not v.derived}
             for key, value in values.items():
-                where = f"init > {field} > {entity}"
+                where = f"rules > init > {field} > {entity}"
                 if key not in mine:
                     raise unknown("variable", key, mine, where)
+                _check_open(mine[key], [k for k, v in mine.items() if not v.meta.settled], f"{where} > {key}")
                 out.append(_start(mine[key], value, f"{where} > {key}"))
     return out
+
+
+def _check_open(variable: Variable, others: Sequence[str], where: str) -> None:
+    if variable.meta.settled:
+        kind, _, _ = variable.where[1].rpartition("-")
+        raise ConfigError(
+            f"{where}: {kind} finds this at the start of a game itself, and would overrule a value given here; "
+            f"leave it out, and give one of {', '.join(others)}"
+        )
 
 
 def _start(variable: Variable, value: Any, where: str) -> tuple[Start, Any]:
     between = isinstance(value, Interval)
     given = [value.low, value.high] if between else list(value)
-    numbers = np.asarray([_checked(variable, v, where) for v in given], np.float32)
-    if not numbers.size or (between and numbers[0] > numbers[1]):
+    drawn = np.asarray([_checked(variable, v, where) for v in given], np.float32)
+    if not drawn.size or (between and drawn[0] > drawn[1]):
         raise ConfigError(f"{where}: wanted values, or an interval with low <= high; found {given}")
-    return Start(variable, between), numbers
+    return Start(variable, between), drawn
 
 
 def _checked(variable: Variable, value: Any, where: str) -> float:
@@ -76,7 +87,11 @@ def _checked(variable: Variable, value: Any, where: str) -> float:
         return float(meta.labels.index(value))
     if isinstance(value, bool) and meta.dtype == "bool":
         return float(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or np.isnan(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not math.isfinite(value)
+    ):
         raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
     if meta.dtype != "float" and value != int(value):
         raise ConfigError(f"{where}: wanted a whole number, found {value!r}")

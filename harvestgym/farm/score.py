@@ -14,7 +14,9 @@ from ..core.tree import par, pytree
 from .actions import ActionTable, Orders
 from .layout import FieldSlots, Variable, find_entity, find_field
 from .observe import Plan
+from .parts import term as part_term
 from .spec import ScoreSpec
+from .terms import Books, Term
 
 RESOURCES = {"water#L": 1.0, "fertilizer#kg": 1.0, "cide#g": 0.001}
 """Weights of what is used, in the units of the tally (the reference implementation's)."""
@@ -33,13 +35,14 @@ class BasicScore:
     observation_costs: jax.Array = par("observation_costs", "cost of an entry of each variable", low=0)
     stage: jax.Array = par("stage", "reward when a plant moves to its next stage of development", low=0)
     weights: jax.Array = par(TERMS, "weights of the final reward", low=0, high=1)
+    terms: dict[str, Term]
 
-    def intervention_cost(self, orders: Orders, done: jax.Array) -> jax.Array:
-        """What the executed orders cost; `done` is bool (m,)."""
+    def prices(self, orders: Orders) -> jax.Array:
+        """What each order costs if it is executed, float32 (m,)."""
         if not self.intervention_costs.shape[-1]:
-            return jnp.float32(0.0)
+            return jnp.zeros(orders.kind.shape)
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
-        return jnp.sum(jnp.where(done, each, 0.0))
+        return jnp.where(orders.kind > 0, each, 0.0)
 
     def look_costs(self, plan: Plan, table: Sequence[Variable]) -> jax.Array:
         """What each look of a plan costs: the unit cost of its variable times the entries seen."""
@@ -47,21 +50,23 @@ class BasicScore:
         entries = np.asarray([look.size for look in plan.looks], np.float32)
         return jnp.asarray(self.observation_costs)[at] * entries
 
-    def daily(self, tally: Mapping[str, jax.Array]) -> jax.Array:
-        """The reward of a day: stages passed."""
-        return self.stage * tally.get("stages#nb", jnp.float32(0.0))
+    def daily(self, books: Books) -> dict[str, jax.Array]:
+        """The terms of the reward of a day, by name: stages passed, and the further terms."""
+        stage = self.stage * books.today.get("stages#nb", jnp.float32(0.0))
+        return {"stage": stage} | {name: term.daily(books) for name, term in self.terms.items()}
 
-    def final(self, totals: Mapping[str, jax.Array], indices: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
-        """The weighted terms of the final reward, by name; their sum is the reward."""
+    def final(self, books: Books) -> dict[str, jax.Array]:
+        """The weighted terms of the final reward, by name."""
         zero = jnp.float32(0.0)
         raw = {
-            "bio": _weighted(LIFE, totals),
-            "resource": -_weighted(RESOURCES, totals),
-            "soil": indices.get("soil", zero),
-            "yield": totals.get("harvest#kg", zero),
-            "plant": indices.get("plant", zero),
+            "bio": _weighted(LIFE, books.totals),
+            "resource": -_weighted(RESOURCES, books.totals),
+            "soil": books.indices.get("soil", zero),
+            "yield": books.totals.get("harvest#kg", zero),
+            "plant": books.indices.get("plant", zero),
         }
-        return {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(TERMS)}
+        weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(TERMS)}
+        return weighted | {name: term.final(books) for name, term in self.terms.items()}
 
 
 def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> jax.Array:
@@ -69,9 +74,13 @@ def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> 
 
 
 def score_of(
-    spec: ScoreSpec, actions: ActionTable, table: Sequence[Variable], fields: Sequence[FieldSlots]
+    spec: ScoreSpec,
+    actions: ActionTable,
+    table: Sequence[Variable],
+    fields: Sequence[FieldSlots],
+    made: Mapping[str, Term] | None = None,
 ) -> BasicScore:
-    """The score of a farm from its file; every name is checked."""
+    """The score of a farm from its file, every name checked; `made` has terms that are made already."""
     rows = {(*r.names, r.action.name): i for i, r in enumerate(actions.rows)}
     costs = np.full(len(rows), spec.intervention_cost, np.float32)
     for at, cost in _named(spec.intervention_costs, fields, rows, "action"):
@@ -81,7 +90,11 @@ def score_of(
     for at, cost in _named(spec.observation_costs, fields, variables, "variable"):
         looks[at] = cost
     weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
-    return BasicScore(intervention_costs=costs, observation_costs=looks, stage=np.float32(spec.stage), weights=weights)  # pyright: ignore[reportArgumentType]
+    terms = {n: (made or {}).get(n) or part_term(t, f"scoring > terms > {n}") for n, t in spec.terms.items()}
+    numbers: dict[str, Any] = {
+        "intervention_costs": costs, "observation_costs": looks, "stage": np.float32(spec.stage), "weights": weights,
+    }  # fmt: skip
+    return BasicScore(terms=terms, **numbers)
 
 
 def _named(

@@ -7,6 +7,7 @@ lost between them, whatever kinds stand on the field.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import jax
 import jax.numpy as jnp
@@ -37,11 +38,16 @@ def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) 
         at_level = (np.asarray(priorities) == level).reshape(-1, *[1] * (asked.ndim - 1))
         served = _in_proportion(asked * at_level, stock)
         given = given + served
-        stock = jnp.maximum(stock - served.sum(0), 0.0)
+        stock = jnp.maximum(stock - _total(served), 0.0)
     return given
 
 
+def _total(amounts: jax.Array) -> jax.Array:
+    """The sum over the few hosts, by additions, which XLA fuses with what uses them."""
+    return reduce(jnp.add, list(amounts))
+
+
 def _in_proportion(asked: jax.Array, stock: jax.Array) -> jax.Array:
-    total = asked.sum(0)
+    total = _total(asked)
     short = total > stock
     return asked * jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)

@@ -9,34 +9,51 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StrictInt
+from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, WithJsonSchema, model_validator
 
 from ..core import yamlio
-from ..core.config import Strict, merge, validate
+from ..core.config import INT32, Strict, merge, validate
 from ..core.errors import ConfigError, unknown
+from ..core.risk import Risk
+from ..core.tree import WIDE
 
-Plot = tuple[StrictInt, StrictInt]
+FILES = ("table",)
+"""Keys of an entity's set that name a file; one in a farm file is looked for beside it."""
+
+Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
+Weight = Annotated[float, Field(ge=0, le=1)]
+Cost = Annotated[float, Field(ge=0, le=WIDE)]
 
 
 def parse_plot(value: Any) -> Any:
     """`'(0, 1)'` as the paper writes it, `[0, 1]` as YAML does."""
     if isinstance(value, str) and value.strip().startswith("("):
-        parts = value.strip(" ()").split(",")
-        return tuple(int(p) if p.strip().lstrip("-").isdigit() else p for p in parts)
+        parts = [part.strip() for part in value.strip(" ()").split(",")]
+        return tuple(int(p) if p.removeprefix("-").isdecimal() else p for p in parts)
     return value
 
 
-PlotName = Annotated[Plot, BeforeValidator(parse_plot)]
-Ref = tuple[str, str, str, list[Any]]
+def _parse_step(value: Any) -> Any:
+    """A step of a path: a key, `'*'`, or a plot in either spelling."""
+    step = parse_plot(value)
+    if not isinstance(step, (str, list, tuple)):
+        raise ValueError("wanted a key, '*' or a plot [x, y]")
+    return step
+
+
+Step = Annotated[Any, BeforeValidator(_parse_step), WithJsonSchema({"type": ["string", "array"]})]
+Ref = tuple[str, str, str, list[Step]]
 """An observation: field, entity, variable, path."""
 
 
 def _parse_interval(value: Any) -> Any:
     """`(1, 10)`, which YAML reads as a text, is an interval; a single number is a list of one."""
     if isinstance(value, str) and value.strip().startswith("("):
-        low, _, high = value.strip(" ()").partition(",")
-        return {"low": low.strip(), "high": high.strip()}
-    return value if isinstance(value, (list, dict)) else [value]
+        ends = [end.strip() for end in value.strip(" ()").split(",")]
+        if len(ends) != 2:
+            raise ValueError("wanted an interval (low, high)")
+        return dict(zip(("low", "high"), ends, strict=True))
+    return value if isinstance(value, (list, dict, Interval)) else [value]
 
 
 class Interval(Strict):
@@ -46,7 +63,11 @@ class Interval(Strict):
     high: float
 
 
-Values = Annotated[Interval | list[Any], BeforeValidator(_parse_interval)]
+Values = Annotated[
+    Interval | list[Any],
+    BeforeValidator(_parse_interval),
+    WithJsonSchema({"description": "a value, a list of values to choose from, or an interval '(low, high)'"}),
+]
 
 
 class Localization(Strict):
@@ -73,12 +94,18 @@ class FieldSpec(Strict):
     entities: list[tuple[str, str | dict[str, Any]]] = Field(min_length=1)
 
 
-class FarmerSpec(Strict):
-    """A farmer and the limits of a working day."""
+class PartSpec(Strict):
+    """A farmer, a rule or a term of the score: a name of ours or `module:Class`, and its own parameters."""
 
-    kind: Literal["BasicFarmer"] = "BasicFarmer"
-    max_daily_interventions: StrictInt | None = Field(default=None, ge=0)
-    max_daily_observations: StrictInt | None = Field(default=None, ge=0)
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str
+
+
+class FarmerSpec(PartSpec):
+    """A farmer, by default one with limits for a day, null for none."""
+
+    kind: str = "BasicFarmer"
 
 
 class Condition(Strict):
@@ -97,22 +124,25 @@ def _parse_condition(value: Any) -> Any:
     return value
 
 
-AnyOfAll = list[list[Annotated[Condition, BeforeValidator(_parse_condition)]]]
+Event = Annotated[
+    Condition,
+    BeforeValidator(_parse_condition),
+    WithJsonSchema({"type": ["array", "object"], "description": "[observation, mapping, operator, value]"}),
+]
+AnyOfAll = list[Annotated[list[Event], Field(min_length=1)]]
 
 
 class RulesSpec(Strict):
     """How the game starts, what is seen and allowed, and how it ends."""
 
-    horizon: StrictInt = Field(alias="horizon#day", default=360, ge=1)
+    horizon: Days = Field(alias="horizon#day", default=360)
     init: dict[str, dict[str, dict[str, Values]]] = {}
     free_observations: list[Ref] = []
     observations: list[Ref] | None = None
     interventions: dict[str, dict[str, dict[str, dict[str, Values] | None]]] | None = None
     terminal_conditions: AnyOfAll = []
     max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)
-
-
-Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    further: dict[str, PartSpec] = {}
 
 
 class ScoreSpec(Strict):
@@ -124,11 +154,60 @@ class ScoreSpec(Strict):
     observation_cost: Cost = 1.0
     observation_costs: dict[str, dict[str, dict[str, Cost]]] = {}
     stage: Cost = 1.0
-    bio: float = Field(default=0.0, ge=0, le=1)
-    resource: float = Field(default=0.0, ge=0, le=1)
-    soil: float = Field(default=0.0, ge=0, le=1)
-    harvest: float = Field(alias="yield", default=1.0, ge=0, le=1)
-    plant: float = Field(default=0.0, ge=0, le=1)
+    bio: Weight = 0.0
+    resource: Weight = 0.0
+    soil: Weight = 0.0
+    harvest: Weight = Field(alias="yield", default=1.0)
+    plant: Weight = 0.0
+    terms: dict[str, PartSpec] = {}
+    risk: Risk = None
+
+
+class Mixture(Strict):
+    """Parameter sets in given shares, which sum to 1, or (a list) in shares that are drawn."""
+
+    mix: dict[str, Weight] | Annotated[list[str], Field(min_length=2)]
+
+
+class Every(Strict):
+    """When a context is drawn: after some episodes, or after some days of each."""
+
+    episodes: Days | None = None
+    days: Days | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Every:
+        if (self.episodes is None) == (self.days is None):
+            raise ValueError("wanted either episodes or days")
+        return self
+
+
+def _parse_every(value: Any) -> Any:
+    """`episode` and `step` are one of each; a day is the step of a farm."""
+    return {"episode": {"episodes": 1}, "step": {"days": 1}}.get(value, value) if isinstance(value, str) else value
+
+
+class ForecastSpec(Strict):
+    """How many days of contexts are forecast, and the variance that is added per day, in squared spans."""
+
+    lookahead: StrictInt = Field(alias="lookahead#day", default=3, ge=1, le=30)
+    noise: float = Field(alias="noise#day-1", default=0.01, ge=0, le=1)
+
+
+Drawn = Annotated[
+    Interval | Mixture | list[Any],
+    BeforeValidator(_parse_interval),
+    WithJsonSchema({"description": "a list of choices, an interval '(low, high)', or {mix: [set, set]}"}),
+]
+
+
+class ContextSpec(Strict):
+    """What is drawn anew, by its path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and when."""
+
+    every: Annotated[Every, BeforeValidator(_parse_every)] = Every(episodes=1)
+    shown: StrictBool | list[str] = True
+    forecast: ForecastSpec | None = None
+    draws: dict[str, Drawn] = Field(min_length=1)
 
 
 class ExpertRule(Strict):
@@ -139,8 +218,8 @@ class ExpertRule(Strict):
     """
 
     when: AnyOfAll = []
-    do: tuple[str, str, str, str, dict[str, Any] | list[Any]]
-    every: StrictInt = Field(alias="every#day", default=1, ge=1)
+    do: tuple[str, str, str, str, dict[str, Any] | list[Step]]
+    every: Days = Field(alias="every#day", default=1)
 
 
 class FarmSpec(Strict):
@@ -153,8 +232,19 @@ class FarmSpec(Strict):
     farmers: list[FarmerSpec] = Field(default=[FarmerSpec()], min_length=1)
     rules: RulesSpec = RulesSpec.model_validate({})
     scoring: ScoreSpec = ScoreSpec.model_validate({})
+    context: ContextSpec | None = None
     mode: Literal["fo", "po", "ao"] = "po"
     expert: list[ExpertRule] = []
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a farm file, for editors; nothing is required, as a file may extend another."""
+    schema = FarmSpec.model_json_schema(by_alias=True)
+    parent = {"type": "string", "description": "the name of a farm file of the same folder that this one changes"}
+    schema["properties"]["extends"] = parent
+    for part in (schema, schema["$defs"]["FieldSpec"]):
+        del part["required"]
+    return schema
 
 
 def farm_spec(data: Any, where: str) -> FarmSpec:
@@ -177,10 +267,20 @@ def _extended(path: Path, seen: tuple[str, ...]) -> dict[str, Any]:
     data = yamlio.read(path)
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: wanted a mapping, found a {type(data).__name__}")
-    base = data.pop("extends", None)
-    if base is None:
+    _anchor(data, path.resolve().parent)
+    if "extends" not in data:
         return data
+    base = data.pop("extends")
     parent = path.with_name(f"{base}.yaml")
-    if not parent.is_file():
+    if not isinstance(base, str) or not parent.is_file():
         raise unknown("farm", base, (p.stem for p in path.parent.glob("*.yaml")), f"{path.name} > extends")
     return merge(_extended(parent, (*seen, path.name)), data)
+
+
+def _anchor(data: Any, folder: Path) -> None:
+    """Let every file that a set names, wherever it stands in `data`, be one of this folder."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        if isinstance(value, (dict, list)):
+            _anchor(value, folder)
+        elif key in FILES and isinstance(value, str):
+            data[key] = str(folder / value)

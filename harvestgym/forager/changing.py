@@ -116,7 +116,7 @@ class Changing(Seeing):
         region = jnp.where(places == Place.REGION, home, 0)
         ground, clock = self._ground(state), state.clock[1]
         rx, ry, found = free_cell(self.world, ground, slots, region, RETURN, slots[BORN, i], clock, state.x, state.y)
-        there, _ = look(self.world, ground, slots, slots[AT_X, i][None], slots[AT_Y, i][None])
+        there = look(self.world, ground, slots, slots[AT_X, i][None], slots[AT_Y, i][None], True)
         agent = (slots[AT_X, i] == state.x) & (slots[AT_Y, i] == state.y)
         own = (places == Place.SAME) | (places == Place.FIXED)
         ok = jnp.where(own, (there[0] == EMPTY) & ~agent, found)

@@ -64,6 +64,7 @@ def _kind(name: str, factory: Factory | Kind) -> Kind:
     thing.name = name
     own = type(thing).regen_delay is not ForagerObject.regen_delay or thing.target_location is not None
     if isinstance(thing, TableObject) and type(thing).reward is TableObject.reward and not own:
-        row = dataclasses.replace(thing.row, name=name, blocking=thing.blocking, collectable=thing.collectable)
+        row = dataclasses.replace(thing.row, name=name, blocking=thing.blocking, collectable=thing.collectable,
+                                  lasts=thing.lasts, rests=thing.rests)  # fmt: skip
         return row if thing.color is None else dataclasses.replace(row, colors=(check_color(thing.color, name),))
     return thing.kind()

@@ -30,10 +30,11 @@ def _worth(kind: Kind) -> str:
 
 
 def _return(kind: Kind) -> str:
+    season = f"; stands {kind.lasts} steps, then is gone for {kind.rests}" if kind.lasts else ""
     if not kind.collectable:
-        return "stays"
+        return "stays" + season
     where = "to " + str(kind.target) if kind.place.name == "FIXED" else kind.place.name.lower()
-    return "never" if kind.delay.law is DelayLaw.NEVER else f"{_steps(kind.delay)}, {where}"
+    return ("never" if kind.delay.law is DelayLaw.NEVER else f"{_steps(kind.delay)}, {where}") + season
 
 
 def _steps(delay: Delay) -> str:

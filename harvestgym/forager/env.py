@@ -38,6 +38,7 @@ from .life import (
 from .moment import HostMoment
 from .objects import ForagerObject, Place
 from .observe import check_aperture, check_mode, codes
+from .paying import worth
 from .placing import Placing
 from .senses import check_hint
 from .world import EMPTY, World
@@ -145,9 +146,7 @@ class ForagerEnv(Placing):
         return reward
 
     def _law(self, kind: int, clock: int) -> float:
-        row = self.world.kinds[kind]
-        now = HostMoment(clock, self._words, kind, self._generation())
-        return finite(float(row.reward(now)) + row.noise * now.noise(), row.name)
+        return worth(self.world.kinds[kind], HostMoment(clock, self._words, kind, self._generation()))
 
     def _generation(self) -> int:
         """The generation of the region of the last collision."""

@@ -32,6 +32,7 @@ from .life import (
     KEY_0,
     KEY_1,
     PENDING,
+    PERISHES,
     PYTHON,
     REFUSED,
     RENEWS,
@@ -40,7 +41,7 @@ from .life import (
     WIDTH,
     Life,
 )
-from .overlay import kind_at, look, rebuild, region_of, slot_at
+from .overlay import look, rebuild, region_of, seen_at, slot_at
 from .returns import NEVER, come_back, delay_of, free_cell, key_region, renew, schedule, take
 from .sight import front, refresh, reveal, slide
 from .world import EAST, EMPTY, JUMP, NORTH, SOUTH
@@ -88,7 +89,7 @@ def act(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nda
     head[HIT] = EMPTY
     if x == agents[agent, AGENT_X] and y == agents[agent, AGENT_Y]:
         return EMPTY
-    kind = kind_at(head, regions, layers, slots, index, x, y)
+    kind = seen_at(head, regions, layers, kinds, slots, index, x, y)
     head[HIT] = kind
     if kind != EMPTY:
         life = Life(head, regions, layers, kinds, teleports, agents, slots, index, heap, codes, views)
@@ -122,10 +123,12 @@ def teleport(life: Life) -> None:
 
 @compiled
 def prepare(life: Life) -> None:
-    """What happens before the agents act: renewals, then returns."""
+    """What happens before the agents act: renewals, returns, then what expires and what comes again."""
     if life.head[RENEWS]:
         renew(life)
     come_back(life)
+    if life.head[PERISHES]:
+        refresh(life)
 
 
 @compiled
@@ -139,7 +142,7 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
     head, regions, layers, kinds = borrowed(head), borrowed(regions), borrowed(layers), borrowed(kinds)
     teleports, agents, slots, index = borrowed(teleports), borrowed(agents), borrowed(slots), borrowed(index)
     heap, codes, views, out = borrowed(heap), borrowed(codes), borrowed(views), borrowed(out)
-    if head[RENEWS] or (head[PENDING] and heap[0, 0] <= head[CLOCK]):
+    if head[RENEWS] or head[PERISHES] or (head[PENDING] and heap[0, 0] <= head[CLOCK]):
         prepare(Life(head, regions, layers, kinds, teleports, agents, slots, index, heap, codes, views))
     kind = act(head, regions, layers, kinds, teleports, agents, slots, index, heap, codes, views, 0, action)
     if head[EVERY]:

@@ -13,7 +13,7 @@ import numpy as np
 from .world import World
 
 (WIDTH, HEIGHT, WALL_EDGE, KEY_0, KEY_1, CLOCK, EVENTS, USED, FREE, BOUND, PENDING, ENTRIES, ROWS, COLS, DEPTH,
- SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, EATEN_ALL, HEAD) = range(25)  # fmt: skip
+ SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, EATEN_ALL, PERISHES, HEAD) = range(26)  # fmt: skip
 """Columns of `head`: the world's sizes and keys, the clock, counts, and what the last step hit."""
 
 (X0, Y0, W, H, A, B, NARROW, KEY_P, KEY_Q, KEEP_P, KEEP_Q, EATEN, GENERATION, RENEW_EATEN, RENEW_EVERY,
@@ -21,7 +21,7 @@ from .world import World
 """Columns of `regions`; (KEEP_P, KEEP_Q) is the rank that changes places with the last, -1 for none."""
 
 LAYER_REGION, LAYER_Q, LAYER_P, LAYER_KIND, LAYER = range(5)
-BLOCKING, COLLECTABLE, DELAY_LAW, DELAY_A, DELAY_B, PLACE, TARGET, PYTHON, TINTS, KIND = range(10)
+BLOCKING, COLLECTABLE, DELAY_LAW, DELAY_A, DELAY_B, PLACE, TARGET, PYTHON, TINTS, LASTS, RESTS, KIND = range(12)
 HOME, AT, DUE, WHAT, BORN, STATE, WHERE, SLOT = range(8)
 """Columns of `slots`: the cell it came from (-2 or less: none), where it stands or will stand, when it returns,
 its kind, the number of the collision that took it, its state, and the `Place` it returns to."""
@@ -60,7 +60,7 @@ def new_life(world: World, codes: np.ndarray, aperture: tuple[int, int], room: i
     head = np.zeros(HEAD, np.int64)
     head[[WIDTH, HEIGHT, WALL_EDGE]] = world.width, world.height, world.edge == "wall"
     head[[ROWS, COLS, DEPTH, BOUND]] = rows, cols, codes.shape[2], world.capacity
-    head[[RENEWS, EVERY]] = world.renews, world.teleport_every
+    head[[RENEWS, PERISHES, EVERY]] = world.renews, world.perishes, world.teleport_every
     regions, layers = region_tables(world)
     kinds = kind_table(world)
     kinds[:, TINTS] = np.minimum(kinds[:, TINTS], codes.shape[1])
@@ -102,7 +102,7 @@ def kind_table(world: World) -> np.ndarray:
     rows = [
         (
             k.blocking, k.collectable, k.delay.law, k.delay.a, k.delay.b, k.place,
-            k.target[0] + k.target[1] * world.width, k.python, max(1, len(k.colors)),
+            k.target[0] + k.target[1] * world.width, k.python, max(1, len(k.colors)), k.lasts, k.rests,
         )
         for k in world.kinds
     ]  # fmt: skip

@@ -18,6 +18,7 @@ from ..core.yamlio import read
 from . import drift
 from .compiled import FAST
 from .model import Forager, ForagerParams, ForagerState
+from .navigator import navigator
 from .objects import NEVER, Delay, DelayLaw, Kind, Place
 from .observe import Mode
 from .policies import greedy, planner
@@ -47,6 +48,8 @@ class KindFile(Strict):
     place: Literal["same", "anywhere", "region", "fixed"] = "same"
     target: tuple[int, int] = (0, 0)
     pays_after: int = 0
+    lasts: int = Field(default=0, description="steps for which it stands before it expires; 0 for ever")
+    rests: int = Field(default=0, description="steps for which it is gone before it stands again")
     colors: tuple[tuple[int, int, int], ...] = ()
 
 
@@ -161,7 +164,12 @@ def gymnasium_face(env: Forager, render_mode: str | None = None) -> gymnasium.En
 
 
 def policies(env: Forager) -> dict[str, Policy]:
-    """The baselines: the best path within the aperture (also "expert"), and to the nearest good object in view."""
+    """The baselines: the best path within the aperture (also "expert"), and to the nearest good object in view.
+
+    Of a world shown in colours the expert alone, unless something carries it off; else none.
+    """
+    if env.mode == "colors" and not env.hint[0] and not env.world.teleport_every and min(env.aperture) >= 3:
+        return {"expert": navigator(env)}
     if env.mode != "objects" or env.hint[0]:
         return {}
     best = planner(env)

@@ -21,9 +21,9 @@ from .traced import (
     HOME_X,
     HOME_Y,
     VACANT,
-    look,
     meta,
     region_of,
+    slot_at,
     state_of,
     word,
 )
@@ -45,13 +45,13 @@ class Meeting(Changing):
         """The collision with what is ahead, and whether the way is free."""
         x, y = self._ahead(state, action)
         stays = (x == state.x) & (y == state.y)
-        kinds, slots = look(self.world, self._ground(state), state.slots, x[None], y[None])
-        kind = jnp.where(stays, EMPTY, kinds[0])
+        kind = jnp.where(stays, EMPTY, self._seen_ahead(state, action))
+        slot = slot_at(state.slots, x, y)
         table = self._flags
         blocked = (kind >= 0) & table[0][kind]
         state = self._pay(replace(state, hit=kind), params, region_of(self.world, x, y))
         takes = (kind >= 0) & table[1][kind]
-        return self._take(state, x, y, kind, slots[0], takes), ~blocked & ~stays
+        return self._take(state, x, y, kind, slot, takes), ~blocked & ~stays
 
     @property
     def _flags(self) -> tuple[jax.Array, jax.Array]:

@@ -113,6 +113,7 @@ class Forager(Meeting):
         """One step."""
         state = self._renew(state) if self.world.renews else state
         state = self._come_back(state)
+        state = self._refresh(state) if self.world.perishes else state
         state, moved = self._meet(state, jnp.asarray(action), params)
         state = self._move(state, jnp.asarray(action), moved)
         state = self._teleport(state) if self.world.teleport_every else state
@@ -177,6 +178,8 @@ class Forager(Meeting):
             for kind, count in g.layers:
                 if self.world.kinds[kind].collectable:
                     expected = self.world.kinds[kind].reward(self._moment(state, kind, state.generation[r]))
-                    worth = worth + expected * params.worth[kind] * np.float32(count / g.cells)
+                    worth = worth + expected * params.worth[kind] * np.float32(
+                        self.world.kinds[kind].share * count / g.cells
+                    )
             rows.append(worth)
         return jnp.stack(rows)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ConfigError
-from .drift import Constant, Law
+from .drift import MAX_PERIOD, Constant, Law
 
 Color = tuple[int, int, int]
 
@@ -80,6 +80,8 @@ class Kind:
         noise: standard deviation added to it.
         place, target: where it comes back; `target` is the (x, y) of `Place.FIXED`.
         pays_after: steps between the collision and its reward.
+        lasts, rests: it stands for `lasts` steps and is gone for `rests`, over and over, from a moment that the
+            seed draws for each object; both 0: it never expires.
         colors: RGB 0-255; with several, each cell's object shows one of them.
         python: its reward or delay is a method of a Python object.
     """
@@ -93,6 +95,8 @@ class Kind:
     place: Place = Place.ANYWHERE
     target: tuple[int, int] = (0, 0)
     pays_after: int = 0
+    lasts: int = 0
+    rests: int = 0
     colors: tuple[Color, ...] = ()
     python: bool = False
 
@@ -101,14 +105,28 @@ class Kind:
             raise ConfigError(f"{self.name}: wanted a finite noise >= 0, found {self.noise}")
         if not 0 <= self.pays_after <= 4096:
             raise ConfigError(f"{self.name}: wanted pays_after from 0 to 4096 steps, found {self.pays_after}")
+        _check_season(self)
         for color in self.colors:
             check_color(color, self.name)
+
+    @property
+    def share(self) -> float:
+        """The share of time in which it stands, if nobody takes it."""
+        return self.lasts / (self.lasts + self.rests) if self.lasts else 1.0
 
     @property
     def constant(self) -> float | None:
         """The reward of every collision, paid at once; None if it is not a constant."""
         steady = isinstance(self.reward, Constant) and not (self.noise or self.pays_after or self.python)
         return float(self.reward.value) if steady else None  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _check_season(kind: Kind) -> None:
+    spans = kind.lasts, kind.rests
+    whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in spans)
+    if not whole or min(spans) < 0 or (min(spans) == 0 and max(spans) > 0) or sum(spans) > MAX_PERIOD:
+        raise ConfigError(f"{kind.name}: wanted lasts and rests of at least 1 step, 2^24 - 1 together, or both 0, "
+                          f"found {kind.lasts!r}, {kind.rests!r}")  # fmt: skip
 
 
 def check_color(color: Any, name: str) -> Color:
@@ -131,6 +149,7 @@ class ForagerObject:
         target_location: where it returns; None for a random free cell. `location` is the same.
         current_location: where it stands, None while it is away.
         last_collision: the clock of the last collision before this one; 0 at first.
+        lasts, rests: steps for which it stands and is gone by turns, as of a `Kind`.
     """
 
     blocking: bool = False
@@ -139,6 +158,8 @@ class ForagerObject:
     target_location: tuple[int, int] | None = None
     current_location: tuple[int, int] | None = None
     last_collision: int = 0
+    lasts: int = 0
+    rests: int = 0
     name: str = ""
 
     def __init__(self, name: str | None = None) -> None:
@@ -166,7 +187,7 @@ class ForagerObject:
         """The table row of this object; its callables stay in Python."""
         colors = () if self.color is None else (check_color(self.color, self.name),)
         flags = bool(self.blocking), bool(self.collectable)
-        return Kind(self.name, *flags, colors=colors, place=Place.ANYWHERE, python=True)
+        return Kind(self.name, *flags, colors=colors, lasts=self.lasts, rests=self.rests, python=True)
 
 
 class TableObject(ForagerObject):

@@ -8,25 +8,31 @@ from __future__ import annotations
 import numpy as np
 
 from .compiled import compiled, inlined
-from .hashing import permute
+from .hashing import draw, permute, scale
 from .life import (
     AT,
     AWAY,
     BORN,
+    CLOCK,
     DUE,
     ENTRIES,
     FREE,
     HOME,
     KEEP_P,
     KEEP_Q,
+    KEY_0,
+    KEY_1,
     KEY_P,
     KEY_Q,
+    LASTS,
     LAYER_KIND,
     LAYER_P,
     LAYER_Q,
     LAYER_REGION,
     NARROW,
     PENDING,
+    PERISHES,
+    RESTS,
     STANDING,
     STATE,
     USED,
@@ -41,7 +47,7 @@ from .life import (
     Life,
     W,
 )
-from .world import EMPTY
+from .world import EMPTY, SEASON
 
 _U = np.uint64
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -126,10 +132,34 @@ def kind_at(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, slots: np
     return slots[slot, WHAT] if slot >= 0 else EMPTY
 
 
+@inlined
+def in_season(head: np.ndarray, kinds: np.ndarray, kind: int, home: int, cell: int) -> bool:
+    """Whether an object that comes from the cell `home`, or else has its place in `cell`, stands now."""
+    period = kinds[kind, LASTS] + kinds[kind, RESTS]
+    if period == 0:
+        return True
+    root = home if home >= 0 else cell
+    x, y = _U(root % head[WIDTH]), _U(root // head[WIDTH])
+    first = np.int64(scale(draw(_U(head[KEY_0]), _U(head[KEY_1]), _U(SEASON), x, y), _U(period)))
+    return (head[CLOCK] % period + first) % period < kinds[kind, LASTS]
+
+
+@inlined
+def seen_at(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, slots: np.ndarray,
+            index: np.ndarray, x: int, y: int) -> int:  # fmt: skip
+    """`kind_at`, or EMPTY while the object there is out of season."""
+    kind = kind_at(head, regions, layers, slots, index, x, y)
+    if head[PERISHES] and kind != EMPTY:
+        cell, slot = x + y * head[WIDTH], slot_at(head, index, x, y)
+        if not in_season(head, kinds, kind, slots[slot, HOME] if slot >= 0 else cell, cell):
+            return EMPTY
+    return kind
+
+
 @compiled
 def look(life: Life, x: int, y: int) -> int:
-    """`kind_at` of a life."""
-    return kind_at(life.head, life.regions, life.layers, life.slots, life.lookup, x, y)
+    """`seen_at` of a life."""
+    return seen_at(life.head, life.regions, life.layers, life.kinds, life.slots, life.lookup, x, y)
 
 
 # ---- the index and the heap ------------------------------------------------------------------------------

@@ -43,29 +43,41 @@ class _Planner:
     discount: float
 
     def __call__(self, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
-        worth, open_ = self._maps(obs)
-        rows, cols = worth.shape
-        pad = lambda grid, fill: jnp.pad(grid, 1, constant_values=fill)  # noqa: E731
-        gain = pad(jnp.where(open_, worth, -1e6), 0.0)
-
-        def sweep(_: int, value: jax.Array) -> jax.Array:
-            ahead = [jnp.roll(gain + self.discount * value, (int(dy), -int(dx)), (0, 1)) for dx, dy in STEPS]
-            best = jnp.max(jnp.stack(ahead), 0)[1:-1, 1:-1]
-            return pad(jnp.where(open_ & (worth <= 0), best, 0.0), 0.0)
-
-        value = jax.lax.fori_loop(0, self.sweeps, sweep, jnp.zeros((rows + 2, cols + 2)))
-        r, c = rows // 2 + 1, cols // 2 + 1
-        choices = jnp.stack([(gain + self.discount * value)[r - int(dy), c + int(dx)] for dx, dy in STEPS])
-        return carry, _best(choices, carry, key)
-
-    def _maps(self, obs: jax.Array) -> tuple[jax.Array, jax.Array]:
         seen = _seen(obs)
-        kinds = self.env.world.kinds
-        open_ = jnp.array([True, *(not k.blocking or k.collectable for k in kinds), False])
-        return jnp.array(self.worth)[seen], open_[seen]
+        open_ = jnp.array([True, *(not k.blocking or k.collectable for k in self.env.world.kinds), False])
+        choices = plan(jnp.array(self.worth)[seen], open_[seen], self.sweeps, self.discount)
+        return carry, best(choices, key)
 
 
-def _best(choices: jax.Array, carry: Any, key: jax.Array) -> jax.Array:
+def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float) -> jax.Array:
+    """float32 (4,): the discounted reward of the best path that begins with each action.
+
+    Args:
+        worth: float32 (rows, columns), what each cell in view pays.
+        open_: bool (rows, columns), whether it can be entered.
+        sweeps: of value iteration, about the length of the longest path.
+        discount: per step.
+    """
+    rows, cols = worth.shape
+    pad = lambda grid, fill: jnp.pad(grid, 1, constant_values=fill)  # noqa: E731
+    gain = pad(jnp.where(open_, worth, -1e6), 0.0)
+
+    def sweep(_: int, value: jax.Array) -> jax.Array:
+        ahead = [jnp.roll(gain + discount * value, (int(dy), -int(dx)), (0, 1)) for dx, dy in STEPS]
+        most = jnp.max(jnp.stack(ahead), 0)[1:-1, 1:-1]
+        return pad(jnp.where(open_ & (worth <= 0), most, 0.0), 0.0)
+
+    value = jax.lax.fori_loop(0, sweeps, sweep, jnp.zeros((rows + 2, cols + 2)))
+    return beside(gain + discount * value)
+
+
+def beside(grid: jax.Array) -> jax.Array:
+    """(4,): the cells of a view that lie next to its centre, by action."""
+    rows, cols = grid.shape
+    return jnp.stack([grid[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in STEPS])
+
+
+def best(choices: jax.Array, key: jax.Array) -> jax.Array:
     """The best action; where several are as good, a random one of them."""
     tie = jax.random.uniform(key, (4,))
     return jnp.argmax(jnp.where(choices >= jnp.max(choices) - 1e-6, 1 + tie, 0)).astype(jnp.int32)
@@ -87,9 +99,9 @@ class _Greedy:
         target = jnp.argmin(jnp.where(good, far, rows + cols))
         tx, ty = jnp.asarray(x).ravel()[target], jnp.asarray(y).ravel()[target]
         nearer = [(abs(tx - dx) + abs(ty - dy)) < abs(tx) + abs(ty) for dx, dy in STEPS]
-        next_ = jnp.stack([seen[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in STEPS])
+        next_ = beside(seen)
         strays = jax.random.bernoulli(jax.random.fold_in(key, 1), STRAY)
-        return carry, _best(self._scores(jnp.stack(nearer) & jnp.any(good) & ~strays, next_), carry, key)
+        return carry, best(self._scores(jnp.stack(nearer) & jnp.any(good) & ~strays, next_), key)
 
     def _scores(self, nearer: jax.Array, ahead: jax.Array) -> jax.Array:
         shut = jnp.array([False, *(k.blocking and not k.collectable for k in self.env.world.kinds), True])

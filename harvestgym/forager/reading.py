@@ -31,7 +31,7 @@ from .life import (
 from .moment import HostMoment
 from .objects import ForagerObject, check_color
 from .observe import AGENT, Mode, check_aperture, check_mode, codes
-from .senses import sensed, space
+from .senses import hinted, sensed, space
 from .world import World
 
 
@@ -62,11 +62,7 @@ class Reading:
         else:
             self._tint(view)
             seen = sensed(self._mode, view.view(self._type), np)
-        shown, every = self.config.hint
-        if not shown:
-            return seen
-        told = self.clock % every < shown
-        return {"hint": (np.arange(len(self.world.regions)) == self.biome) & told, "view": seen}
+        return hinted(self.world, self.config.hint, seen, self.clock, self.biome)
 
     def _survey(self) -> Observation:
         cells = self.cells()
@@ -116,7 +112,8 @@ class Reading:
             line = y - cell // self.world.width + self._shape[0] // 2
             if self.world.edge == "torus":
                 col, line = col % self.world.width, line % self.world.height
-            if 0 <= col < self._shape[1] and 0 <= line < self._shape[0]:
+            in_view = 0 <= col < self._shape[1] and 0 <= line < self._shape[0]
+            if in_view and self._kind_at(cell % self.world.width, cell // self.world.width) >= 0:
                 obs[line, col] = color
 
     # -- reading -------------------------------------------------------------------------------------------
@@ -160,7 +157,7 @@ class Reading:
             for kind, count in region.layers:
                 if kinds[kind].collectable:
                     now = HostMoment(self.clock, self._words, kind, generation)
-                    worth += float(kinds[kind].reward(now)) * count / region.cells
+                    worth += float(kinds[kind].reward(now)) * kinds[kind].share * count / region.cells
             rows.append(worth)
         return rows
 

@@ -50,7 +50,7 @@ from .life import (
     Life,
     W,
 )
-from .overlay import look, mark, pop, push, rank, rebuild, region_of
+from .overlay import in_season, kind_at, mark, pop, push, rank, rebuild, region_of
 from .sight import patch, refresh
 from .world import DELAY, EMPTY, PLACE_0, PLACE_1, RETURN, TRIES
 
@@ -63,11 +63,11 @@ SAME, ANYWHERE, IN_REGION, FIXED = range(4)
 
 @compiled
 def occupied(life: Life, x: int, y: int) -> bool:
-    """Whether an object or an agent is in a cell."""
+    """Whether an agent or an object, if only one out of season, has a cell."""
     for agent in range(len(life.agents)):
         if life.agents[agent, AGENT_X] == x and life.agents[agent, AGENT_Y] == y:
             return True
-    return look(life, x, y) != EMPTY
+    return kind_at(life.head, life.regions, life.layers, life.slots, life.lookup, x, y) != EMPTY
 
 
 @compiled
@@ -107,7 +107,7 @@ def settle(life: Life, slot: int, cell: int) -> None:
     else:
         row[AT], row[STATE] = cell, STANDING
         mark(life, cell, 2, slot)
-    patch(life, cell, kind)
+    patch(life, cell, kind if in_season(life.head, life.kinds, kind, row[HOME], cell) else EMPTY)
 
 
 @compiled

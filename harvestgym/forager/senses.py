@@ -28,21 +28,22 @@ def _bearings(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def compass(seen: Any, xp: Any) -> Any:
-    """int16 (channels, 3): cells east and north to the nearest of each kind in view, and 1; zeros if none is.
+    """int16 (..., channels, 3): cells east and north to the nearest of each kind in view, and 1; zeros if none is.
 
     Args:
-        seen: bool (rows, columns, channels). What is under the agent is not told.
+        seen: bool (..., rows, columns, channels). What is under the agent is not told.
         xp: numpy or jax.numpy.
     """
-    rows, cols, depth = seen.shape
+    *lead, rows, cols, depth = seen.shape
     order, table = _bearings(rows, cols)
-    far = xp.where(seen.reshape(-1, depth) & (order > 0)[:, None], order[:, None], np.int32(rows * cols))
-    return xp.asarray(table)[far.min(0)]
+    flat = seen.reshape(*lead, rows * cols, depth)
+    far = xp.where(flat & (order > 0)[:, None], order[:, None], np.int32(rows * cols))
+    return xp.asarray(table)[far.min(-2)]
 
 
 def counts(seen: Any, xp: Any) -> Any:
-    """int32 (channels,): how many of each kind are in view; `seen` as for `compass`."""
-    return seen.sum((0, 1), dtype=xp.int32)
+    """int32 (..., channels): how many of each kind are in view; `seen` as for `compass`."""
+    return seen.sum((-3, -2), dtype=xp.int32)
 
 
 def sensed(mode: Mode, seen: Any, xp: Any) -> Any:
@@ -52,6 +53,15 @@ def sensed(mode: Mode, seen: Any, xp: Any) -> Any:
     return counts(seen, xp) if mode == "scalar" else seen
 
 
+def hinted(world: World, hint: Hint, view: Any, clock: Any, biome: Any) -> Any:
+    """A view, or with a hint the dict of it and of bool (..., regions), where the agent is if that is told now."""
+    shown, every = hint
+    if not shown:
+        return view
+    here = np.asarray(biome)[..., None] == np.arange(len(world.regions))
+    return {"hint": here & (np.asarray(clock)[..., None] % every < shown), "view": view}
+
+
 def check_hint(hint: Any) -> None:
     """ConfigError unless 0 <= shown <= every."""
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in hint)
@@ -59,17 +69,16 @@ def check_hint(hint: Any) -> None:
         raise ConfigError(f"hint: wanted (shown, every) in steps with 0 <= shown <= every, found {hint!r}")
 
 
-def space(world: World, mode: Mode, aperture: tuple[int, int], hint: Hint) -> gymnasium.Space[Any]:
-    """The space of observations."""
-    seen = _image(world, mode, aperture)
+def space(world: World, mode: Mode, aperture: tuple[int, int], hint: Hint, more: int = 0) -> gymnasium.Space[Any]:
+    """The space of observations, with so many more channels than the world has kinds."""
+    seen = _image(world, mode, aperture, channels(world) + more)
     if not hint[0]:
         return seen
     told = _truths((len(world.regions),))
     return gymnasium.spaces.Dict({"hint": told, "view": seen})
 
 
-def _image(world: World, mode: Mode, aperture: tuple[int, int]) -> gymnasium.Space[Any]:
-    depth = channels(world)
+def _image(world: World, mode: Mode, aperture: tuple[int, int], depth: int) -> gymnasium.Space[Any]:
     if mode == "colors":
         return gymnasium.spaces.Box(0, 255, (*aperture, 3), np.uint8)
     if mode == "world":

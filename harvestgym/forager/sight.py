@@ -7,12 +7,10 @@ import numpy as np
 from .compiled import compiled, inlined
 from .hashing import draw, scale
 from .life import AGENT_X, AGENT_Y, COLS, DEPTH, HEIGHT, KEY_0, KEY_1, ROWS, SIDE, TINTS, WALL_EDGE, WIDTH, Life
-from .overlay import kind_at
-from .world import EAST, NORTH, SOUTH
+from .overlay import seen_at
+from .world import EAST, NORTH, SOUTH, TINT
 
 _U = np.uint64
-TINT = 9
-
 # ---- views -----------------------------------------------------------------------------------------------
 
 
@@ -37,7 +35,7 @@ def show(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
         x = x + head[WIDTH] if x < 0 else (x - head[WIDTH] if x >= head[WIDTH] else x)
         y = y + head[HEIGHT] if y < 0 else (y - head[HEIGHT] if y >= head[HEIGHT] else y)
     if 0 <= x < head[WIDTH] and 0 <= y < head[HEIGHT]:
-        kind = kind_at(head, regions, layers, slots, index, x, y)
+        kind = seen_at(head, regions, layers, kinds, slots, index, x, y)
     encode(head, kinds, codes, view, at, x, y, kind)
 
 

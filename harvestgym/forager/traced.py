@@ -6,17 +6,18 @@ all slots with all cells; for the row or column that comes into sight one coordi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .hashing import ROUNDS, draw, permute_once, scale
-from .world import EMPTY, PLACE_0, TRIES, Region, World
+from .hashing import ROUNDS, draw, permute_once, phase, scale
+from .world import EMPTY, PLACE_0, SEASON, TRIES, Region, World
 
 Word: TypeAlias = jax.Array
+Place: TypeAlias = Callable[[Word, Word], jax.Array]
 HOME_X, HOME_Y, DUE, BORN, META, AT_X, AT_Y = range(7)
 VACANT, STANDING, AWAY, GONE = range(4)
 STREAMS = 16
@@ -35,12 +36,14 @@ class Map(NamedTuple):
         keys: uint32 (regions, 2), of the bijections.
         keep: uint32 (regions, 2), rank (p, q) of the cell kept free.
         kept: bool (regions,), whether there is one.
+        clock: uint32 (2,), high and low word.
     """
 
     words: Word
     keys: Word
     keep: Word
     kept: jax.Array
+    clock: Word
 
 
 def _pick(region: jax.Array, values: Sequence[Any] | jax.Array) -> Word:
@@ -66,20 +69,22 @@ def rank(regions: Sequence[Region], keys: Word, region: jax.Array, x: Word, y: W
     p, q = x - of(g.x for g in regions), y - of(g.y for g in regions)
     a, b = of(g.grid[0] for g in regions), of(g.grid[1] for g in regions)
     k0, k1 = _pick(region, keys[:, 0]), _pick(region, keys[:, 1])
-    if not any(g.narrow for g in regions):
-        return permute(p, q, a, b, k0, k1)
-    narrow = of(int(g.narrow) for g in regions) == 1
-    n = of(min(g.cells, 2**32 - 1) for g in regions)
-    index = p + q * of(g.width for g in regions)
-    p, q = jnp.where(narrow, index % a, p), jnp.where(narrow, index // a, q)
-    outside = lambda p, q: narrow & (q * a + p >= n)  # noqa: E731
+    for i, g in enumerate(regions):
+        if g.narrow:
+            index, side = p + q * np.uint32(g.width), np.uint32(g.grid[0])
+            p, q = jnp.where(region == i, index % side, p), jnp.where(region == i, index // side, q)
+    ranks = permute(p, q, a, b, k0, k1)
+    if all(g.grid[0] * g.grid[1] == g.cells for g in regions):
+        return ranks
+    n = of(g.cells * g.narrow for g in regions)
+    outside = lambda p, q: (n > 0) & (q * a + p >= n)  # noqa: E731
 
     def again(ranks: tuple[Word, Word]) -> tuple[Word, Word]:
         p, q = permute(*ranks, a, b, k0, k1)
         off = outside(*ranks)
         return jnp.where(off, p, ranks[0]), jnp.where(off, q, ranks[1])
 
-    return jax.lax.while_loop(lambda r: jnp.any(outside(*r)), again, permute(p, q, a, b, k0, k1))
+    return jax.lax.while_loop(lambda r: jnp.any(outside(*r)), again, ranks)
 
 
 def permute(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word]:
@@ -153,43 +158,61 @@ def at(slots: Word) -> tuple[Word, Word]:
     return (slots[AT_X], slots[AT_Y]) if len(slots) > AT_X else (slots[HOME_X], slots[HOME_Y])
 
 
-def look(world: World, ground: Map, slots: Word, x: Word, y: Word) -> tuple[jax.Array, jax.Array]:
-    """(kind or EMPTY, slot or -1) of what stands in each of the cells now; shapes (n,)."""
-    state = state_of(slots)
-    at_x, at_y = at(slots)
-    here = (at_x == x[:, None]) & (at_y == y[:, None]) & (state == STANDING)
-    emptied = jnp.any((slots[HOME_X] == x[:, None]) & (slots[HOME_Y] == y[:, None]) & (state != VACANT), 1)
-    stands = jnp.any(here, 1)
-    slot = jnp.where(stands, jnp.argmax(here, 1), -1)
-    moved = jnp.max(jnp.where(here, kind_of(slots), EMPTY), 1)
-    first = jnp.where(emptied, EMPTY, base(world, ground, x, y))
-    return jnp.where(stands, moved, first), slot
+def in_season(world: World, ground: Map, kind: jax.Array, x: Word, y: Word) -> jax.Array:
+    """Whether objects of a kind that come from the cells (x, y) stand now, or never expire."""
+    out = jnp.ones(jnp.shape(kind), bool)
+    for i, k in enumerate(world.kinds):
+        if k.lasts:
+            period = np.uint32(k.lasts + k.rests)
+            first = scale(draw(ground.words[0], ground.words[1], jnp.uint32(SEASON), x, y), period)
+            now = (phase(ground.clock[0], ground.clock[1], period) + first) % period
+            out = out & ((kind != i) | (now < np.uint32(k.lasts)))
+    return out
+
+
+def look(world: World, ground: Map, slots: Word, x: Word, y: Word, hidden: bool = False) -> jax.Array:
+    """The kind or EMPTY in each of the cells now; with `hidden` also what is out of season; shapes (n,)."""
+    cells = jnp.arange(len(x))[:, None]
+    place = lambda sx, sy: jnp.where((sx == x[:, None]) & (sy == y[:, None]), cells, -1)  # noqa: E731
+    return _overlaid(world, ground, slots, x, y, place, hidden)
 
 
 def look_along(world: World, ground: Map, slots: Word, x: Word, y: Word, level: jax.Array) -> jax.Array:
-    """The kind or EMPTY in each cell of a line: a row if `level`, else a column; shapes (n,), wrapped already."""
-    n = len(x)
-    state = state_of(slots)
-    at_x, at_y = at(slots)
-    place = lambda sx, sy: _place_in_line(world, sx, sy, x, y, level)  # noqa: E731
-    cells = jnp.arange(n)[:, None]
+    """`look` at the cells of a line: a row eastwards if `level`, else a column southwards; wrapped already."""
+    side = jnp.where(level, world.width, world.height).astype(jnp.uint32)
+
+    def place(sx: Word, sy: Word) -> jax.Array:
+        along, across = jnp.where(level, sx - x[0], y[0] - sy), jnp.where(level, sy - y[0], sx - x[0])
+        off = jnp.where(along >> 31 == 1, along + side, along).astype(jnp.int32)
+        return jnp.where(across == 0, off, -1)
+
+    return _overlaid(world, ground, slots, x, y, place, False)
+
+
+def _overlaid(world: World, ground: Map, slots: Word, x: Word, y: Word, place: Place, hidden: bool) -> jax.Array:
+    """The kinds of the cells at first, less what was taken, and what stands there instead.
+
+    `place(sx, sy)` says in which of the n cells each slot's (sx, sy) lies: a number outside 0 ... n - 1 for none.
+    """
+    cells, state = jnp.arange(len(x))[:, None], state_of(slots)
     home = jnp.where(state != VACANT, place(slots[HOME_X], slots[HOME_Y]), -1)
-    emptied = jnp.any(home == cells, 1)
-    first = jnp.where(emptied, EMPTY, base(world, ground, x, y))
+    first = jnp.where(jnp.any(home == cells, 1), EMPTY, base(world, ground, x, y))
+    if not hidden:
+        first = jnp.where(in_season(world, ground, first, x, y), first, EMPTY)
     if not world.moves:
         return first
-    here = jnp.where(state == STANDING, place(at_x, at_y), -1)
+    stands = state == STANDING
+    if not hidden:
+        stands = stands & in_season(world, ground, kind_of(slots), slots[HOME_X], slots[HOME_Y])
+    here = jnp.where(stands, place(*at(slots)), -1)
     return jnp.maximum(first, jnp.max(jnp.where(here == cells, kind_of(slots), EMPTY), 1))
 
 
-def _place_in_line(world: World, sx: Word, sy: Word, x: Word, y: Word, level: jax.Array) -> jax.Array:
-    """Which cell of the line each slot is in, or something outside 0 ... n - 1."""
-    along = jnp.where(level, sx, sy)
-    across, line = jnp.where(level, sy, sx), jnp.where(level, y[0], x[0])
-    first, side = jnp.where(level, x[0], y[0]), jnp.where(level, world.width, world.height).astype(jnp.uint32)
-    off = along - first
-    off = jnp.where(along < first, off + side, off).astype(jnp.int32)
-    return jnp.where(across == line, off, -1)
+def slot_at(slots: Word, x: Word, y: Word) -> jax.Array:
+    """The slot of the object that stands in a cell, -1 if none that was touched does."""
+    at_x, at_y = at(slots)
+    here = (at_x == x) & (at_y == y) & (state_of(slots) == STANDING)
+    return jnp.where(jnp.any(here), jnp.argmax(here), -1)
 
 
 def free_cell(
@@ -203,7 +226,6 @@ def free_cell(
     cx = of(g.x for g in regions) + scale(draw(k0, k1, streams, b, clock), of(g.width for g in regions))
     further = streams + np.uint32(STREAMS)
     cy = of(g.y for g in regions) + scale(draw(k0, k1, further, b, clock), of(g.height for g in regions))
-    kind, _ = look(world, ground, slots, cx, cy)
-    free = (kind == EMPTY) & ~((cx == x) & (cy == y))
+    free = (look(world, ground, slots, cx, cy, True) == EMPTY) & ~((cx == x) & (cy == y))
     best = jnp.argmax(free)
     return cx[best], cy[best], jnp.any(free)

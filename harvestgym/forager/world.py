@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -26,13 +26,13 @@ NORTH, EAST, SOUTH, WEST = range(4)
 STEPS = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
 """(dx, dy) of actions 0-3: north is y + 1, as in the original."""
 
-PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES = range(1, 8)
+PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES, SEASON, TINT = range(1, 10)
 """Streams of `hashing.draw`: each use has its own, so that none can move another."""
 
 TRIES = 16
 """Cells drawn in one step to find a free one; if none is free the object waits for the next step."""
 
-NARROW = 8
+NARROW, SQUARISH = 8, 6
 MAX_SIDE = 2**30
 MAX_CELLS_OF_A_NARROW_REGION = 2**31 - 1
 
@@ -69,10 +69,7 @@ class Region:
     @property
     def grid(self) -> tuple[int, int]:
         """Sides (a, b) of the grid that is permuted: the rectangle itself, or a squarer one if it is narrow."""
-        if not self.narrow:
-            return self.width, self.height
-        a = math.isqrt(self.cells - 1) + 1 if self.cells > 1 else 1
-        return a, -(-self.cells // a)
+        return _squarer(self.cells) if self.narrow else (self.width, self.height)
 
     def contains(self, x: int, y: int) -> bool:
         """Whether the cell lies in the rectangle."""
@@ -86,6 +83,15 @@ class Region:
             total += count
             out.append((total // a, total % a, kind))
         return out
+
+
+@lru_cache(maxsize=256)
+def _squarer(cells: int) -> tuple[int, int]:
+    """Sides (a, b) of a grid near a square, of just as many cells if there is one, or a few more."""
+    root = math.isqrt(cells)
+    exact = next((a for a in range(root, root // 2, -1) if a >= SQUARISH and cells % a == 0), 0)
+    a = exact or (root if root * root == cells else root + 1)
+    return a, -(-cells // a)
 
 
 def count_of(freq: float, free: int, cells: int) -> int:
@@ -137,9 +143,21 @@ class World:
         return any(k.collectable and k.place is not Place.SAME for k in self.kinds)
 
     @property
+    def perishes(self) -> bool:
+        """Whether some kind expires and comes again."""
+        return any(k.lasts for k in self.kinds)
+
+    @property
     def renews(self) -> bool:
         """Whether some region gets new generations."""
         return any(r.renew_eaten or r.renew_every for r in self.regions)
+
+    def region_at(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """int64: the region of each cell, the last that contains it."""
+        out = np.zeros(np.shape(x), np.int64)
+        for i, g in enumerate(self.regions[1:], 1):
+            out[(x >= g.x) & (x < g.x + g.width) & (y >= g.y) & (y < g.y + g.height)] = i
+        return out
 
     def index(self, name: str) -> int:
         """The index of a kind; ConfigError with the nearest name."""

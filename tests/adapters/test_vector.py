@@ -135,8 +135,21 @@ def test_what_cannot_be_done_is_refused_in_words() -> None:
             ours.reset(options={"reset_mask": mask})
     with pytest.raises(ConfigError, match="did you mean 'reset_mask'"):
         ours.reset(options={"reset_masks": some})
-    with pytest.raises(ValueError, match="Sometimes"):
-        VecEnv(Stock(), N, autoreset_mode="Sometimes")
+    with pytest.raises(ConfigError, match="unknown autoreset_mode 'SameStp'; did you mean 'SameStep'"):
+        VecEnv(Stock(), N, autoreset_mode="SameStp")
+    for number in (0, -1, 1.5, True, "2"):
+        with pytest.raises(ConfigError, match="num_envs: wanted a whole number, 1 or more, found"):
+            VecEnv(Stock(), number)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_bad_seed_changes_nothing_and_numpys_are_good_ones() -> None:
+    ours, twin = VecEnv(Stock(), N), VecEnv(Stock(), N)
+    assert_same(ours.reset(seed=np.int64(3)), twin.reset(seed=3))  # pyright: ignore[reportArgumentType]
+    for seed in (-1, 1.5, True, "ab", [1, -2, 3], [1, "2", 3]):
+        with pytest.raises(ConfigError, match="seed: wanted a whole number, 0 or more, found"):
+            ours.reset(seed=seed)  # pyright: ignore[reportArgumentType]
+    assert_same(ours.step(np.array([1, 1, 1])), twin.step(np.array([1, 1, 1])))
+    assert_same(ours.reset(seed=np.arange(N)), twin.reset(seed=[0, 1, 2]))  # pyright: ignore[reportArgumentType]
 
 
 def test_gymnasiums_wrappers_work() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,46 @@ def test_a_missing_part_is_named() -> None:
         build(Seed, without, "seed.yaml")
 
 
+@pytree
+class Band:
+    """A parameter class whose numbers must keep something among themselves."""
+
+    least: float = par("least#g", "the least")
+    most: float = par("most#g", "the most")
+
+    def check(self) -> Iterator[str]:
+        if self.least > self.most:
+            yield f"least#g: wanted at most most#g ({self.most:g}), found {self.least:g}"
+
+
+@pytree
+class Bands:
+    """Two of them."""
+
+    first: Band
+    second: Band
+
+
+def test_what_numbers_must_keep_among_themselves_is_asked_of_their_class() -> None:
+    well, wrong = {"least#g": 1, "most#g": 1}, {"least#g": 2, "most#g": 1}
+    assert build(Bands, {"first": well, "second": well}, "x").first.least == 1
+    with pytest.raises(ConfigError) as error:
+        build(Bands, {"first": wrong, "second": wrong}, "bands.yaml")
+    lines = [f"  {name} > least#g: wanted at most most#g (1), found 2" for name in ("first", "second")]
+    assert str(error.value).splitlines() == ["bands.yaml: 2 mistakes", *lines]
+
+
+def test_a_number_is_finite_and_fits_in_what_holds_it() -> None:
+    for value, words in ((float("inf"), "finite"), (1e39, "within ±3.4e"), (-1e39, "within ±3.4e")):
+        with pytest.raises(ConfigError, match=words):
+            build(Band, {"least#g": value, "most#g": 1}, "x")
+    with pytest.raises(ConfigError, match="count#nb: wanted less than or equal to 2147483647"):
+        build(Seed, merge(GOOD, {"count#nb": 2**31}), "seed.yaml")
+    window = merge(GOOD, {"sprout": {"humidity": {"low": float("inf"), "high": float("inf")}}})
+    with pytest.raises(ConfigError, match="sprout > humidity > low: wanted a number, or -.inf for no bound, found inf"):
+        build(Seed, window, "seed.yaml")
+
+
 def test_the_schema_of_editors_carries_names_ranges_and_meanings() -> None:
     properties = schema(Seed).model_json_schema()["properties"]
     assert properties["size_max#cm"]["description"] == "maximal size"
@@ -91,6 +132,10 @@ def test_sets_extend_one_another(tmp_path: Path) -> None:
     file.write_text("a: {extends: b}\nb: {extends: a}\n")
     with pytest.raises(ConfigError, match="extend each other"):
         read_sets(file)
+    for wrong in ("[bean]", "{a: 1}", "5", "''", "null"):
+        file.write_text(f"bean: {{}}\ndwarf: {{extends: {wrong}}}\n")
+        with pytest.raises(ConfigError, match="dwarf > extends: unknown set"):
+            read_sets(file)
     file.write_text("bean: {extends: baen}\n")
     with pytest.raises(ConfigError, match="unknown set 'baen'; did you mean 'bean'"):
         read_sets(file)

@@ -17,7 +17,7 @@ from jax.tree_util import Partial
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.lanes import advance, begin
+from harvestgym.core.lanes import BLOCKS, advance, begin
 from harvestgym.core.policy import Policy, constant_policy, random_policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate, measure, rollout
@@ -65,6 +65,26 @@ def test_a_rollout_is_each_lane_step_by_step() -> None:
             np.testing.assert_allclose(mine.next_obs, last.obs, rtol=1e-5)
             np.testing.assert_allclose(mine.reward, last.reward, rtol=1e-5)
     assert (got.terminated | got.truncated).sum() >= 3
+
+
+def test_a_batch_that_restarts_by_parts_is_each_lane_alone() -> None:
+    number = 2 * BLOCKS + 3
+    lanes, _ = begin(ENV, jax.random.split(jax.random.key(2), number), ENV.params)
+    mode = AutoresetMode.SAME_STEP
+
+    def together(lane: Any, _: None) -> tuple[Any, Any]:
+        return (now := advance(ENV, lane, jnp.full(number, 3), ENV.params, mode)).lane, now
+
+    def apart(lane: Any, _: None) -> tuple[Any, Any]:
+        return (now := jax.vmap(lambda one: advance(ENV, one, jnp.int32(3), ENV.params, mode))(lane)).lane, now
+
+    ours, theirs = (jax.jit(lambda: jax.lax.scan(step, lanes, None, 30)[1])() for step in (together, apart))  # noqa: B023
+    ends = (ours.last.terminated | ours.last.truncated).sum(1)
+    assert int(ends.max()) > -(-number // BLOCKS), "no day on which more lanes end than one part holds"
+    for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        if jnp.issubdtype(mine.dtype, jax.dtypes.prng_key):
+            mine, other = jax.random.key_data(mine), jax.random.key_data(other)
+        np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-6)
 
 
 def test_observations_follow_each_other_within_an_episode_only() -> None:

@@ -1,42 +1,42 @@
-"""Risk measures against values worked out by hand and against their definition."""
+"""The summary of a sample of returns, and the measure of a farm's own score where results are told."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from harvestgym.evaluate.risk import cvar, summarise
+from harvestgym.cli import app
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.risk import CVaR
+from harvestgym.evaluate.evaluation import evaluate_id
+from harvestgym.evaluate.risk import summarise
+from harvestgym.farm.make import from_yaml
 
-samples = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40)
-
-
-def test_cvar_by_hand() -> None:
-    values = np.arange(10.0)[::-1]
-    assert cvar(values, 0.1) == 0.0
-    assert cvar(values, 0.2) == 0.5
-    assert cvar(values, 0.25) == pytest.approx((0 + 1 + 0.5 * 2) / 2.5)
-    assert cvar(values, 1.0) == 4.5
-
-
-@given(samples, st.floats(0.01, 1.0))
-def test_cvar_is_the_best_threshold_of_rockafellar_and_uryasev(values: list[float], level: float) -> None:
-    """CVaR_a = max over z of z - E[(z - X)+] / a, reached at one of the values."""
-    x = np.asarray(values)
-    best = max(z - np.maximum(z - x, 0).mean() / level for z in x)
-    assert cvar(x, level) == pytest.approx(best, abs=1e-6)
+FARM = """
+fields:
+  Field-0:
+    localization: {latitude#°: 47.4, longitude#°: -122.3, altitude#m: 130}
+    shape: {length#nb: 1, width#nb: 1}
+    entities: [[Weather, seattle], [Soil, clay], [Plant, bean]]
+rules: {horizon#day: 6}
+scoring: {intervention_cost: 1, risk: {measure: cvar, level: 0.25}}
+"""
 
 
-@given(samples)
-def test_cvar_never_exceeds_the_mean(values: list[float]) -> None:
-    assert cvar(np.asarray(values)) <= np.mean(values) + 1e-9
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "farm.yaml"
+    path.write_text(FARM, encoding="utf-8")
+    return path
 
 
-@pytest.mark.parametrize(("values", "level"), [([], 0.1), ([1.0], 0.0), ([1.0], 1.5)])
-def test_bad_input_is_refused(values: list[float], level: float) -> None:
-    with pytest.raises(ValueError, match="wanted 0 < level <= 1"):
-        cvar(np.asarray(values), level)
+def test_a_summary_has_the_worst_tenth_beside_the_mean() -> None:
+    told = summarise(np.arange(20.0))
+    assert told.mean == 9.5 and told.cvar10 == 0.5 and told.low < 9.5 < told.high
 
 
 def test_the_interval_covers_the_mean_about_95_times_in_100() -> None:
@@ -46,3 +46,19 @@ def test_the_interval_covers_the_mean_about_95_times_in_100() -> None:
     told = [summarise(sample) for sample in draws]
     missed = np.mean([not s.low <= 2.0 <= s.high for s in told])
     assert abs(missed - 0.05) < 0.015
+
+
+def test_the_measure_of_a_score_is_reported_beside_the_others(file: Path) -> None:
+    """Random orders at a cost of one each spread the returns, so that the measure is below the mean."""
+    told = evaluate_id(str(file), "random", episodes=40)
+    wanted = CVaR(level=0.25)(told.returns)
+    assert told.risk == CVaR(level=0.25) and wanted < told.returns.mean()
+    args = ["run", str(file), "--policy", "random", "--episodes", "40"]
+    numbers = json.loads(CliRunner().invoke(app, [*args, "--json"]).stdout)["return"]
+    assert numbers["risk"] == {"measure": "cvar", "level": 0.25, "value": pytest.approx(wanted)}
+    assert f"cvar level 0.25 │ {wanted:.3f}".replace(" ", "") in CliRunner().invoke(app, args).stdout.replace(" ", "")
+
+
+def test_a_measure_that_is_none_is_refused_with_its_place(file: Path) -> None:
+    with pytest.raises(ConfigError, match="scoring > risk: unknown risk measure 'cvr'; did you mean 'cvar'"):
+        from_yaml(file, scoring={"risk": {"measure": "cvr"}})

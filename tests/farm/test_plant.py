@@ -22,8 +22,8 @@ from harvestgym.farm.messages import Air, Canopy, Litter, Load, Message, Need, S
 from .company import air, check_ranges, draws, earth, field, live_jit, said_today
 from .stands import stand, stands
 
-BEAN, CORN, TOMATO = (Plant.named(name) for name in ("bean", "corn", "tomato"))
-CROPS = {"bean": BEAN, "corn": CORN, "tomato": TOMATO}
+CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}
+BEAN, CORN = CROPS["bean"], CROPS["corn"]
 LOAM = Soil.named("loam")
 KEY = jax.random.key(0)
 M = TypeVar("M", bound=Message)

@@ -201,11 +201,18 @@ def test_cide_is_washed_out_by_surplus_and_rain_and_harms_only_where_it_acts() -
     state = state_of(place, cide=jnp.asarray([[[3.0]], [[0.0]]]), water=full(place, 100.0))
     dose = Dose(toxin=jnp.asarray([[[1.0]], [[2.0]]]))
     got, _ = tomorrow(LOAM, state, place, air(rain=2, rain_intensity=0.1), dose)
-    np.testing.assert_allclose(got.cide[:, 0, 0], [3 * math.exp(-0.1) + 1, 2.0], rtol=1e-5)
+    lost = math.exp(-0.1 - 0.5 * float(LOAM.cide_decay))
+    np.testing.assert_allclose(got.cide[:, 0, 0], [3 * lost + 1, 2.0], rtol=1e-5)
     np.testing.assert_allclose(got.microlife, [[55.0]], rtol=1e-6, err_msg="what acts on weeds spares the microlife")
     poisoned, _ = tomorrow(LOAM, got, place, air())
     p = math.exp(-0.27 * 2)
     np.testing.assert_allclose(poisoned.microlife, [[55 * p * (2 - 0.9 * p)]], rtol=1e-5)
+
+
+def test_half_of_a_cide_is_gone_after_a_dry_month() -> None:
+    """At the microlife of 80 %, the half-life of glyphosate in temperate soils, about 30 days."""
+    left = dynamics.cide_left(f(1.0, 1.0, 1.0), f(0.0, 0.0, 1.0), LOAM.cide_decay * 30, f(0.8, 0.0, 0.0))
+    np.testing.assert_allclose(left, [[0.5, 1.0, math.exp(-1)]], atol=0.005)
 
 
 def test_shade_spares_the_ground() -> None:

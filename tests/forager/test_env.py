@@ -1,11 +1,6 @@
-"""The stateful face: the seed's example, the table of semantics line by line, bad input, keeping a life."""
+"""The stateful face: the seed's example, and the table of semantics line by line."""
 
 from __future__ import annotations
-
-import hashlib
-import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,52 +8,9 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.drift import Constant
-from harvestgym.forager.objects import Delay, Flower, ForagerObject, Kind, Place, Thorns, Wall
-from harvestgym.forager.traced_env import TracedForagerEnv
+from harvestgym.forager.objects import Flower, ForagerObject, Kind, Place, Wall
 
-NORTH, EAST, SOUTH, WEST = range(4)
-TYPES = {"wall": Wall, "flower": Flower, "thorns": Thorns}
-
-
-def seed_example(**more) -> ForagerEnv:
-    config = ForagerConfig(size=1_000, object_types=TYPES, observation_mode="objects", aperture=(7, 5), **more)
-    env = ForagerEnv(config)
-    env.generate_objects(freq=0.1, name="flower")
-    env.generate_objects(freq=0.01, name="wall")
-    env.generate_objects(freq=0.2, name="thorns")
-    return env
-
-
-class Berry(ForagerObject):
-    """Stands at one place and comes back to it."""
-
-    blocking = False
-    collectable = True
-    delay: int | None = 3
-    worth = 2.5
-
-    def __init__(self, where=(5, 7)):
-        super().__init__()
-        self.target_location = where
-
-    def reward(self, rng, clock):
-        self.seen = (clock, self.last_collision)
-        return self.worth
-
-    def regen_delay(self, rng, clock):
-        return self.delay
-
-
-def one_berry(cls=Berry, where=(5, 7), size=11, aperture=5, **more) -> ForagerEnv:
-    """An 11 x 11 world, the agent at (5, 5), with one object at `where`."""
-    env = ForagerEnv(ForagerConfig(size, {"berry": lambda: cls(where)}, aperture=aperture, **more))
-    env.generate_objects(1 / size**2, "berry")
-    env.start()
-    return env
-
-
-def where(obs) -> list[tuple[int, int]]:
-    return [(int(r), int(c)) for r, c in np.argwhere(obs[..., 0])]
+from .worlds import EAST, NORTH, SOUTH, TYPES, WEST, Berry, one_berry, seed_example, where
 
 
 def test_the_example_of_the_seed_runs():
@@ -157,6 +109,14 @@ def test_a_target_that_is_taken_by_an_object_waits_and_destroys_nothing():
         env.step(EAST)
     assert (env.cells() >= 0).sum() == 1
     assert env.memory["away"] == 1
+
+
+def test_what_expires_stands_and_is_gone_by_turns():
+    env = one_berry(type("Truffle", (Berry,), {"collectable": False, "lasts": 3, "rests": 4}), (5, 7))
+    stood = [len(where(env.step(action)[0])) for action in (EAST, WEST) * 14]
+    assert stood[:7] * 4 == stood
+    turns = [a != b for a, b in zip(stood[:7], stood[1:8], strict=True)]
+    assert (sum(stood[:7]), sum(turns)) == (3, 2)
 
 
 def test_none_is_gone_for_ever():
@@ -297,156 +257,3 @@ def test_a_reward_may_be_paid_later():
     env.generate_objects(1.0, "food")
     env.start()
     assert [env.step(a)[1] for a in (0, 0, 2, 2, 0, 0)] == [0, 0, 0, 1, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: ForagerEnv(ForagerConfig(100, TYPES, aperture=(4, 5))), "even; use 3 or 5"),
-        (lambda: ForagerEnv(ForagerConfig(6, TYPES, aperture=7)), "larger than the world"),
-        (lambda: ForagerEnv(ForagerConfig(0, TYPES)), "size: wanted"),
-        (lambda: ForagerEnv(ForagerConfig(9, TYPES, observation_mode="object")), "did you mean 'objects'"),
-        (lambda: ForagerEnv(ForagerConfig(9, TYPES, edge="walls")), "did you mean 'wall'"),
-        (lambda: ForagerEnv(ForagerConfig(9, {"wall": "Wall"})), "wanted a class or function"),
-        (lambda: ForagerEnv(ForagerConfig(10**5, TYPES, observation_mode="world")), "use an aperture"),
-        (lambda: seed_example().generate_objects(1.5, "wall"), "from 0 to 1"),
-        (lambda: seed_example().generate_objects(float("nan"), "wall"), "from 0 to 1"),
-        (lambda: seed_example().generate_objects(0.9, "wall"), "use fewer"),
-        (lambda: seed_example().generate_objects(0.1, "flowers"), "did you mean 'flower'"),
-        (lambda: one_berry(where=(11, 0)), "outside the world"),
-        (lambda: seed_example(seed=-1), "seed: wanted"),
-        (lambda: Delay(a=-1), "delay: wanted whole steps"),
-        (lambda: Delay(a=1.5), "delay: wanted whole steps"),
-        (lambda: Constant(float("inf")), "wanted a finite number"),
-    ],
-)
-def test_bad_input_is_refused_with_what_to_do(make, says):
-    with pytest.raises(ValueError, match=says):
-        make()
-
-
-@pytest.mark.parametrize("action", [-1, 4, 1.5, "north", None])
-def test_a_bad_action_changes_nothing(action):
-    env = one_berry()
-    with pytest.raises(ConfigError, match=r"action: wanted 0 \(north\)"):
-        env.step(action)
-    assert (env.clock, env.position) == (0, (5, 5))
-
-
-@pytest.mark.parametrize(
-    ("attribute", "value", "says"),
-    [("worth", float("nan"), "finite"), ("delay", -1, "regen_delay"), ("delay", 1.5, "regen_delay")],
-)
-def test_a_bad_object_is_refused(attribute, value, says):
-    env = one_berry(type("Bad", (Berry,), {attribute: value}), (5, 6))
-    with pytest.raises(ConfigError, match=says):
-        env.step(NORTH)
-
-
-def test_step_before_start_says_what_to_do():
-    with pytest.raises(RuntimeError, match="start"):
-        seed_example().step(0)
-
-
-def grown_life() -> ForagerEnv:
-    env = seed_example()
-    env.start(seed=9)
-    for action in np.random.default_rng(2).integers(0, 4, 3000).tolist():
-        env.step(action)
-    return env
-
-
-def future(env: ForagerEnv) -> list:
-    actions = np.random.default_rng(3).integers(0, 4, 500).tolist()
-    return [(obs.tobytes(), reward) for obs, reward in map(env.step, actions)]
-
-
-def test_a_copy_and_a_saved_life_go_on_bit_for_bit(tmp_path):
-    env = grown_life()
-    twin, unpickled = env.copy(), pickle.loads(pickle.dumps(env))
-    env.save(tmp_path / "life")
-    after = future(env)
-    assert future(twin) == after
-    assert future(unpickled) == after
-    assert future(ForagerEnv.load(tmp_path / "life")) == after
-    assert (tmp_path / "life").stat().st_size < 20_000
-
-
-def test_a_life_goes_on_in_another_process(tmp_path):
-    env = grown_life()
-    env.save(tmp_path / "life")
-    code = (
-        "import sys, hashlib, numpy as np; from harvestgym.forager import ForagerEnv\n"
-        "env = ForagerEnv.load(sys.argv[1]); digest = hashlib.sha256()\n"
-        "for a in np.random.default_rng(3).integers(0, 4, 500).tolist():\n"
-        "    obs, r = env.step(a); digest.update(obs.tobytes() + str(r).encode())\n"
-        "sys.stdout.write(digest.hexdigest())"
-    )
-    run = subprocess.run([sys.executable, "-c", code, tmp_path / "life"], capture_output=True, text=True, check=True)
-    mine = hashlib.sha256(b"".join(o + str(r).encode() for o, r in future(env))).hexdigest()
-    assert run.stdout == mine
-
-
-def test_a_world_of_1e12_cells_is_built_at_once_and_small():
-    env = ForagerEnv(ForagerConfig(1_000_000, TYPES, aperture=15))
-    for name, freq in (("flower", 0.1), ("wall", 0.01), ("thorns", 0.2)):
-        env.generate_objects(freq, name)
-    env.start()
-    assert env.memory["bytes"] < 1_000_000
-
-
-def test_memory_does_not_grow_when_objects_return_in_place():
-    kinds = {"food": Kind("food", collectable=True, place=Place.SAME)}
-    env = ForagerEnv(ForagerConfig(1_000_000, kinds, aperture=3))
-    env.generate_objects(0.3, "food")
-    env.start()
-    for action in np.random.default_rng(0).integers(0, 4, 30_000).tolist():
-        env.step(action)
-    assert env.memory["changed"] < 64
-    assert env.memory["collected"] > 3000
-
-
-def test_without_numba_the_same_life_runs_on_the_jax_engine():
-    config = ForagerConfig(50, TYPES, aperture=(5, 3), seed=8)
-    lives = [ForagerEnv(config), TracedForagerEnv(config)]
-    for env in lives:
-        env.generate_objects(0.2, "flower")
-        env.generate_objects(0.1, "wall")
-    first = [env.start() for env in lives]
-    assert (first[0] == first[1]).all()
-    assert (lives[0].start(seed=9) == lives[1].start(seed=9)).all()
-    for step, action in enumerate(np.random.default_rng(0).integers(0, 4, 300).tolist()):
-        (mine, reward), (other, paid) = (env.step(action) for env in lives)
-        assert (mine == other).all()
-        assert reward == paid
-        if step == 150:
-            lives = [pickle.loads(pickle.dumps(env)) for env in lives]
-
-
-def test_a_process_without_numba_gets_the_jax_engine():
-    code = (
-        "import sys; sys.modules['numba'] = None\n"
-        "from harvestgym.forager import ForagerConfig, ForagerEnv\n"
-        "from harvestgym.forager.objects import Flower\n"
-        "env = ForagerEnv(ForagerConfig(20, {'flower': Flower}))\n"
-        "env.generate_objects(0.5, 'flower'); env.start(); env.step(0)\n"
-        "sys.stdout.write(type(env).__name__)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "TracedForagerEnv"
-
-
-def test_objects_of_python_need_the_host_engine():
-    with pytest.raises(ConfigError, match=r"harvestgym\[fast\]"):
-        TracedForagerEnv(ForagerConfig(9, {"berry": Berry}))
-
-
-def test_a_saved_life_with_a_small_bound_goes_on():
-    env = ForagerEnv(ForagerConfig(100, TYPES, aperture=5, capacity=70))
-    env.generate_objects(0.5, "flower")
-    env.start()
-    for action in np.random.default_rng(2).integers(0, 4, 2000).tolist():
-        env.step(action)
-    assert env.memory["changed"] == 70
-    assert env.memory["refused"] > 0
-    assert future(env.copy()) == future(env)

@@ -17,9 +17,11 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.studies import forager as study
-from harvestgym.forager.gym import ForagerGym, ForagerVec
+from harvestgym.forager.env import host_twin
+from harvestgym.forager.gym import ForagerGym
 from harvestgym.forager.life import EATEN_ALL
 from harvestgym.forager.make import CATALOGUE, build, figure, gymnasium_face, make, policies, summary
+from harvestgym.forager.many import ForagerVec
 
 from .test_truth import assert_engines_agree
 
@@ -79,27 +81,67 @@ def assert_same(mine, other) -> None:
         assert value == pytest.approx(other[-1][name], abs=1e-5, rel=1e-5), name
 
 
-def test_the_vector_face_is_many_single_lives():
-    model = build(SMALL)
+VARIED = SMALL | {
+    "kinds": {
+        "fig": {"collectable": True, "reward": {"sine": {"amplitude": 2, "period": 50}}, "noise": 0.5, "pays_after": 3},
+        "nut": {"collectable": True, "reward": {"fourier": {"terms": 3, "period": 30}}, "lasts": 7, "rests": 3},
+        "wall": {"blocking": True},
+    },
+    "density": {"fig": 0.2, "nut": 0.2, "wall": 0.1},
+    "hint": [3, 7],
+}
+RENEWED = VARIED | {
+    "kinds": {name: kind | {"place": "region"} for name, kind in VARIED["kinds"].items()},
+    "density": {"fig": 0.2, "wall": 0.1},
+    "regions": {"west": {"x": 0, "y": 0, "width": 8, "height": 12, "density": {"nut": 0.4}, "renew_eaten": 3}},
+}
+
+
+def same(mine, other) -> bool:
+    """Whether two observations are equal, also if they are dicts."""
+    return jax.tree.all(jax.tree.map(lambda a, b: bool((np.asarray(a) == b).all()), mine, other))
+
+
+@pytest.mark.parametrize("mode", ["objects", "colors", "compass", "scalar"])
+def test_the_vector_face_is_many_single_lives(mode):
+    model = build((SMALL if mode == "colors" else RENEWED) | {"observation_mode": mode})
     many = ForagerVec(model, 3, threads=2)
     obs, _ = many.reset(seed=5)
-    seeds = np.random.Generator(np.random.PCG64(0))
-    lives = [ForagerGym.of(model) for _ in range(3)]
+    assert many.observation_space.contains(obs)
+    actions = np.random.default_rng(0).integers(0, 4, (100, 3))
     generator, _ = gymnasium.utils.seeding.np_random(5)
-    for life, seen in zip(lives, obs, strict=True):
-        assert (life.env.start(seed=int(generator.integers(0, 2**63))) == seen).all()
-    for step in range(100):
-        actions = seeds.integers(0, 4, 3)
-        obs, rewards, _, over, _ = many.step(actions)
+    seeds = lambda: int(generator.integers(0, 2**63))  # noqa: E731
+    lives = [host_twin(model) for _ in range(3)]
+    lane = lambda seen, i: jax.tree.map(lambda a: a[i], seen)  # noqa: E731
+    assert all(same(life.start(seed=seeds()), lane(obs, i)) for i, life in enumerate(lives))
+    for step, row in enumerate(actions):
+        obs, rewards, _, over, info = many.step(row)
         for i, life in enumerate(lives):
-            if step % 41 == 40:
-                seen, reward = life.env.start(seed=int(generator.integers(0, 2**63))), 0.0
-            else:
-                seen, reward = life.env.step(int(actions[i]))
-            assert (seen == obs[i]).all()
+            seen, reward = (life.start(seed=seeds()), 0.0) if step % 41 == 40 else life.step(int(row[i]))
+            assert same(seen, lane(obs, i))
             assert reward == rewards[i]
+            assert (info["collided"][i], info["biome"][i]) == (-1 if step % 41 == 40 else life.met, life.biome)
         assert over.all() == (step % 41 == 39)
     many.close()
+
+
+@pytest.mark.parametrize("mode", ["objects", "colors", "compass", "scalar"])
+def test_one_forager_lives_as_the_only_one(mode):
+    """Rewards that change, are noisy or come late, and every view, are those of the stateful face."""
+    model = build(VARIED | {"observation_mode": mode, "horizon": 0})
+    env, alone = ForagerParallel(model, 1), host_twin(model)
+    told = env.reset(seed=4)[0]["forager_0"]
+    seen = alone.start(seed=int(np.random.default_rng(4).integers(0, 2**63)))
+    mine = {"objects": np.s_[..., :-1], "colors": np.s_[:]}.get(mode, np.s_[:-1])
+    earned = 0.0
+    for action in np.random.default_rng(0).integers(0, 4, 300).tolist():
+        assert env.observation_space("forager_0").contains(told)
+        assert same(told | {"view": told["view"][mine]}, seen)
+        told, paid, *_ = (one["forager_0"] for one in env.step({"forager_0": action}))
+        seen, reward = alone.step(action)
+        assert paid == reward
+        earned += abs(reward)
+    assert earned > 0
 
 
 def test_several_foragers_keep_the_contract_of_pettingzoo_and_share_one_world():
@@ -124,6 +166,19 @@ def test_the_baselines_rank_as_they_should():
         score[name] = summary(model, episodes)["reward rate#1/step"].mean()
     assert score["greedy"] > 3 * score["random"]
     assert score["planner"] > 3 * score["random"]
+
+
+def test_the_expert_tells_foods_of_one_colour_apart_by_their_biome():
+    model = make("relearning-v1")
+    expert = policies(model)["expert"]
+    episodes = evaluate(model, expert, jax.random.key(0), 4, 200)
+    assert summary(model, episodes)["reward rate#1/step"].min() > 1
+
+
+@pytest.mark.parametrize("face", [lambda model: ForagerVec(model, 2), ForagerParallel])
+def test_many_agents_are_not_shown_the_world(face):
+    with pytest.raises(ConfigError, match="'scalar'"):
+        face(build(SMALL | {"observation_mode": "world"}))
 
 
 def test_a_figure_is_drawn_from_a_record():

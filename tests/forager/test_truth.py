@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harvestgym.forager import overlay
 from harvestgym.forager.drift import Fourier, Sine, Square
 from harvestgym.forager.env import ForagerEnv, host_twin, life_of
 from harvestgym.forager.hashing import seed_words
@@ -30,10 +31,16 @@ def world_of(width: int, height: int, counts: tuple[int, ...], edge: str = "toru
     return World(width, height, kinds, (Region(0, 0, width, height, tuple(enumerate(counts))),), edge=edge, **more)
 
 
+def first_map(env: ForagerEnv) -> np.ndarray:
+    """The kind in every cell, in season or not, the first row southernmost."""
+    life, cells = life_of(env), np.indices((env.world.height, env.world.width))
+    return np.vectorize(lambda y, x: overlay.base(life.regions, life.layers, x, y))(*cells)
+
+
 def compare(world: World, aperture: tuple[int, int], steps: int, seed: int = 3) -> None:
     env = host_twin(Forager(world, aperture), seed)
     obs = env.start()
-    dense = Dense(env.cells()[::-1].astype(int).copy(), world.kinds, aperture, world.edge, seed_words(seed))
+    dense = Dense(first_map(env), world.kinds, aperture, world.edge, seed_words(seed))
     assert (obs == dense.see()).all()
     for step, action in enumerate(np.random.default_rng(seed).integers(0, 4, steps).tolist()):
         obs, reward = env.step(action)
@@ -41,7 +48,7 @@ def compare(world: World, aperture: tuple[int, int], steps: int, seed: int = 3) 
         assert env.position == (dense.x, dense.y), step
         assert reward == worth, step
         assert (obs == seen).all(), step
-    assert (env.cells()[::-1] == dense.grid).all()
+    assert (env.cells()[::-1] == dense.standing()).all()
 
 
 @pytest.mark.parametrize(
@@ -55,6 +62,32 @@ def compare(world: World, aperture: tuple[int, int], steps: int, seed: int = 3) 
 )
 def test_host_engine_equals_a_dense_world_for_25000_steps(size, counts, edge, aperture):
     compare(world_of(*size, counts, edge), aperture, 25_000)
+
+
+PASSING = tuple(
+    dataclasses.replace(kind, lasts=lasts, rests=rests)
+    for kind, lasts, rests in ((FLOWER, 40, 20), (WALL, 0, 0), (THORNS, 9, 1), (STAYS, 25, 70))
+)
+
+
+@pytest.mark.parametrize(("edge", "aperture"), [("torus", (7, 5)), ("wall", (1, 3))])
+def test_what_expires_stands_and_is_gone_by_turns_as_in_a_dense_world(edge, aperture):
+    compare(dataclasses.replace(world_of(20, 13, (50, 20, 20, 10), edge), kinds=PASSING), aperture, 4000)
+
+
+def test_an_endless_world_holds_its_share_of_what_expires_at_every_moment():
+    """Within four standard deviations of 600 of 900 objects at ten moments; each object keeps its season."""
+    kind = Kind("mushroom", lasts=40, rests=20)
+    world = World(30, 31, (kind,), (Region(0, 0, 30, 31, ((0, 900),)),))
+    env = host_twin(Forager(world, (3, 3)), 1)
+    env.start()
+    seen = []
+    for _ in range(120):
+        env.step(0)
+        seen.append(env.cells() >= 0)
+    assert np.abs(np.sum(seen[::12], (1, 2)) - 600).max() < 4 * np.sqrt(900 * 2 / 9)
+    assert np.unique(np.sum(seen, 0)).tolist() == [0, 80]
+    assert (np.array(seen[:60]) == seen[60:]).all()
 
 
 def total(env: ForagerEnv) -> np.ndarray:
@@ -107,6 +140,7 @@ RICH = World(
     teleport_to=(1, 2),
     capacity=12,
 )  # fmt: skip
+FADING = dataclasses.replace(world_of(20, 13, (60, 20, 20, 10), capacity=30), kinds=PASSING)
 WALLED = world_of(20, 13, (60, 20, 20, 10), "wall", capacity=30)
 ENDLESS = world_of(10**6, 10**6, (2 * 10**11, 10**10, 10**11, 10**10), capacity=20)
 
@@ -142,7 +176,15 @@ def assert_engines_agree(model: Forager, seed: int, steps: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "aperture", "mode"), [(RICH, (9, 7), "colors"), (WALLED, (5, 9), "objects"), (ENDLESS, (3, 7), "objects")]
+    ("world", "aperture", "mode"),
+    [
+        (RICH, (9, 7), "colors"),
+        (WALLED, (5, 9), "objects"),
+        (ENDLESS, (3, 7), "objects"),
+        (FADING, (5, 7), "objects"),
+        (FADING, (1, 5), "objects"),
+        (world_of(31, 3, (20, 5, 5, 5)), (3, 31), "objects"),
+    ],
 )
 def test_both_engines_agree_exactly(world, aperture, mode):
     assert_engines_agree(Forager(world, aperture, mode), 2**40 + 7, 2500)

@@ -146,7 +146,7 @@ class Rules:
         ranks = np.concatenate([np.full(rule.size, i) for i, (rule, _, _) in enumerate(found)])
         need = jnp.concatenate([need for _, _, need in found])
         line = jnp.lexsort((-need, jnp.asarray(ranks), ~wanted))[: self.schedule]
-        chosen = jnp.where(wanted[line], numbers.actions[line], 0)
+        chosen = jnp.where(wanted[line], jnp.asarray(numbers.actions)[line], 0)
         order = jnp.zeros(self.schedule, jnp.int32).at[: len(line)].set(chosen)
         done = jnp.zeros(size, bool).at[line].set(wanted[line])
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))

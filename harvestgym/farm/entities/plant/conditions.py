@@ -7,7 +7,7 @@ they look at, in the unit said here.
     age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (of pollinators
     since the flowers opened); N, P, K, C (g per plant by which the soil's stock falls short of the day's need);
     water (share of the soil's extractable capacity by which it falls short of eq. (5)); crowding (share of its
-    ground that a plant lacks); stress (of eq. (8)).
+    ground that a plant lacks); light (share of its light that the other hosts of its plot take); stress (of eq. (8)).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Rate(Response):
     «Stock in [need, inf)» and «shortage in (-inf, 0]» are the same distance. Grams are per plant, which on the
     paper's farms (one plant on a plot) are its own, and water is a share of what the soil can hold for plants: so
     neither a denser stand nor a larger plot suffers more, and a litre lacking in clay is less than one in sand.
-    Crowding is not in the paper, where a spacing has no effect.
+    Crowding and light are not in the paper, where a spacing has no effect and no crop shades another.
     """
 
     temperature: Window
@@ -68,6 +68,7 @@ class Rate(Response):
     C: Window
     water: Window
     crowding: Window
+    light: Window
 
 
 @pytree
@@ -103,6 +104,18 @@ class StressWeights:
 
 
 @pytree
+class Opening(Response):
+    """What want of ground and of light leave of the flowers of eq. (10).
+
+    Were growth only slowed by them, a late plant would yield as much as an early one, and any number of plants
+    would share a plot without harm. The paper knows neither.
+    """
+
+    crowding: Window
+    light: Window
+
+
+@pytree
 class WindPollination(Response):
     """Eq. (12)."""
 
@@ -135,6 +148,7 @@ class Bloom:
     """From the first flowers to their fall, section 4.2.3."""
 
     survive: BloomSurvival
+    open: Opening
     wind: WindPollination
     insects: InsectPollination
     fade: Fading

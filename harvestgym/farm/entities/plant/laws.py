@@ -26,20 +26,6 @@ def chance(response: Response, drivers: Drivers, strain: jax.Array | float = 0.0
     return jnp.exp(-(response.intercept + strain + sum(terms(response, drivers).values())))
 
 
-def water_threshold(draught: jax.Array, wilting: jax.Array, capacity: jax.Array) -> jax.Array:
-    """Eq. (5): the water in the soil, L, below which a plant feels the drought."""
-    return (1 - draught) * wilting + draught * capacity
-
-
-def open_stomata(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
-    """K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
-
-    The paper's plant spends at its full rate until nothing is left and then stands still. Both arguments are
-    water above the wilting point.
-    """
-    return jnp.clip(extractable / jnp.maximum(threshold, 1e-6), 0.0, 1.0)
-
-
 def noisy_rate(rate: jax.Array, variance: jax.Array, uniform: jax.Array) -> jax.Array:
     """r_t of eqs. (6), (17) and (21): the rate plus Gaussian noise, never negative."""
     return jnp.maximum(rate + jnp.sqrt(variance) * normal(uniform), 0.0)

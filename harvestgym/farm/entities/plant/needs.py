@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from ...entity import Place
 from ...messages import NUTRIENTS, Air, Ground
+from ...stand import open_stomata, water_threshold
 from . import laws
 from .conditions import Crop
 from .laws import Drivers
@@ -25,15 +26,22 @@ def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Arr
 def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
     """Share (0 to 1) of the ground that a plant would cover and that its neighbours leave it not.
 
-    A plant has its spacing squared, or less where so many do not fit on the plot.
+    The plants stand in a square, their spacing apart; those at its edge reach out into what is left of the plot. A
+    plant has its share of the ground that they reach together.
     """
-    own = jnp.minimum((state.spacing / 100) ** 2, surface / jnp.maximum(state.population, 1))
-    wanted = crop.grow.leaf_surface * state.size
+    wanted, plants = crop.grow.leaf_surface * state.size, jnp.maximum(state.population, 1)
+    side = (jnp.sqrt(plants) - 1) * state.spacing / 100 + _root(wanted)
+    own = jnp.minimum(side**2, surface) / plants
     return jnp.where(wanted > own, 1 - own / jnp.maximum(wanted, 1e-12), 0.0)
 
 
+def _root(area: jax.Array) -> jax.Array:
+    """The square root, with a finite gradient at 0."""
+    return jnp.where(area > 0, jnp.sqrt(jnp.where(area > 0, area, 1.0)), 0.0)
+
+
 def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -> jax.Array:
-    """The water that plants short of nothing lose today, L (section 4.2.7): ET_0 K_t from the ground they cover."""
+    """The water, L, that plants short of nothing lose today in full light (4.2.7): ET_0 K_t from what they cover."""
     humidity = laws.least_humidity(air.humidity, air.t_mean, air.t_max)
     grow = crop.grow
     coefficient = laws.crop_coefficient(grow.alpha_0, grow.alpha_1, state.size, air.wind / KMH, humidity)
@@ -43,12 +51,12 @@ def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -
 def threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
     """w of eq. (5) on each plot, L."""
     draught = jnp.where(state.stage == Stage.FRUIT, crop.fruit.draught, crop.grow.draught)
-    return laws.water_threshold(draught, ground.wilting, ground.capacity)
+    return water_threshold(draught, ground.wilting, ground.capacity)
 
 
 def actual_transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air, ground: Ground) -> jax.Array:
-    """The water that the plants let go today, L, their stomata as open as the soil is moist."""
-    moist = laws.open_stomata(ground.extractable, threshold(crop, state, ground) - ground.wilting)
+    """The water that plants in full light let go today, L, their stomata as open as the soil is moist."""
+    moist = open_stomata(ground.extractable, threshold(crop, state, ground) - ground.wilting)
     return moist * transpiration(crop, state, surface, air)
 
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from ....core.tree import metas, pytree, replace
 from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
 from ...messages import NUTRIENTS, Air, Canopy, Flock, Ground, Litter, Load, Need, Share, Strain, Visits
+from ...stand import light_left
 from . import needs, season
 from .conditions import Crop
 from .laws import Drivers
@@ -66,7 +67,8 @@ class Plant(Crop, Entity):
     @publishes(Need)
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
         """What the stage consumes and the leaves transpire, less the water in store (section 4.2.7)."""
-        lost = needs.actual_transpiration(self, state, place.surface, board.one(Air), board.one(Ground))
+        open_air = needs.actual_transpiration(self, state, place.surface, board.one(Air), board.one(Ground))
+        lost = light_left(board) * open_air
         return Need(water=needs.thirst(self, state, lost), nutrients=needs.nutrients_consumed(self, state))
 
     @publishes(Litter)
@@ -128,8 +130,9 @@ class Plant(Crop, Entity):
 
     def _drivers(self, state: PlantState, place: Place, board: Board) -> Drivers:
         own = needs.drivers(self, state, place, board.one(Air), board.one(Ground))
-        strain, visits = board.mine(Strain), board.heard(Visits).occurrence
+        strain, visits = board.mine(Strain), jnp.minimum(board.heard(Visits).occurrence, 1.0)
         return own | {
+            "light": 1 - light_left(board),
             "birds": board.heard(Flock).seed_eaters,
             "pests": board.mine(Load).pests,
             "visits": state.visits + jnp.where(state.stage == Stage.BLOOM, visits, 0.0),
@@ -139,9 +142,9 @@ class Plant(Crop, Entity):
     def _fed(self, state: PlantState, place: Place, board: Board) -> tuple[PlantState, jax.Array]:
         """The share of the day taken up and what was refused, and the water transpired."""
         air, ground, share, need = board.one(Air), board.one(Ground), board.mine(Share), board.sent(Need)
-        held = state.water + share.water
-        lost = jnp.minimum(needs.actual_transpiration(self, state, place.surface, air, ground), held)
-        thirst = needs.thirst(self, state, needs.transpiration(self, state, place.surface, air))
+        held, light = state.water + share.water, light_left(board)
+        lost = jnp.minimum(light * needs.actual_transpiration(self, state, place.surface, air, ground), held)
+        thirst = needs.thirst(self, state, light * needs.transpiration(self, state, place.surface, air))
         new = replace(
             state,
             water=held - lost,

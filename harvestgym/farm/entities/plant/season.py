@@ -113,7 +113,8 @@ def flowering(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uni
     """The flowers of plants that come into bloom, eq. (10), and those pollinated on the others, eq. (11)."""
     blooms = state.stage == Stage.BLOOM
     trials = jnp.select([opens, blooms], [crop.flowers_max, state.flowers - state.pollinated], 0)
-    success = jnp.where(opens, state.size / crop.size_max, laws.pollination(crop.bloom, day))
+    opening = chance(crop.bloom.open, day) * state.size / crop.size_max
+    success = jnp.where(opens, opening, laws.pollination(crop.bloom, day))
     count = binomial(uniform, trials, success, FLOWERS_MAX)
     return replace(
         state,

@@ -39,7 +39,7 @@ CAUSES = (
 )  # fmt: skip
 """What a plant can die of: the terms of eqs. (2), (9), (15), (20), of which the intercept is chance."""
 
-LIMITS = ("none", "temperature", *NUTRIENTS, "water", "crowding", "strain")
+LIMITS = ("none", "temperature", *NUTRIENTS, "water", "crowding", "light", "strain")
 """What can slow a day's growth: the terms of eqs. (4) and (16)."""
 
 

@@ -98,6 +98,21 @@ def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
     return jnp.clip(strength * (1 - microlife), 0.0, 1.0)
 
 
+def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
+    """What is left of the cide in the soil after a day: exp(-q) of section 4.3, and what the soil life breaks down.
+
+    In the paper rain alone ends a cide, which would act for ever in dry weather. `decay` is the rate, 1/day, of a
+    soil of full life; microlife from 0 to 1.
+    """
+    return cide * jnp.exp(-(strength + decay * microlife))
+
+
+def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
+    """The part of the cide lost in a day that rain washed out: the two losses share it as their rates do."""
+    rate = strength + decay * microlife
+    return lost * strength / jnp.where(rate > 0, rate, 1.0)
+
+
 def microlife_tomorrow(
     survival: Survival, recovery: jax.Array, microlife: jax.Array, cide: jax.Array, surplus: jax.Array
 ) -> jax.Array:

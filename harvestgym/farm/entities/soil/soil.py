@@ -6,6 +6,7 @@ plots of any size fare alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import jax
@@ -20,6 +21,7 @@ from .dynamics import Bucket, Survival, Water
 TARGET = "soil"
 """What cides act on when they harm the microlife."""
 
+NITROGEN = NUTRIENTS.index("N")
 MINUTES_A_DAY = 24 * 60
 LITRES = (1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 15.0, 20.0)
 MINUTES = (30.0, 60.0)
@@ -34,6 +36,14 @@ class Start:
     nutrients_min: jax.Array = par(tuple(f"{n}_min#g.m-2" for n in NUTRIENTS), "least stock", low=0)
     nutrients_max: jax.Array = par(tuple(f"{n}_max#g.m-2" for n in NUTRIENTS), "greatest stock", low=0)
     microlife: jax.Array = par("microlife_health_index#%", "health of the soil life", low=0, high=100)
+
+    def check(self) -> Iterator[str]:
+        """The least is at most the greatest."""
+        if self.water_min > self.water_max:
+            yield f"water_min#%: wanted at most water_max#% ({self.water_max:g}), found {self.water_min:g}"
+        for n, low, high in zip(NUTRIENTS, self.nutrients_min, self.nutrients_max, strict=True):
+            if low > high:
+                yield f"{n}_min#g.m-2: wanted at most {n}_max#g.m-2 ({high:g}), found {low:g}"
 
 
 @pytree
@@ -65,8 +75,15 @@ class Soil(Entity):
         "released by bedrock and humus at full microlife, per m2 of plot", low=0,
     )  # fmt: skip
     recovery: jax.Array = par("microlife_recovery#day-1", "growth of a microlife that nothing harms", low=0)
+    cide_decay: jax.Array = par("cide_decay#day-1", "rate at which a soil of full life breaks cides down", low=0)
     survival: Survival
     start: Start
+
+    def check(self) -> Iterator[str]:
+        """Some of the water can be taken."""
+        if self.wilting_point >= self.max_water_capacity:
+            wanted = f"less than max_water_capacity#L.m-3 ({self.max_water_capacity:g})"
+            yield f"wilting_point#L.m-3: wanted {wanted}, found {self.wilting_point:g}"
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
         """A soil drawn between the two ends of `start`, dry on top and free of cide."""
@@ -120,24 +137,26 @@ class Soil(Entity):
         """Serve the hosts, then leach and evaporate from the remainder, then add what comes in."""
         air, water = board.one(Air), self._water(state, place, board)
         surplus = water.surplus / self.bucket(place).capacity
-        strength = dynamics.leaching_strength(air.rain_intensity, surplus)
+        strength, life = dynamics.leaching_strength(air.rain_intensity, surplus), state.microlife / 100
         kept = jnp.maximum(state.nutrients - board.heard(Share).nutrients.sum(1), 0.0)
-        leached = kept * dynamics.leached_share(strength, state.microlife / 100)
+        leached = kept * dynamics.leached_share(strength, life)
         released = _column(self.bedrock) / 1000 * place.surface * state.microlife / 100
         layer = dynamics.evaporating_layer(self.max_water_capacity, self.wilting_point)
+        cide = dynamics.cide_left(state.cide, strength, self.cide_decay, life)
+        washed = dynamics.cide_leached(state.cide - cide, strength, self.cide_decay, life)
         fed = board.heard(Feed).nutrients + board.heard(Litter).nutrients
         new = SoilState(
             water=water.tomorrow,
             nutrients=kept - leached + released + fed,
             wet_surface=dynamics.wet_tomorrow(state.wet_surface, self.absorption, air.rain, layer, place.surface),
             microlife=self._microlife(state, place, surplus),
-            cide=state.cide * jnp.exp(-strength) + board.heard(Dose).toxin,
+            cide=cide + board.heard(Dose).toxin,
         )
         flows = {
             "water:rain": water.rain, "water:evaporation": -water.evaporated, "water:drainage": -water.surplus,
             "nutrients:bedrock": released, "nutrients:leaching": -leached,
         }  # fmt: skip
-        return new, Ledger(flows, {})
+        return new, Ledger(flows, {"leached_N#g": leached[NITROGEN].sum(), "leached_cide#g": washed.sum()})
 
     def _water(self, state: SoilState, place: Place, board: Board) -> Water:
         air, served = board.one(Air), board.heard(Share).water.sum(0)

@@ -128,8 +128,13 @@ def _frozen(values: np.ndarray) -> np.ndarray:
 def _from_csv(path: Path, name: str) -> tuple[list[str], Body]:
     if not path.is_file():
         raise WeatherTableError(f"{path}: no such file; check the name and the folder")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = [line for line in csv.reader(file) if line]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = [line for line in csv.reader(file) if line]
+    except UnicodeDecodeError as error:
+        raise WeatherTableError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
+    except csv.Error as error:
+        raise WeatherTableError(f"{path}: not a CSV file ({error})") from None
     if not lines:
         raise EmptyTableError(f"{name}: the file is empty; wanted a header and a row per day")
     header, rows = [h.strip() for h in lines[0]], lines[1:]

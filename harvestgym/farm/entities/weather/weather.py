@@ -6,15 +6,17 @@ direction and the error of the forecast, which is held in the state: asking twic
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar
+from os import PathLike
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
-from ....core.config import build, chosen_set
+from ....core.config import Strict, build, chosen_set, schema, validate
 from ....core.errors import ConfigError
 from ....core.random import normal
 from ....core.tree import par, pytree, replace, static, var
@@ -62,27 +64,49 @@ class Settings:
     rain_error: jax.Array = par("forecast_noise_rain#day-1", "variance of the chance of rain per day ahead", low=0)
 
 
+class Days(Strict):
+    """What a set of the file says beside the settings: where its days come from, and how many are forecast."""
+
+    site: str | None = None
+    table: Any = None
+    rain: Literal["auto", "mm", "occurrence"] = "auto"
+    generate: StrictBool = False
+    station: float | None = Field(alias="station_altitude#m", default=None, ge=-430, le=8850)
+    lookahead: StrictInt = Field(alias="forecast_lookahead#day", default=5, ge=1, le=30)
+
+    @field_validator("table")
+    @classmethod
+    def _readable(cls, table: Any) -> Any:
+        if not (table is None or isinstance(table, (str, PathLike)) or hasattr(table, "columns")):
+            raise ValueError("wanted the path of a CSV file, or a data frame")
+        return table
+
+
+air = functools.partial(var, axes=(), settled=True)
+"""A variable that follows from the day and the sky, so that no start of a game can say it."""
+
+
 @pytree
 class WeatherState:
     """The air of today, what is forecast, and (hidden) what will be."""
 
     day: jax.Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
-    temperature: jax.Array = var(TEMPERATURES, "air temperature of the day", low=-90, high=60, axes=())
-    humidity: jax.Array = var("humidity_index#%", "mean relative humidity", high=100, axes=())
-    wind: jax.Array = var("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500, axes=())
-    direction: jax.Array = var("wind/direction", "where the wind comes from", labels=DIRECTIONS, axes=())
-    rain: jax.Array = var("rain/amount#mm", "rain of the day", high=2000, axes=())
-    rain_class: jax.Array = var("rain_amount", "the day's rain in words", labels=("none", "light", "heavy"), axes=())
-    rain_intensity: jax.Array = var("rain_intensity", "leaching strength of the day's rain", high=1, axes=())
-    sun: jax.Array = var("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int", axes=())
+    temperature: jax.Array = air(TEMPERATURES, "air temperature of the day", low=-90, high=60)
+    humidity: jax.Array = air("humidity_index#%", "mean relative humidity", high=100)
+    wind: jax.Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
+    direction: jax.Array = air("wind/direction", "where the wind comes from", labels=DIRECTIONS)
+    rain: jax.Array = air("rain/amount#mm", "rain of the day", high=2000)
+    rain_class: jax.Array = air("rain_amount", "the day's rain in words", labels=("none", "light", "heavy"))
+    rain_intensity: jax.Array = air("rain_intensity", "leaching strength of the day's rain", high=1)
+    sun: jax.Array = air("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int")
     dry: jax.Array = var("consecutive_dry#day", "days in a row without rain", dtype="int", axes=())
     frost: jax.Array = var("consecutive_frost#day", "days in a row with frost", dtype="int", axes=())
-    forecast_temperature: jax.Array = var(
+    forecast_temperature: jax.Array = air(
         tuple(f"forecast/{key}" for key in TEMPERATURES), "forecast temperature", low=-120, high=90, axes=("lead",)
     )  # fmt: skip
-    forecast_humidity: jax.Array = var("forecast/humidity_index#%", "forecast humidity", high=100, axes=("lead",))
-    forecast_wind: jax.Array = var("forecast/wind/speed#km.h-1", "forecast wind speed", high=600, axes=("lead",))
-    forecast_rain: jax.Array = var("forecast/rain", "forecast chance of rain, 0 to 1", high=1, axes=("lead",))
+    forecast_humidity: jax.Array = air("forecast/humidity_index#%", "forecast humidity", high=100, axes=("lead",))
+    forecast_wind: jax.Array = air("forecast/wind/speed#km.h-1", "forecast wind speed", high=600, axes=("lead",))
+    forecast_rain: jax.Array = air("forecast/rain", "forecast chance of rain, 0 to 1", high=1, axes=("lead",))
     ahead: jax.Array = var("ahead", "the days to come, as `Day`", low=-90, axes=("lead", "record"), hidden=True)
     memory: jax.Array = var("memory", "what the sky remembers", low=-1e9, axes=("memory",), hidden=True)
 
@@ -106,17 +130,14 @@ class Weather(Entity):
     def named(cls, which: str | Mapping[str, Any]) -> Weather:
         """A set of the file, or one made of changes to one: `site`, `table` (a CSV path or a DataFrame of the
         paper's columns), `generate: true` to draw new days after the climate of a table, and any setting."""
-        _, data = chosen_set(cls.file(), which, cls.__name__)
-        where = f"Weather {which!r}" if isinstance(which, str) else "Weather"
-        own = {k: data.pop(k, None) for k in ("site", "table", "rain", "generate", "station_altitude#m")}
-        lookahead = data.pop("forecast_lookahead#day", 5)
-        if isinstance(lookahead, bool) or not isinstance(lookahead, int) or not 1 <= lookahead <= 30:
-            raise ConfigError(
-                f"{where} > forecast_lookahead#day: wanted a whole number in [1, 30], found {lookahead!r}"
-            )
-        settings = build(Settings, data, where)
-        sky, wind_from, station = _sky(own, where)
-        return cls(settings=settings, sky=sky, wind_from=wind_from, station=station, lookahead=lookahead)
+        name, data = chosen_set(cls.file(), which, cls.__name__)
+        where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
+        validate(_whole(), data, where)
+        own = {key for field, info in Days.model_fields.items() for key in (field, info.alias)}
+        days = validate(Days, {key: value for key, value in data.items() if key in own}, where)
+        settings = build(Settings, {key: value for key, value in data.items() if key not in own}, where)
+        sky, wind_from, station = _sky(days, where)
+        return cls(settings=settings, sky=sky, wind_from=wind_from, station=station, lookahead=days.lookahead)
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -251,20 +272,23 @@ def _sunshine(day: Day) -> jax.Array:
     return jnp.round(jnp.clip((share - 0.25) / 0.5, 0.0, 1.0) * 5).astype(jnp.int32)
 
 
-def _sky(own: Mapping[str, Any], where: str) -> tuple[Sky, Any, Any]:
+@functools.cache
+def _whole() -> Any:
+    """All that a set may say: its days and the settings, one schema, so that the nearest of all keys is named."""
+    return create_model("Weather", __base__=(Days, schema(Settings)))
+
+
+def _sky(own: Days, where: str) -> tuple[Sky, Any, Any]:
     """The sky, the wind rose and the station's altitude of a set."""
-    given, altitude = own["table"], own["station_altitude#m"]
-    if given is None and own["site"] is None:
+    given, altitude = own.table, own.station
+    if given is None and own.site is None:
         raise ConfigError(f"{where}: wanted a `site` or a `table`, found neither")
-    site: Site | None = load_site(own["site"]) if own["site"] is not None else None
+    site: Site | None = load_site(own.site) if own.site is not None else None
     rose: Any = np.asarray(site.wind_rose if site else np.full(8, 1 / 8), np.float32)
     if altitude is None:
         altitude = site.about.altitude if site and site.about.altitude is not None else np.nan
-    if given is not None:
-        table = read_table(Path(given) if isinstance(given, str) else given, rain=own["rain"] or "auto")
-    else:
-        table = site.table if site else None
-    if table is not None and not own["generate"]:
+    table = read_table(given, rain=own.rain) if given is not None else site.table if site else None
+    if table is not None and not own.generate:
         return replay(table), rose, np.float32(altitude)
     normals = measure(table.days, table.start_day) if given is not None and table else site.normals  # type: ignore[union-attr]
     return Generate(climate=climate_of(normals)), rose, np.float32(altitude)

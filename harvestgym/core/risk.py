@@ -1,0 +1,131 @@
+"""Risk measures: what a sample of returns is worth to somebody who minds how much they spread.
+
+A measure is a small callable, from a sample to a number in the unit of the return, of which more is better; in a farm
+file it is `{measure: cvar, level: 0.1}`. A sample of equal returns is worth that return to all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, SerializeAsAny, WithJsonSchema
+
+from .config import Strict, validate
+from .errors import ConfigError, check_name
+
+Level = Annotated[float, Field(gt=0, le=1)]
+Aversion = Annotated[float, Field(gt=0, le=1e6)]
+
+
+class Measure(Strict):
+    """Base of all risk measures."""
+
+    measure: str = ""
+
+    def __call__(self, returns: np.ndarray) -> float:
+        """What the sample is worth; ValueError if it is empty."""
+        values = np.asarray(returns, np.float64)
+        if not values.size:
+            raise ValueError("wanted at least one return, found none")
+        return self.worth(values)
+
+    def worth(self, values: np.ndarray) -> float:
+        """The measure of a sample that is not empty."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return " ".join([self.measure, *(f"{key} {value:g}" for key, value in self.numbers().items())])
+
+    def numbers(self) -> dict[str, float]:
+        """Its parameters by name."""
+        return {key: getattr(self, key) for key in type(self).model_fields if key != "measure"}
+
+
+class Expectation(Measure):
+    """The mean: no aversion at all."""
+
+    measure: Literal["expectation"] = "expectation"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def worth(self, values: np.ndarray) -> float:
+        return float(values.mean())
+
+
+class CVaR(Measure):
+    """The mean of the worst `level` share of the returns, the last of them counted in part.
+
+    Conditional value at risk of Rockafellar & Uryasev (2000), Optimization of conditional value-at-risk, of a gain
+    instead of a loss. At level 1 it is the mean.
+    """
+
+    measure: Literal["cvar"] = "cvar"  # pyright: ignore[reportIncompatibleVariableOverride]
+    level: Level = 0.1
+
+    def worth(self, values: np.ndarray) -> float:
+        worst = np.sort(values)
+        weights = np.clip(self.level * len(worst) - np.arange(len(worst)), 0.0, 1.0)
+        return float(np.sum(weights * worst) / weights.sum())
+
+
+class Quantile(Measure):
+    """The return that a `level` share of the episodes stays at or below (value at risk, of a gain)."""
+
+    measure: Literal["quantile"] = "quantile"  # pyright: ignore[reportIncompatibleVariableOverride]
+    level: Level = 0.1
+
+    def worth(self, values: np.ndarray) -> float:
+        return float(np.quantile(values, self.level, method="inverted_cdf"))
+
+
+class MeanVariance(Measure):
+    """The mean less half the aversion times the variance (Markowitz 1952, Portfolio selection).
+
+    For a normal return it is the entropic measure of the same aversion.
+    """
+
+    measure: Literal["mean-variance"] = "mean-variance"  # pyright: ignore[reportIncompatibleVariableOverride]
+    aversion: Aversion = 1.0
+
+    def worth(self, values: np.ndarray) -> float:
+        return float(values.mean() - self.aversion / 2 * values.var())
+
+
+class Entropic(Measure):
+    """-ln E exp(-aversion G) / aversion: the sure return that an exponential utility holds for as good.
+
+    Howard & Matheson (1972), Risk-sensitive Markov decision processes; Föllmer & Schied (2002), Convex measures of
+    risk. Near 0 it is the mean, far above the worst return.
+    """
+
+    measure: Literal["entropic"] = "entropic"  # pyright: ignore[reportIncompatibleVariableOverride]
+    aversion: Aversion = 1.0
+
+    def worth(self, values: np.ndarray) -> float:
+        lowest = values.min()
+        return float(lowest - np.log(np.mean(np.exp(-self.aversion * (values - lowest)))) / self.aversion)
+
+
+KINDS = (Expectation, CVaR, Quantile, MeanVariance, Entropic)
+MEASURES: dict[str, type[Measure]] = {kind.model_fields["measure"].default: kind for kind in KINDS}
+
+
+def measure_of(data: Any) -> Measure:
+    """The measure that a mapping `{measure: cvar, level: 0.1}` names; ConfigError with the nearest name."""
+    if isinstance(data, Measure):
+        return data
+    if not isinstance(data, dict) or "measure" not in data:
+        raise ConfigError(f"wanted a mapping such as {{measure: cvar, level: 0.1}}, found {data!r}")
+    check_name("risk measure", data["measure"], MEASURES)
+    return validate(MEASURES[data["measure"]], data, data["measure"])
+
+
+def _optional(data: Any) -> Measure | None:
+    return None if data is None else measure_of(data)
+
+
+Risk = Annotated[
+    SerializeAsAny[Measure] | None,
+    BeforeValidator(_optional),
+    WithJsonSchema({"anyOf": [kind.model_json_schema() for kind in MEASURES.values()] + [{"type": "null"}]}),
+]
+"""An entry of a file that may name a measure."""

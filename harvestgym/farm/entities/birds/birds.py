@@ -1,0 +1,69 @@
+"""Birds: each day some come, any number up to a most, less those that a scarecrow keeps away (section 4.4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from ....core.random import uniform_int
+from ....core.tree import par, pytree, var
+from ...entity import Board, Draws, Entity, Ledger, Place, publishes
+from ...messages import Flock, Structures
+
+MOST = 100_000
+"""The most birds on a field, whatever lures them: the end of the paper's range."""
+
+
+@pytree
+class BirdsState:
+    """Who came."""
+
+    population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=MOST, axes=())
+    total: jax.Array = var("total_cumulated_birds#nb", "birds of all days of the season", dtype="int", axes=())
+
+
+@pytree
+class Birds(Entity):
+    """A kind of birds, by what they eat."""
+
+    State: ClassVar[type] = BirdsState
+    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
+
+    max_population: jax.Array = par(
+        "max_population", "most birds that come on a day where nothing lures them", low=0, high=MOST, dtype="int"
+    )
+    seed_eater: jax.Array = par("seed_eater", "whether they eat seeds", dtype="bool")
+    pest_eater: jax.Array = par("pest_eater", "whether they eat pests", dtype="bool")
+    pollinator_eater: jax.Array = par("pollinator_eater", "whether they eat pollinators", dtype="bool")
+
+    def init(self, key: jax.Array, place: Place) -> BirdsState:
+        """None yet."""
+        return BirdsState(population=jnp.int32(0), total=jnp.int32(0))
+
+    @publishes(Flock)
+    def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
+        """Those of today, to each of whom they eat."""
+        here = self.today(board, draws).astype(jnp.float32)
+        return Flock(
+            seed_eaters=here * self.seed_eater,
+            pest_eaters=here * self.pest_eater,
+            pollinator_eaters=here * self.pollinator_eater,
+        )
+
+    def today(self, board: Board, draws: Draws) -> jax.Array:
+        """The birds of the day, int32: drawn from 0 to the most, both included, less the deterred.
+
+        The paper draws «uniformly within its range»; what a hedge lures is added to the end of that range.
+        """
+        built = board.heard(Structures)
+        most = jnp.minimum(self.max_population + built.bird_lure, MOST)
+        return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
+
+    def update(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> tuple[BirdsState, Ledger]:
+        """Note who came today."""
+        here = self.today(board, draws)
+        new = BirdsState(population=here, total=state.total + here)
+        return new, Ledger({}, {"birds#nb": here.astype(jnp.float32)})

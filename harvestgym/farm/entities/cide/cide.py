@@ -1,0 +1,36 @@
+"""Cide: a poison that is scattered on a plot, set free by the soil life, and acts on whom it names (section 4.4.5)."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ....core.tree import open_par, pytree
+from ...entity import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
+from ...messages import Dose
+from ...scatter import GRAMS, Pile, Scattered
+
+
+@pytree
+class Cide(Scattered):
+    """A pesticide, a herbicide, or whatever acts on a name that kinds of the field declare in their `targets`.
+
+    Targets that nobody on the field declares are passed over.
+    """
+
+    effect: dict[str, jax.Array] = open_par("effect", "grams in effect on each target per gram set free", low=0)
+
+    @action("scatter", Parameter("amount#kg", range=(0.0, 0.02)))
+    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> Deed:
+        """Scatter any amount on a plot."""
+        return self.lay(state, where, amount)
+
+    def booked(self, given: jax.Array) -> Ledger:
+        """Grams scattered."""
+        return Ledger({}, {"cide#g": GRAMS * given.sum()})
+
+    @publishes(Dose)
+    def dose(self, state: Pile, place: Place, board: Board, draws: Draws) -> Dose:
+        """What is set free today, by how much it acts on each target of the field."""
+        effects = jnp.asarray([self.effect.get(target, 0.0) for target in place.targets], jnp.float32)
+        return Dose(toxin=effects[:, None, None] * GRAMS * self.freed(state, board))

@@ -1,0 +1,5 @@
+"""What is built on or around a field."""
+
+from .facility import Facility
+
+__all__ = ["Facility"]

@@ -1,0 +1,71 @@
+"""Facility: what is built on or around the field, a scarecrow that farmers put up, a hedge (section 4.4.6)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from ....core.tree import par, pytree, var
+from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from ...messages import Structures
+
+NONE = "none"
+TYPES = ("basic", "advanced")
+"""The scarecrows that can be put up."""
+
+
+@pytree
+class Strength:
+    """What a scarecrow does."""
+
+    deterred: jax.Array = par((NONE, *TYPES), "birds of each kind that it keeps away in a day", low=0, dtype="int")
+
+
+@pytree
+class FacilityState:
+    """What stands on the field."""
+
+    scarecrow: jax.Array = var("scarecrow", "scarecrow on the field", labels=(NONE, *TYPES), axes=())
+
+
+@pytree
+class Facility(Entity):
+    """A place for a scarecrow, and what the surroundings lure; several add up."""
+
+    State: ClassVar[type] = FacilityState
+
+    scarecrow_strength: Strength
+    bird_lure: jax.Array = par("bird_lure#nb", "what it adds to the most birds of each kind", low=0, dtype="int")
+    insect_lure: jax.Array = par("insect_lure#plot", "plots by which it brings the wild edge nearer to insects", low=0)
+
+    def init(self, key: jax.Array, place: Place) -> FacilityState:
+        """No scarecrow."""
+        return FacilityState(scarecrow=jnp.int32(0))
+
+    @publishes(Structures)
+    def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
+        """What it keeps away and what it lures, the scarecrow of this morning included."""
+        numbers = (jnp.asarray(self.scarecrow_strength.deterred)[state.scarecrow], self.bird_lure, self.insect_lure)
+        deterred, birds, insects = (jnp.asarray(n, jnp.float32) for n in numbers)
+        return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)
+
+    @action("put_scarecrow", Parameter("type", TYPES), plot=False)
+    def put_scarecrow(self, state: FacilityState, place: Place, where: jax.Array, kind: jax.Array) -> Deed:
+        """Put up a scarecrow, in the place of another one if there is one; nothing happens where it stands already."""
+        return _placed(state, where, 1 + kind.astype(jnp.int32))
+
+    @action("remove_scarecrow", plot=False)
+    def remove_scarecrow(self, state: FacilityState, place: Place, where: jax.Array) -> Deed:
+        """Take the scarecrow away, if there is one."""
+        return _placed(state, where, jnp.int32(0))
+
+    def update(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> tuple[FacilityState, Ledger]:
+        """What was built stays as it is."""
+        return state, Ledger({}, {})
+
+
+def _placed(state: FacilityState, where: jax.Array, scarecrow: jax.Array) -> Deed:
+    done = where & (state.scarecrow != scarecrow)
+    return Deed(FacilityState(scarecrow=jnp.where(done.any(), scarecrow, state.scarecrow)), done, Ledger({}, {}))

@@ -1,0 +1,5 @@
+"""What feeds the soil."""
+
+from .fertilizer import Fertilizer
+
+__all__ = ["Fertilizer"]

@@ -1,0 +1,53 @@
+"""Fertilizer: nutrients that are scattered on a plot and set free by the soil life.
+
+The paper lists it in sections 3.1 and 4 without a section of its own; this one follows the cides'. What in it is
+neither N, P, K nor C is inert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ....core.tree import par, pytree
+from ...entity import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
+from ...messages import NUTRIENTS, Feed
+from ...scatter import GRAMS, Pile, Scattered
+
+
+@pytree
+class Fertilizer(Scattered):
+    """Holds nutrients on each plot and feeds them to its soil."""
+
+    shares: jax.Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
+
+    def check(self) -> Iterator[str]:
+        """A kilogram holds no more than a kilogram."""
+        total = float(np.sum(self.shares))
+        if total > 1 + 1e-6:
+            yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: wanted at most 1 together, found {total:g}"
+
+    @action("scatter", Parameter("amount#kg", range=(0.0, 10.0)))
+    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> Deed:
+        """Scatter any amount on a plot."""
+        return self.lay(state, where, amount)
+
+    def booked(self, given: jax.Array) -> Ledger:
+        """Nutrients that come in, and kilograms scattered."""
+        return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
+
+    @publishes(Feed)
+    def feed(self, state: Pile, place: Place, board: Board, draws: Draws) -> Feed:
+        """The nutrients that are set free today."""
+        return Feed(nutrients=self._nutrients(self.freed(state, board)))
+
+    def holds(self, state: Pile) -> dict[str, jax.Array]:
+        """The nutrients that lie on the plots."""
+        return {"nutrients": self._nutrients(state.amount)}
+
+    def _nutrients(self, kg: jax.Array) -> jax.Array:
+        """Grams of each nutrient in some kilograms per plot."""
+        return jnp.asarray(self.shares)[:, None, None] * GRAMS * kg

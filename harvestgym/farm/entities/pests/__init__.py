@@ -1,0 +1,5 @@
+"""Pest insects."""
+
+from .pests import Pests
+
+__all__ = ["Pests"]

@@ -1,0 +1,85 @@
+"""Pests between the wild edge and the plots: eqs. (30) to (33)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ....core.random import bernoulli, binomial, uniform_int
+from ....core.response import Response, Window, expglm
+from ....core.tree import pytree
+
+PESTS_MAX = 100
+"""The most pests that a plot has room for; the paper's range ends at 1000, ten times what its parameters lead to."""
+
+
+@pytree
+class Appear(Response):
+    """Eq. (32): temperature in degC, pesticide in g.m-2, distance in plots between a plot and the edge."""
+
+    distance: Window
+    temperature: Window
+    pesticide: Window
+
+
+@pytree
+class Stay(Response):
+    """Eq. (33): as for eq. (32), and the birds that eat pests.
+
+    The distance is that beyond max(length, width) / 2, so that the paper's interval, which depends on the field, is
+    [0, inf). No plot is as far as that from the edge: all pay for its nearness, those in the middle the least.
+    """
+
+    distance: Window
+    temperature: Window
+    pesticide: Window
+    birds: Window
+
+
+class Surroundings(NamedTuple):
+    """What pests come upon today; the temperature and the birds are of the whole field."""
+
+    distance: jax.Array
+    reach: float
+    temperature: jax.Array
+    pesticide: jax.Array
+    birds: jax.Array
+
+
+def burst(frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array) -> jax.Array:
+    """Eq. (30): pests at the edge before each plot, `least` to `most` of them, both included, when a wave comes.
+
+    As printed it never gives more than most - least; the text has «between a minimal and maximal value». Each plot
+    has its own waves, by its uniforms `happens` and `size`.
+    """
+    return jnp.where(bernoulli(happens, frequency), uniform_int(size, least, most), 0)
+
+
+def appearing(response: Appear, now: Surroundings) -> jax.Array:
+    """p_appear of eq. (32)."""
+    p = expglm(response, distance=now.distance, temperature=now.temperature, pesticide=now.pesticide)
+    return jnp.minimum(p, 1.0)
+
+
+def staying(response: Stay, now: Surroundings) -> jax.Array:
+    """p_stay of eq. (33)."""
+    p = expglm(
+        response, distance=now.distance - now.reach, temperature=now.temperature, pesticide=now.pesticide,
+        birds=now.birds,
+    )  # fmt: skip
+    return jnp.minimum(p, 1.0)
+
+
+def come_and_go(
+    present: jax.Array, edge: jax.Array, p_stay: jax.Array, p_appear: jax.Array, uniforms: tuple[jax.Array, jax.Array]
+) -> jax.Array:
+    """Eq. (31): those of the `present` that stay and those of the `edge` that come, for whom there is room.
+
+    Newcomers beyond PESTS_MAX do not arrive.
+    """
+    trials = jnp.stack([present, edge])
+    chances = jnp.stack([jnp.broadcast_to(p, present.shape) for p in (p_stay, p_appear)])
+    kept, come = binomial(jnp.stack(uniforms), trials, chances, PESTS_MAX)
+    return jnp.minimum(kept + come, PESTS_MAX)

@@ -1,0 +1,90 @@
+"""Pests: insects that come in waves from the wild edge, drift with the wind and live on what grows (section 4.4.3).
+
+A morning's pests spread over the plants and weeds of their plot; in the evening some have left, others have come, and
+all step to a neighbour plot or stay. The equations are in `flows.py`, the steps in `moves.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from ....core.tree import par, pytree, var
+from ...entity import Board, Draws, Entity, Ledger, Place, publishes
+from ...messages import Air, Canopy, Flock, Load
+from . import flows, moves
+from .flows import PESTS_MAX, Appear, Stay, Surroundings
+
+TARGET = "pests"
+"""What cides act on when they keep pests away."""
+
+
+@pytree
+class PestsState:
+    """Where the pests are."""
+
+    population: jax.Array = var("plot_population#nb", "pests on the plot", dtype="int", high=PESTS_MAX)
+    on_host: jax.Array = var(
+        "onplant_population#nb", "pests of this morning on each host", dtype="int", high=PESTS_MAX,
+        axes=("host", "plot"),
+    )  # fmt: skip
+
+
+@pytree
+class Pests(Entity):
+    """Pest insects of one sort."""
+
+    State: ClassVar[type] = PestsState
+    targets: ClassVar[tuple[str, ...]] = (TARGET,)
+    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "wave": ("plot",), "size": ("plot",), "stay": ("plot",), "come": ("plot",), "host": ("plot", "host"),
+        "pull": ("plot", "way"), "step": ("plot", "turn"),
+    }  # fmt: skip
+
+    frequency: jax.Array = par("arrival_frequency#day-1", "chance of a wave before a plot", low=0, high=1)
+    least: jax.Array = par("min_population#nb", "fewest pests of a wave", dtype="int", low=0, high=PESTS_MAX)
+    most: jax.Array = par("max_population#nb", "most pests of a wave", dtype="int", low=0, high=PESTS_MAX)
+    appear: Appear
+    stay: Stay
+
+    def init(self, key: jax.Array, place: Place) -> PestsState:
+        """No pests."""
+        none = jnp.zeros(place.shape, jnp.int32)
+        return PestsState(population=none, on_host=jnp.zeros((len(place.hosts), *place.shape), jnp.int32))
+
+    def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
+        """Besides the axes of the field the ways to step and the draws among them, none where there is one plot."""
+        ways = (len(moves.WAYS) + 1) * (place.shape != (1, 1))
+        return place.sizes | {"way": (ways,), "turn": (max(ways - 1, 0),)}
+
+    @publishes(Load)
+    def load(self, state: PestsState, place: Place, board: Board, draws: Draws) -> Load:
+        """The pests of this morning on the hosts that live on their plot."""
+        canopy = board.by_host(Canopy)
+        if not canopy.alive.shape[0]:
+            return Load(pests=jnp.zeros((len(place.hosts), *place.shape)))
+        on_host = moves.spread(state.population, canopy.alive, canopy.repulsion, draws["host"])
+        return Load(pests=on_host.astype(jnp.float32))
+
+    def update(self, state: PestsState, place: Place, board: Board, draws: Draws) -> tuple[PestsState, Ledger]:
+        """Those of this morning leave or stay, others come, and all step at once."""
+        air, now = board.one(Air), self._surroundings(place, board)
+        edge = flows.burst(self.frequency, self.least, self.most, draws["wave"], draws["size"])
+        p_stay, p_appear = flows.staying(self.stay, now), flows.appearing(self.appear, now)
+        population = flows.come_and_go(state.population, edge, p_stay, p_appear, (draws["stay"], draws["come"]))
+        if place.shape != (1, 1):
+            weights = moves.pulls(draws["pull"], air.wind, air.wind_x, air.wind_y)
+            population = moves.walked(population, weights, draws["step"])
+        on_host = board.sent(Load).pests.astype(jnp.int32)
+        tally = {"pests#nb": population.sum().astype(jnp.float32)}
+        return PestsState(population=population, on_host=on_host), Ledger({}, tally)
+
+    def _surroundings(self, place: Place, board: Board) -> Surroundings:
+        return Surroundings(
+            distance=jnp.asarray(place.distance_to_edge), reach=max(place.shape) / 2,
+            temperature=board.one(Air).t_mean, pesticide=board.toxin(TARGET) / place.surface,
+            birds=board.heard(Flock).pest_eaters,
+        )  # fmt: skip

@@ -1,0 +1,5 @@
+"""The pollinators of a field."""
+
+from .pollinators import Pollinators
+
+__all__ = ["Pollinators"]

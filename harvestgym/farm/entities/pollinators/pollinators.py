@@ -1,0 +1,88 @@
+"""Pollinators: each day they visit or not each plot in flower, from the wild edge of the field (section 4.4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from ....core.random import bernoulli
+from ....core.response import Response, Window, expglm
+from ....core.tree import pytree, var
+from ...entity import Board, Draws, Entity, Ledger, Place, publishes
+from ...messages import Air, Canopy, Flock, Structures, Visits
+
+TARGET = "pollinators"
+"""What cides act on when they keep pollinators away."""
+
+
+@pytree
+class VisitConditions(Response):
+    """Eq. (34): what keeps pollinators from a plot.
+
+    Windows: distance (plots to the wild edge); temperature (mean, degC); wind (km/h); birds (pollinator eaters);
+    rain (1 on a rainy day); pesticide (g in effect on pollinators, per m2 of plot). The paper's windows (0, max]
+    would exclude a calm day without birds; they include 0 here.
+    """
+
+    distance: Window
+    temperature: Window
+    wind: Window
+    birds: Window
+    rain: Window
+    pesticide: Window
+
+
+@pytree
+class PollinatorsState:
+    """Where they came."""
+
+    occurrence: jax.Array = var("occurrence#bin", "whether pollinators came today", dtype="bool")
+
+
+@pytree
+class Pollinators(Entity):
+    """A kind of pollinating insects, by the weather they fly in."""
+
+    State: ClassVar[type] = PollinatorsState
+    targets: ClassVar[tuple[str, ...]] = (TARGET,)
+    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"visit": ("plot",)}
+
+    visit_conditions: VisitConditions
+
+    def init(self, key: jax.Array, place: Place) -> PollinatorsState:
+        """Nowhere yet."""
+        return PollinatorsState(occurrence=jnp.zeros(place.shape, bool))
+
+    def chance(self, place: Place, board: Board) -> jax.Array:
+        """Eq. (34): the chance of a visit of each plot today, if it is in flower.
+
+        A hedge brings the wild edge nearer by its lure, in plots. Pesticide counts per m2, so that plots of any
+        size fare alike.
+        """
+        air = board.one(Air)
+        return expglm(
+            self.visit_conditions,
+            distance=place.distance_to_edge - board.heard(Structures).insect_lure,
+            temperature=air.t_mean,
+            wind=air.wind,
+            birds=board.heard(Flock).pollinator_eaters,
+            rain=(air.rain_class > 0).astype(jnp.float32),
+            pesticide=board.toxin(TARGET) / place.surface,
+        )
+
+    @publishes(Visits)
+    def visits(self, state: PollinatorsState, place: Place, board: Board, draws: Draws) -> Visits:
+        """Where they come today: by chance, and only where something is in flower."""
+        flowering = board.heard(Canopy).flowers > 0
+        come = bernoulli(draws["visit"], self.chance(place, board)) & flowering
+        return Visits(occurrence=come.astype(jnp.float32))
+
+    def update(
+        self, state: PollinatorsState, place: Place, board: Board, draws: Draws
+    ) -> tuple[PollinatorsState, Ledger]:
+        """Note where they came today."""
+        come = board.sent(Visits).occurrence
+        return PollinatorsState(occurrence=come > 0), Ledger({}, {"pollinators#nb": come.sum()})

@@ -1,0 +1,5 @@
+"""The weeds of a field."""
+
+from .weeds import Weeds
+
+__all__ = ["Weeds"]

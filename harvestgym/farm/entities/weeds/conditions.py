@@ -1,0 +1,86 @@
+"""What a weed needs: the parameter groups of the weeds, equation by equation.
+
+Every `Response` is one equation of section 4.4.2; its windows are named after the driver they look at, in the
+unit said here.
+
+    distance_to_edge (plots); temperature (mean, degC); humidity (%); herbicide (g per m2 of soil, in effect on weeds);
+    N, P, K, C (g per weed by which the soil's stock falls short of the day's need); water (share of the soil's
+    extractable capacity by which it falls short of eq. (5)).
+"""
+
+from __future__ import annotations
+
+import jax
+
+from ....core.response import Response, Window
+from ....core.tree import par, pytree
+from ...messages import NUTRIENTS
+
+WEEDS_MAX = 250
+"""The most seeds, and the most weeds out of the seed, on a plot: many times what shades a square metre.
+
+The binomials of eqs. (26) to (29) are compiled for it; the paper's tables end at 1000.
+"""
+
+
+@pytree
+class Appearance(Response):
+    """Eq. (26)."""
+
+    distance_to_edge: Window
+
+
+@pytree
+class Growth(Response):
+    """Eq. (27)."""
+
+    temperature: Window
+    humidity: Window
+    herbicide: Window
+
+
+@pytree
+class Blooming(Response):
+    """Eq. (28). The paper gives its herbicide no interval; that of growth is meant in the reference implementation."""
+
+    herbicide: Window
+
+
+@pytree
+class Staying(Response):
+    """Eq. (29), with the shortage, need less stock, in the place of the stock, which is the same distance.
+
+    Its sum is over J_appear in the paper; its table says what is meant. It holds for weeds in bloom too, which would
+    live for ever otherwise.
+    """
+
+    temperature: Window
+    herbicide: Window
+    N: Window
+    P: Window
+    K: Window
+    C: Window
+    water: Window
+
+
+@pytree
+class Weed:
+    """All parameters of a weed."""
+
+    arrivals: jax.Array = par(
+        "max_new_seeds#nb", "seeds that come to a plot in a day at most, eq. (26)", low=0, high=WEEDS_MAX, dtype="int"
+    )
+    size: jax.Array = par("size#cm", "diameter and height of a weed", low=0)
+    flowers: jax.Array = par("flowers_per_plant#nb", "flowers of a weed in bloom", low=0, high=WEEDS_MAX, dtype="int")
+    shed_rate: jax.Array = par("flower_to_seed#%", "share (0 to 1) of the flowers that seed in a day", low=0, high=1)
+    seeds: jax.Array = par("seed_per_flower#nb", "viable seeds of a flower", low=0, high=WEEDS_MAX, dtype="int")
+    repulsion: jax.Array = par("pest_repulsive_effect#float", "repulsive effect on pests; negative attracts")
+    draught: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    nutrients: jax.Array = par(
+        tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS), "asked by a weed per mm of its size and day", low=0
+    )
+    water: jax.Array = par("Water_grow_consumption#mL.mm-1", "water that a weed keeps per mm of its size", low=0)
+    appear: Appearance
+    grow: Growth
+    bloom: Blooming
+    stay: Staying

@@ -1,0 +1,96 @@
+"""A day of the population: eqs. (26) to (29) for all weeds at once, and the seeds that they scatter."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ....core.random import multinomial
+from ....core.response import expglm
+from .conditions import WEEDS_MAX, Weed
+
+Drivers = dict[str, jax.Array]
+"""Today's value of every driver, by the names of `conditions.py`."""
+
+SIDES = np.array([-1, 0, 1])
+
+
+class Chances(NamedTuple):
+    """What may happen to one of each group today: eqs. (26), (27), (28), (29), and flowers that seed."""
+
+    appear: jax.Array
+    grow: jax.Array
+    bloom: jax.Array
+    stay: jax.Array
+    shed: jax.Array
+
+
+class Moves(NamedTuple):
+    """What became of the groups today, nb per plot: the new, those who moved on, and those who stayed as they were."""
+
+    arrived: jax.Array
+    sprouted: jax.Array
+    bloomed: jax.Array
+    shed: jax.Array
+    growing: jax.Array
+    flowering: jax.Array
+
+
+def chances(weed: Weed, day: Drivers) -> Chances:
+    """The chances of a day, eqs. (26) to (29); what kinds unknown here do (`strain`) is one more term."""
+
+    def of(response: object, strain: str = "") -> jax.Array:
+        names = [name for name in vars(response) if name != "intercept"]
+        chance = expglm(response, **{name: day[name] for name in names})  # pyright: ignore[reportArgumentType]
+        return chance * jnp.exp(-day[strain]) if strain else chance
+
+    appear, bloom = of(weed.appear), of(weed.bloom)
+    return Chances(appear, of(weed.grow, "strain_growth"), bloom, of(weed.stay, "strain_death"), weed.shed_rate)
+
+
+def moves(new: jax.Array, groups: tuple[jax.Array, jax.Array, jax.Array], p: Chances, uniform: jax.Array) -> Moves:
+    """Who arrives, sprouts, blooms, seeds or dies, all drawn from this morning's numbers.
+
+    Eqs. (28) and (29) both take the growing weeds of the morning, of which more could then bloom or die than there
+    are; here who stays alive may move on, so that each weed has one fate. A multinomial is that of all.
+
+    Args:
+        new: n of eq. (26), a scalar.
+        groups: seeds, growing and flowering weeds, nb per plot.
+        p: the chances of the day.
+        uniform: (4, length, width, 2).
+    """
+    seeds, growing, flowering = groups
+    n = jnp.stack([jnp.broadcast_to(new, seeds.shape), seeds, growing, flowering])
+    stay = _stacked(seeds.shape, 1.0, 1.0, p.stay, p.stay)
+    move = _stacked(seeds.shape, p.appear, p.grow, p.bloom, p.shed)
+    fates = multinomial(uniform, n, jnp.stack([stay * move, stay * (1 - move), 1 - stay], -1), WEEDS_MAX)
+    arrived, sprouted, bloomed, shed = fates[..., 0]
+    room = WEEDS_MAX - growing - flowering
+    return Moves(arrived, jnp.minimum(sprouted, room), bloomed, shed, fates[2, ..., 1], fates[3, ..., 1])
+
+
+def _stacked(shape: tuple[int, ...], *values: jax.Array | float) -> jax.Array:
+    return jnp.stack([jnp.broadcast_to(jnp.asarray(v, jnp.float32), shape) for v in values])
+
+
+def scattered(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
+    """`seeds` (at most WEEDS_MAX per plot) thrown uniformly over the plots that exist of the 3 x 3 around each.
+
+    That neighbourhood is so many rows times so many columns: a seed first takes its row, then its column there. So
+    none is lost over the edge. `uniform` is (2, length, width, 2).
+    """
+    return _along(1, _along(0, seeds, uniform[0], WEEDS_MAX), uniform[1], len(SIDES) * WEEDS_MAX)
+
+
+def _along(axis: int, seeds: jax.Array, uniform: jax.Array, most: int) -> jax.Array:
+    """Each seed one plot back, here or one plot ahead along an axis, all alike; nothing to do where that has one."""
+    size = seeds.shape[axis]
+    if size == 1:
+        return seeds
+    target = np.indices(seeds.shape)[axis][..., None] + SIDES
+    parts = multinomial(uniform, seeds, ((target >= 0) & (target < size)).astype(np.float32), most)
+    return sum((jnp.roll(parts[..., i], side, axis) for i, side in enumerate(SIDES)), jnp.zeros_like(seeds))

@@ -1,0 +1,163 @@
+"""Weeds: on each plot seeds, growing and flowering plants that come from the edge and spread (section 4.4.2).
+
+They drink and eat before the crop. The parameters are in `conditions.py`, the equations in `dynamics.py`. A stand is
+kept as numbers, the plants of which are alike: what they hold of water and nutrients is that of the whole stand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from ....core.tree import pytree, replace, var
+from ...entity import Board, Deed, Draws, Entity, Ledger, Place, action, publishes
+from ...messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
+from ...stand import light_left, open_stomata, water_threshold
+from . import dynamics
+from .conditions import WEEDS_MAX, Weed
+from .dynamics import Drivers, Moves
+
+TARGET = "weeds"
+"""What cides act on when they are herbicides."""
+
+
+@pytree
+class WeedsState:
+    """What stands on each plot."""
+
+    seeds: jax.Array = var("seeds#nb", "weeds in the seed", dtype="int", high=WEEDS_MAX)
+    growing: jax.Array = var("grow#nb", "weeds that grow", dtype="int", high=WEEDS_MAX)
+    flowering: jax.Array = var("flowers#nb", "weeds in bloom", dtype="int", high=WEEDS_MAX)
+    water: jax.Array = var("cumulated_water#L", "water in the stand")
+    nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the stand")
+    remains: jax.Array = var(tuple(f"remains_{n}#g" for n in NUTRIENTS), "nutrients of those that died yesterday")
+
+
+@pytree
+class Weeds(Weed, Entity):
+    """A kind of weed that takes water and nutrients from the crop."""
+
+    State: ClassVar[type] = WeedsState
+    host: ClassVar[bool] = True
+    priority: ClassVar[int] = 1
+    targets: ClassVar[tuple[str, ...]] = (TARGET,)
+    randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
+
+    def init(self, key: jax.Array, place: Place) -> WeedsState:
+        """A clean field."""
+        none, empty = jnp.zeros(place.shape, jnp.int32), jnp.zeros((len(NUTRIENTS), *place.shape))
+        return WeedsState(seeds=none, growing=none, flowering=none, water=empty[0], nutrients=empty, remains=empty)
+
+    def settle(self, key: jax.Array, state: WeedsState, place: Place) -> WeedsState:
+        """No more weeds than there is room for, and nothing held where none stands."""
+        growing = jnp.clip(state.growing, 0, WEEDS_MAX)
+        flowering = jnp.clip(state.flowering, 0, WEEDS_MAX - growing)
+        new = replace(state, seeds=jnp.clip(state.seeds, 0, WEEDS_MAX), growing=growing, flowering=flowering)
+        stands = _stand(new) > 0
+        return replace(new, water=jnp.where(stands, new.water, 0.0), nutrients=jnp.where(stands, new.nutrients, 0.0))
+
+    def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
+        """The four groups of eqs. (26) to (29), the two directions of a field, the two cuts that make three parts."""
+        return super().sizes(place) | {"group": (4,), "direction": (2,), "split": (2,)}
+
+    @publishes(Canopy)
+    def canopy(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Canopy:
+        """Each weed shades a disc, until the plot is full; all their flowers are open."""
+        alive = _stand(state).astype(jnp.float32)
+        disc = jnp.pi * (self.size / 200) ** 2
+        return Canopy(
+            alive=alive,
+            shade=jnp.minimum(alive * disc / place.surface, 1.0),
+            height=jnp.where(alive > 0, self.size, 0.0),
+            flowers=(state.flowering * self.flowers).astype(jnp.float32),
+            seeds=state.seeds.astype(jnp.float32),
+            repulsion=jnp.where(alive > 0, self.repulsion, 0.0),
+        )
+
+    @publishes(Need)
+    def need(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Need:
+        """What the stand transpires and keeps, less the water in store, and what it eats."""
+        kept = _stand(state) * self.water * self.size * 10 / 1000
+        wanted = self._transpiration(place, board) + kept - state.water
+        return Need(water=jnp.maximum(wanted, 0.0), nutrients=self._eaten(state))
+
+    @publishes(Litter)
+    def litter(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Litter:
+        """The tender dead are gone in a day."""
+        return Litter(nutrients=state.remains)
+
+    @action("remove")
+    def remove(self, state: WeedsState, place: Place, where: jax.Array) -> Deed:
+        """Take away the weeds of a plot, growing or in bloom; their seeds stay in the soil."""
+        done = where & (_stand(state) > 0)
+        gone = ("growing", "flowering", "water", "nutrients")
+        bare = {n: jnp.where(done, jnp.zeros((), getattr(state, n).dtype), getattr(state, n)) for n in gone}
+        flows = {f"{n}:export": bare[n] - getattr(state, n) for n in ("water", "nutrients")}
+        return Deed(replace(state, **bare), done, Ledger(flows, {}))
+
+    def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
+        """A day: what the stand takes up, then who is left of it."""
+        moves = self._moves(state, place, board, draws)
+        shed = dynamics.scattered(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
+        share = board.mine(Share)
+        water, nutrients = state.water + share.water, state.nutrients + share.nutrients
+        lost = jnp.minimum(self._transpiration(place, board), water)
+        left = moves.growing + moves.bloomed + moves.flowering
+        stand = _stand(state)
+        dying = (stand - left) / jnp.maximum(stand, 1)
+        dried, remains = dying * (water - lost), dying * nutrients
+        new = WeedsState(
+            seeds=jnp.minimum(state.seeds - moves.sprouted + moves.arrived + shed, WEEDS_MAX),
+            growing=moves.growing + moves.sprouted, flowering=moves.flowering + moves.bloomed,
+            water=water - lost - dried, nutrients=nutrients - remains, remains=remains,
+        )  # fmt: skip
+        flows = {"water:transpiration": -lost, "water:drying": -dried}
+        return new, Ledger(flows, {"weeds#nb": _stand(new).sum().astype(jnp.float32)})
+
+    def _moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Moves:
+        p = dynamics.chances(self, self._drivers(state, place, board))
+        return dynamics.moves(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
+
+    def _drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
+        """What the weather, the soil and the place are to a weed today, by the names of `conditions.py`.
+
+        The dryness is a share of the water that the soil can hold for plants, as for the crop.
+        """
+        air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
+        lacking = (self._eaten(state) - ground.nutrients) / jnp.maximum(_stand(state), 1)
+        holds = ground.capacity - ground.wilting
+        return {
+            "distance_to_edge": jnp.asarray(place.distance_to_edge),
+            "temperature": air.t_mean, "humidity": air.humidity,
+            "herbicide": board.toxin(TARGET) / place.surface,
+            "water": self.draught - (ground.water - ground.wilting) / holds,
+            "strain_growth": strain.growth, "strain_death": strain.death,
+            **dict(zip(NUTRIENTS, lacking, strict=True)),
+        }  # fmt: skip
+
+    def _eaten(self, state: WeedsState) -> jax.Array:
+        """What the stand asks of each nutrient a day, g; (4, length, width)."""
+        return jnp.asarray(self.nutrients)[:, None, None] * self.size * 10 * _stand(state)
+
+    def _transpiration(self, place: Place, board: Board) -> jax.Array:
+        """The water that the stand lets go today, L, for which the paper has no rule that depends on the weather.
+
+        The basal coefficient is FAO-56 eq. (99), 1 + 0.1 per metre of height, the ground that of the leaves, in the
+        light that the other hosts leave; the stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
+        """
+        ground, own = board.one(Ground), board.sent(Canopy)
+        threshold = water_threshold(self.draught, ground.wilting, ground.capacity)
+        moist = open_stomata(ground.extractable, threshold - ground.wilting)
+        sunlit = own.shade * light_left(board)
+        return board.one(Air).et0 * (1 + self.size / 1000) * sunlit * moist * place.surface
+
+    def holds(self, state: WeedsState) -> dict[str, Any]:
+        """Water and nutrients in the stand, and the nutrients of the dead."""
+        return {"water": state.water, "nutrients": state.nutrients + state.remains}
+
+
+def _stand(state: WeedsState) -> jax.Array:
+    """Weeds out of the seed, nb per plot."""
+    return state.growing + state.flowering

@@ -1,0 +1,364 @@
+"""Pests: eqs. (30) to (33) by hand, steps that lose nobody and follow the wind, and loads that sum to the plot.
+
+Chi-squared tests reject below 1e-4, with fixed seeds; where it matters, what they would find is said.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.rollout import evaluate
+from harvestgym.core.tree import pytree, replace
+from harvestgym.farm.check import check_entity
+from harvestgym.farm.entities.pests import Pests, flows, moves
+from harvestgym.farm.entities.pests.flows import PESTS_MAX, Surroundings
+from harvestgym.farm.entities.pests.pests import PestsState
+from harvestgym.farm.entities.soil import Soil
+from harvestgym.farm.entities.weather import Weather
+from harvestgym.farm.entities.weeds import Weeds
+from harvestgym.farm.entity import Draws, Ledger, Place
+from harvestgym.farm.make import make, policies
+from harvestgym.farm.messages import Canopy, Flock, Ground, Load
+
+from .company import air, board, check_ranges, field
+from .test_parameters import perturbed
+
+SETS = ("basic", "nice", "agressive")
+BASIC, AGRESSIVE = Pests.named("basic"), Pests.named("agressive")
+UNLIKELY = 1e-4
+
+
+def surroundings(distance: float = 0, reach: float = 0, t: float = 20, g: float = 0, birds: float = 0) -> Surroundings:
+    numbers = (jnp.float32(v) for v in (distance, reach, t, g, birds))
+    return Surroundings(*numbers)  # pyright: ignore[reportArgumentType]
+
+
+def uniforms(seed: int, *shape: int) -> jax.Array:
+    return jax.random.uniform(jax.random.key(seed), shape)
+
+
+def fits(counts: Any, shares: Any) -> bool:
+    """Whether counts agree with probabilities, by chi-squared; what has no probability must not occur."""
+    counts, shares = np.asarray(counts, float), np.asarray(shares, float)
+    possible = shares > 0
+    assert counts[~possible].sum() == 0
+    expected = counts.sum() * shares[possible] / shares.sum()
+    return stats.chisquare(counts[possible], expected).pvalue > UNLIKELY
+
+
+def alike(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two tables of counts can be of one distribution, by chi-squared."""
+    result: Any = stats.chi2_contingency([one.ravel(), other.ravel()])
+    return result.pvalue > UNLIKELY
+
+
+def test_30_a_wave_brings_between_two_numbers_both_included() -> None:
+    """A fifth number or a missing end would each change a share by 0.06; 40000 waves tell 0.01."""
+    burst = partial(flows.burst, jnp.float32(0.3), jnp.int32(2), jnp.int32(5))
+    assert fits(np.bincount(burst(*uniforms(0, 2, 40_000))), [0.7, 0, *(4 * [0.3 / 4])])
+    happens, size = jnp.asarray([[0.29, 0.29, 0.31], [0.0, 1 - 2.0**-24, 0.5]])
+    np.testing.assert_array_equal(burst(happens, size), [2, 5, 0])
+
+
+def test_31_some_stay_some_come() -> None:
+    """The sum of B(6, 0.7) and B(4, 0.2), where each of 40000 plots has its own draws."""
+    n = (40_000,)
+    present, edge, pair = jnp.full(n, 6), jnp.full(n, 4), tuple(uniforms(1, 2, *n))
+    got = flows.come_and_go(present, edge, jnp.float32(0.7), jnp.float32(0.2), (pair[0], pair[1]))
+    wanted = np.convolve(stats.binom.pmf(range(7), 6, 0.7), stats.binom.pmf(range(5), 4, 0.2))
+    assert fits(np.bincount(got, minlength=11), wanted)
+    by_hand = [(1.0, 0.0, 6), (0.0, 1.0, 4), (1.0, 1.0, 10), (0.0, 0.0, 0)]
+    for stay, appear, left in by_hand:
+        chances = jnp.float32(stay), jnp.float32(appear)
+        assert (flows.come_and_go(present[:50], edge[:50], *chances, (pair[0][:50], pair[1][:50])) == left).all()
+
+
+def test_newcomers_find_no_room_on_a_full_plot() -> None:
+    present, edge, u = jnp.asarray([[PESTS_MAX - 3, 5]]), jnp.asarray([[40, 40]]), jnp.full((1, 2), 0.5)
+    got = flows.come_and_go(present, edge, jnp.float32(1), jnp.float32(1), (u, u))
+    np.testing.assert_array_equal(got, [[PESTS_MAX, 45]])
+
+
+def test_32_arrivals_by_distance_temperature_and_pesticide() -> None:
+    p = lambda **today: float(flows.appearing(BASIC.appear, surroundings(**today)))  # noqa: E731
+    assert p() == pytest.approx(math.exp(-0.01))
+    by_hand = math.exp(-(0.01 + 0.5 * 2 + 1.5 * (12 - 11.5) + 5 * 0.1))
+    assert p(distance=2, t=11.5, g=0.1) == pytest.approx(by_hand, rel=1e-5)
+    assert p(t=35.5) == pytest.approx(math.exp(-(0.01 + 1.5 * 0.5)), rel=1e-5)
+    assert p(birds=9) == p(), "birds are not among the conditions of arriving"
+
+
+def test_33_departures_by_distance_temperature_pesticide_and_birds() -> None:
+    p = lambda **today: float(flows.staying(BASIC.stay, surroundings(**today)))  # noqa: E731
+    assert p() == pytest.approx(math.exp(-0.1))
+    by_hand = math.exp(-(0.1 + 0.05 * (2 - 1) + 0.2 * (10 - 7.5) + 5 * 0.1 + 3 * (1.5 - 1)))
+    assert p(distance=1, reach=2, t=7.5, g=0.1, birds=1.5) == pytest.approx(by_hand, rel=1e-5)
+    assert p(birds=1) == p(), "one bird is tolerated"
+    assert p(distance=3, reach=2) == p(), "only nearness to the edge is paid for"
+
+
+@pytest.mark.parametrize(("shape", "reach", "nearest"), [((1, 1), 0.5, 0.5), ((3, 4), 2.0, 1.0), ((7, 7), 3.5, 0.5)])
+def test_the_middle_of_the_field_keeps_its_pests_best(shape: tuple[int, int], reach: float, nearest: float) -> None:
+    """By hand: the border lacks max(X, Y) / 2, the innermost plots (0, 1, 3 from the edge) the remainder."""
+    distance = jnp.asarray(field(shape).distance_to_edge)
+    p = flows.staying(BASIC.stay, surroundings()._replace(distance=distance, reach=reach))
+    np.testing.assert_allclose([p.min(), p.max()], np.exp([-0.1 - 0.05 * reach, -0.1 - 0.05 * nearest]), rtol=1e-5)
+
+
+def test_a_negative_intercept_is_a_certainty() -> None:
+    eager = replace(BASIC.stay, intercept=jnp.float32(-1.0))
+    assert float(flows.staying(eager, surroundings())) == 1.0
+
+
+WINDS = [(0.0, 1, 0), (60.0, 1, 0), (60.0, -1, 0), (60.0, 0, 1), (60.0, 0, -1), (25.0, 0.7, -0.7), (400.0, -0.7, 0.7)]
+
+
+@jax.jit
+def _step(population: jax.Array, wind: jax.Array, key: jax.Array) -> jax.Array:
+    pull, turn = (
+        jax.random.uniform(k, (*population.shape, n)) for k, n in zip(jax.random.split(key), (5, 4), strict=True)
+    )
+    return jax.vmap(lambda n, p, u: moves.walked(n, moves.pulls(p, *wind), u))(population, pull, turn)
+
+
+def step(population: Any, wind: tuple[float, float, float], seed: int) -> jax.Array:
+    """A step of the pests of each plot, (lane, length, width)."""
+    return _step(jnp.asarray(population, jnp.int32), jnp.asarray(wind, jnp.float32), jax.random.key(seed))
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 5)])
+def test_nobody_is_lost_on_the_way(shape: tuple[int, int]) -> None:
+    """Also on crowded fields, of which no plot gets more than it has room for."""
+    rng = np.random.default_rng(5)
+    start = rng.integers(0, 1 + np.where(np.arange(200) < 100, 6, PESTS_MAX)[:, None, None], (200, *shape))
+    for seed, wind in enumerate(WINDS):
+        after = np.asarray(step(start, wind, seed))
+        np.testing.assert_array_equal(after.sum((1, 2)), start.sum((1, 2)))
+        assert after.min() >= 0 and after.max() <= PESTS_MAX
+        assert (after != start).any()
+
+
+def test_a_full_plot_takes_nobody_in() -> None:
+    start = np.full((200, 3, 4), PESTS_MAX)
+    np.testing.assert_array_equal(step(start, (60.0, 1, 0), 3), start)
+
+
+def test_a_step_goes_to_a_neighbour_at_most() -> None:
+    start = np.zeros((200, 3, 4), int)
+    start[:, 1, 2] = 80
+    x, y = np.indices((3, 4))
+    reached = np.asarray(step(start, (10.0, 0.7, 0.7), 7)).sum(0) > 0
+    np.testing.assert_array_equal(reached, np.abs(x - 1) + np.abs(y - 2) <= 1)
+
+
+def chances(push: tuple[float, ...]) -> np.ndarray:
+    """The chance of each of the ways (north, south, east, west, stay), by simulation in numpy; -1: it is closed."""
+    weights = (np.random.default_rng(0).random((500_000, 5)) + np.maximum(push, 0)) * (np.asarray(push) >= 0)
+    return (weights / weights.sum(1, keepdims=True)).mean(0)
+
+
+CENTRE = ((1, 0), (1, 2), (2, 1), (0, 1), (1, 1))
+"""Around plot (1, 1): where one gets by each way; north is y - 1."""
+
+
+@pytest.mark.parametrize(
+    ("wind", "push"),
+    [
+        ((0.0, 1, 0), (0, 0, 0, 0, 0)),
+        ((20.0, 1, 0), (0, 0, 2, 0, 0)),
+        ((20.0, 0, -1), (2, 0, 0, 0, 0)),
+        ((10.0, -0.6, 0.8), (0, 0.8, 0, 0.6, 0)),
+    ],
+)
+def test_pests_follow_the_wind_and_still_air_is_symmetric(wind: tuple[float, float, float], push: Any) -> None:
+    """One pest a lane, so that its 20000 steps are independent: shares are told apart from 0.02 on."""
+    start = np.zeros((20_000, 3, 4), int)
+    start[:, 1, 1] = 1
+    ended = np.asarray(step(start, wind, 11)).sum(0)
+    counts = [ended[at] for at in CENTRE]
+    assert fits(counts, chances(push))
+    if wind[0]:
+        assert not fits(counts, np.ones(5))
+
+
+def test_a_corner_shares_among_the_ways_that_are_left() -> None:
+    start = np.zeros((20_000, 3, 4), int)
+    start[:, 2, 3] = 1
+    ended = np.asarray(step(start, (15.0, 1, 0), 13)).sum(0)
+    assert fits([ended[2, 2], 0, 0, ended[1, 3], ended[2, 3]], chances((0, -1, -1, 0, 0)))
+
+
+def test_a_mirrored_field_with_a_mirrored_wind_is_the_same() -> None:
+    """Four days of 20000 pests that begin in a corner; a wind the wrong way round would end elsewhere by far."""
+    start = np.zeros((20_000, 3, 4), int)
+    start[:, 0, 1] = 1
+
+    def ended(flip: int | None, wind: tuple[float, float, float]) -> np.ndarray:
+        now: Any = start if flip is None else np.flip(start, flip)
+        for day in range(4):
+            now = step(now, wind, 17 + 2 * day + (flip or 0))
+        total = np.asarray(now).sum(0)
+        return total if flip is None else np.flip(total, flip - 1)
+
+    plain, eastwest, northsouth = ended(None, (8, 0.6, 0.8)), ended(1, (8, -0.6, 0.8)), ended(2, (8, 0.6, -0.8))
+    for mirrored in (eastwest, northsouth):
+        assert alike(plain, mirrored)
+    assert not alike(plain, ended(1, (8, 0.6, 0.8)))
+
+
+def test_every_pest_sits_on_one_of_the_living_hosts() -> None:
+    """Shares are those of number times exp(-repulsion); by number alone they would be off by 0.1."""
+    alive, repulsion = np.asarray([16.0, 0.0, 5.0]), np.asarray([0.1, -2.0, -0.5])
+    plots = (100, 200)
+    stand = [jnp.asarray(np.broadcast_to(v[:, None, None], (3, *plots)), jnp.float32) for v in (alive, repulsion)]
+    population = jnp.asarray(np.random.default_rng(2).integers(0, 3, plots), jnp.int32)
+    on_host = np.asarray(moves.spread(population, stand[0], stand[1], uniforms(3, *plots, 3)))
+    np.testing.assert_array_equal(on_host.sum(0), population)
+    assert fits(on_host.sum((1, 2)), alive * np.exp(-repulsion))
+    assert not fits(on_host.sum((1, 2)), alive)
+
+
+def test_nobody_sits_where_nothing_lives() -> None:
+    alive = jnp.asarray([[[0.0, 3.0]], [[0.0, 0.0]]])
+    on_host = moves.spread(jnp.asarray([[40, 40]]), alive, jnp.zeros_like(alive), jnp.full((1, 2, 2), 0.4))
+    np.testing.assert_array_equal(on_host, [[[0, 40]], [[0, 0]]])
+
+
+def drawn(pests: Pests, place: Place) -> Draws:
+    sizes = pests.sizes(place)
+    keys = jax.random.split(jax.random.key(0), len(Pests.randomness))
+    shapes = [sum((sizes[axis] for axis in axes), ()) for axes in Pests.randomness.values()]
+    pairs = zip(Pests.randomness, keys, shapes, strict=True)
+    return {use: jax.random.uniform(key, shape) for use, key, shape in pairs}
+
+
+def full(place: Place, value: float, lead: int | None = None) -> jax.Array:
+    return jnp.full(place.shape if lead is None else (lead, *place.shape), value, jnp.float32)
+
+
+@pytree
+class Evening:
+    """How many pests a plot held, what acts on each target, birds over the field, degrees."""
+
+    population: Any = 10
+    grams: Any = (0.0, 0.0)
+    eaters: Any = 0.0
+    t: Any = 20.0
+
+
+@jax.jit
+def _evening(pests: Pests, place: Place, now: Evening) -> tuple[PestsState, Ledger]:
+    state = replace(pests.init(jax.random.key(0), place), population=jnp.full(place.shape, now.population, jnp.int32))
+    none = full(place, 0.0)
+    toxin = full(place, 1.0, 2) * now.grams[:, None, None]
+    ground = Ground(
+        water=none, extractable=none, capacity=none, wilting=none, nutrients=full(place, 0.0, 4), microlife=none,
+        toxin=toxin,
+    )  # fmt: skip
+    canopy = Canopy(alive=none + 10, shade=none, height=none, flowers=none, seeds=none, repulsion=none)
+    zero = jnp.float32(0.0)
+    flock = Flock(seed_eaters=zero, pest_eaters=now.eaters, pollinator_eaters=zero)
+    said = [
+        ("Weather-0", replace(air(wind=20), t_mean=now.t)),
+        ("Soil-0", ground),
+        ("Plant-0", canopy),
+        ("Birds-0", flock),
+    ]
+    draws = drawn(pests, place)
+    load = pests.load(state, place, board(place, "Pests-0", *said), draws)
+    return pests.update(state, place, board(place, "Pests-0", *said, ("Pests-0", load)), draws)
+
+
+def evening(pests: Pests, place: Place, **now: Any) -> tuple[PestsState, Ledger]:
+    """A day among ten plants a plot, with 10 pests on each unless said."""
+    numbers = {name: jnp.asarray(value, jnp.float32) for name, value in vars(Evening(**now)).items()}
+    return _evening(pests, place, Evening(**numbers))
+
+
+def left(pests: Pests = BASIC, place: Place | None = None, **now: Any) -> int:
+    """The pests on the whole field after a day."""
+    return int(evening(pests, place or PLACE, **now)[0].population.sum())
+
+
+PLACE = field((20, 20), targets=("pests", "soil"))
+
+
+def test_pesticide_drives_them_away_and_the_day_is_booked() -> None:
+    quiet, ledger = evening(BASIC, PLACE)
+    check_ranges(quiet)
+    assert 1600 < int(quiet.population.sum()) < 3600
+    assert float(ledger.tally["pests#nb"]) == int(quiet.population.sum()) and not ledger.flows
+    np.testing.assert_array_equal(quiet.on_host, np.full((1, 20, 20), 10), err_msg="those of the morning")
+    assert left(grams=(4, 0)) == 0
+    np.testing.assert_array_equal(evening(BASIC, PLACE, grams=(0, 4))[0].population, quiet.population)
+
+
+def test_birds_eat_them_and_the_cold_makes_them_leave() -> None:
+    assert left(eaters=1) == left()
+    assert left(eaters=3) < 0.05 * left()
+    assert left(t=0) < 0.3 * left()
+
+
+def test_a_larger_plot_takes_more_pesticide() -> None:
+    one, four = (replace(PLACE, scale=np.float32(scale)) for scale in (1, 2))  # pyright: ignore[reportArgumentType]
+    assert left(place=four, grams=(0.4, 0)) == left(place=one, grams=(0.1, 0)) < 0.9 * left(place=one)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_single_plot_draws_nothing_for_steps(name: str) -> None:
+    pests, place = Pests.named(name), field(targets=("pests", "soil"))
+    assert drawn(pests, place)["pull"].size == drawn(pests, place)["step"].size == 0
+    state, _ = evening(pests, place, population=PESTS_MAX)
+    check_ranges(state)
+    assert 0 < int(state.population[0, 0]) < PESTS_MAX
+
+
+def test_a_set_is_named_as_the_reference_spells_it() -> None:
+    with pytest.raises(ConfigError, match="agressive"):
+        Pests.named("aggressive")
+
+
+def test_every_parameter_matters() -> None:
+    """Perturbed one by one, each changes the pests of a crowded field in the frost, heat, poison or among birds."""
+    weather = jnp.asarray([20, 9.9, 36, 29, 14.5, 20, 20], jnp.float32)
+    grams, eaters = jnp.zeros((7, 2)).at[5].set(0.02), jnp.zeros(7).at[6].set(1.5)
+    days = Evening(population=jnp.full(7, 60), grams=grams, eaters=eaters, t=weather)
+    names, sets = perturbed(AGRESSIVE, AGRESSIVE)
+    day = lambda pests, now: _evening(pests, PLACE, now)[0].population  # noqa: E731
+    found = jax.vmap(jax.vmap(day, (None, 0)), (0, None))(sets, days)
+    same = (np.asarray(found) == np.asarray(found[0])).all((1, 2, 3))
+    assert [name for name, quiet in zip(names[1:], same[1:], strict=True) if quiet] == []
+
+
+def test_keeps_the_contract_among_weeds() -> None:
+    check_entity(AGRESSIVE, (Weather.named("seattle"), Soil.named("clay"), Weeds.named("base_weed")), days=20)
+
+
+@pytest.mark.parametrize("hosts", [(), ("Reed-0", "Reed-1")])
+def test_without_a_canopy_nobody_is_loaded(hosts: tuple[str, ...]) -> None:
+    """On a field without hosts, or with hosts that do not say what stands there."""
+    place = replace(field((2, 2), targets=("pests",)), hosts=hosts)
+    state = replace(BASIC.init(jax.random.key(0), place), population=jnp.full((2, 2), 5, jnp.int32))
+    load = BASIC.load(state, place, board(place, "Pests-0"), {})
+    assert isinstance(load, Load) and load.pests.shape == (len(hosts), 2, 2) and not load.pests.any()
+
+
+def test_pests_take_crops_but_not_all() -> None:
+    """Shares of 200 seasons of a bean plot, watered and harvested by its expert, that pests end."""
+    lost = []
+    for name in SETS:
+        entities = [["Weather", "seattle"], ["Soil", "clay"], ["Plant", "bean"], ["Pests", name]]
+        env = make("bean-clay-1x1-v0", fields={"Field-0": {"entities": entities}})
+        episodes = evaluate(env, policies(env)["expert"], jax.random.key(5), 200, 230)
+        lost.append(float(np.mean(np.asarray(episodes.info["total/harvest#kg"]) == 0)))
+    nice, basic, agressive = lost[1], lost[0], lost[2]
+    assert nice < 0.15 < 0.25 < basic < 0.55 < agressive + 0.05 < 0.9

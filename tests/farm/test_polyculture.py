@@ -1,0 +1,89 @@
+"""Two crops on one plot: the taller takes light and the lower yields less, but together more than a crop alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym.core.tree import replace
+from harvestgym.farm.build import build
+from harvestgym.farm.model import FarmModel
+from harvestgym.farm.policies.rules import rule_policy
+from harvestgym.farm.spec import farm_spec
+
+SEASONS = 48
+CORN, BEAN = "Plant-0", "Plant-1"
+STANDS = {"corn": (8, 0), "bean": (0, 16), "all of both": (8, 16)}
+"""Plants of corn and of bean on the square metre; 8 and 16 are what the parameter sets have alone."""
+
+
+def look(entity: str, key: str) -> list[Any]:
+    return ["Field-0", entity, key, []]
+
+
+def do(entity: str, name: str, **values: Any) -> list[Any]:
+    return ["BasicFarmer-0", "Field-0", entity, name, values]
+
+
+def farm() -> FarmModel:
+    """A square metre of loam with corn and beans, watered, and each crop harvested when it is ripe."""
+    place = {"latitude#°": 47.45, "longitude#°": -122.31, "altitude#m": 132.0}
+    entities = [["Weather", "seattle"], ["Soil", "loam"], ["Plant", "corn"], ["Plant", "bean"]]
+    field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": entities}
+    expert = [{"when": [[[look(p, "stage"), "value", "in", ["ripe"]]]], "do": do(p, "harvest")} for p in (CORN, BEAN)]
+    watering = do("Soil-0", "watering_discrete", **{"plot": [0, 0], "amount#L": 10, "duration#min": 60})
+    expert.append({"when": [[[look("Soil-0", "available_Water#L"), "value", "<", 95]]], "do": watering})
+    start = {p: {"stage": ["seed"], "population#nb": [1]} for p in (CORN, BEAN)}
+    rules = {
+        "init": {"Field-0": {"Weather-0": {"day#int365": [130]}, **start}}, "horizon#day": 200,
+        "free_observations": [look("Soil-0", "available_Water#L"), look(CORN, "stage"), look(BEAN, "stage")],
+    }  # fmt: skip
+    return build(farm_spec({"fields": {"Field-0": field}, "rules": rules, "expert": expert, "mode": "po"}, "test"))
+
+
+def season(env: FarmModel, key: jax.Array, numbers: jax.Array) -> jax.Array:
+    """Kg of corn and of bean at the end of a season; a crop of which no plant is sown is not there."""
+    said = {}
+    for plant, n in zip((CORN, BEAN), numbers, strict=True):
+        said |= {(plant, "stage"): (n > 0)[None], (plant, "population#nb"): n[None]}
+    keys = [(start.variable.where[1], start.variable.key) for start in env.starts]
+    starts = [jnp.asarray(said.get(k, given), jnp.float32) for k, given in zip(keys, env.params.starts, strict=True)]
+    params, policy = replace(env.params, starts=tuple(starts)), rule_policy(env)
+    state, first = env.reset(key, params)
+
+    def day(loop: Any, now: jax.Array) -> Any:
+        state, obs, carry = loop
+        carry, action = policy.act(carry, obs, key)
+        state, step = env.step(jax.random.fold_in(key, now), state, action, params)
+        return (state, step.obs, carry), None
+
+    state = jax.lax.scan(day, (state, first.obs, policy.init), jnp.arange(200))[0][0]
+    return jnp.stack([crop.harvest_weight.sum() for crop in state.fields[0][2:]])
+
+
+@pytest.fixture(scope="module")
+def kg() -> dict[str, np.ndarray]:
+    """Mean harvest of corn and of bean of each stand."""
+    env, keys = farm(), jax.random.split(jax.random.key(0), SEASONS)
+    run = jax.jit(jax.vmap(jax.vmap(partial(season, env), (0, None)), (None, 0)))
+    found = np.asarray(run(keys, jnp.asarray(list(STANDS.values())))).mean(1)
+    return dict(zip(STANDS, found, strict=True))
+
+
+def test_under_corn_beans_yield_less_than_alone_and_corn_hardly(kg: dict[str, np.ndarray]) -> None:
+    corn, bean = kg["all of both"] / (kg["corn"][0], kg["bean"][1])
+    assert bean < 0.6 and 0.7 < corn < 1.0 and bean < corn - 0.2
+
+
+def test_both_together_are_worth_more_ground_than_they_stand_on(kg: dict[str, np.ndarray]) -> None:
+    """The land equivalent ratio of beans added to corn, of which published intercrops of the two have 1 to 1.6."""
+    assert 1.0 < float(np.sum(kg["all of both"] / (kg["corn"][0], kg["bean"][1]))) < 1.6
+
+
+def test_a_crop_that_is_not_there_yields_nothing(kg: dict[str, np.ndarray]) -> None:
+    assert kg["corn"][1] == kg["bean"][0] == 0.0

@@ -1,0 +1,48 @@
+"""Seasons are what they were: the golden trajectories of tools/make_golden.py, integers exactly, floats to 1e-4."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+TOOL = Path(__file__).parent.parent / "tools" / "make_golden.py"
+
+
+def tool() -> Any:
+    spec = importlib.util.spec_from_file_location("make_golden", TOOL)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+golden = tool()
+
+
+@pytest.mark.parametrize("id", golden.IDS)
+def test_a_season_is_what_it_was(id: str) -> None:
+    then, now = json.loads(golden.path(id).read_text(encoding="utf-8")), golden.fingerprint(id)
+    made_by = f"made by JAX {then['jax']}, run by {jax.__version__}; if it was meant to change: {TOOL.name} {id}"
+    assert now["steps"] == then["steps"], made_by
+    assert now["values"].keys() == then["values"].keys(), made_by
+    for name, values in then["values"].items():
+        same(now["values"][name], values, f"{name} at steps {then['steps']}, {made_by}")
+    same(now["return"], then["return"], f"return, {made_by}")
+
+
+def same(now: Any, then: Any, what: str) -> None:
+    whole = all(isinstance(value, int) for value in np.ravel(np.asarray(then, object)))
+    if whole:
+        np.testing.assert_array_equal(now, then, err_msg=what)
+    else:
+        np.testing.assert_allclose(now, then, rtol=1e-4, atol=1e-6, err_msg=what)
+
+
+def test_every_file_is_of_an_id_that_is_compared() -> None:
+    assert {path.name for path in golden.FOLDER.glob("*.json")} == {golden.path(id).name for id in golden.IDS}

@@ -1,0 +1,76 @@
+"""Write the golden trajectories, tests/golden/<id>.json: what one season of an id's expert is, at a few days.
+
+python tools/make_golden.py [ID ...]    # all of `IDS`, or some of them
+
+Make them anew where the behaviour of an id was meant to change, and say so in its history.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import harvestgym
+from harvestgym.evaluate.evaluation import policy_named
+from harvestgym.evaluate.record import record_episode
+
+FOLDER = Path(__file__).parent.parent / "tests" / "golden"
+IDS = (
+    "farm/bean-clay-1x1-v0", "farm/corn-sand-1x1-v0", "farm/tomato-loam-1x1-v0",
+    "fishing/logistic-survey-v0", "fishing/patches-v0",
+    "forager/two-biome-v1", "forager/flowers-v1",
+)  # fmt: skip
+"""Fisheries whose expert is a rule: in one found by dynamic programming, rounding decides between near ties."""
+
+SEED = 1
+STEPS = (0, 1, 2, 10, 30, 60, 90)
+"""The steps that are kept, and the last."""
+
+DERIVED = ("info/", "forecast/")
+"""Parts of names that follow from the rest, and would make the files long."""
+
+
+def fingerprint(id: str) -> dict[str, Any]:
+    """One season of the expert: its return, and each variable (over plots, a sum or a mean) at some steps."""
+    env = harvestgym.make(id)
+    record = record_episode(id, env, policy_named(id, env, "expert"), SEED)
+    last = len(record["reward"]) - 1
+    steps = sorted({min(step, last) for step in (*STEPS, last)})
+    kept = {name: values for name, values in record.items() if not any(part in name for part in DERIVED)}
+    values = {name: [_number(array[step]) for step in steps] for name, array in sorted(kept.items())}
+    total = float(np.sum(record["reward"], dtype=np.float64))
+    return {"id": id, "seed": SEED, "jax": jax.__version__, "return": total, "steps": steps, "values": values}
+
+
+def _number(array: np.ndarray) -> int | float:
+    """Integers summed, so that they are compared exactly; the mean of other numbers, to seven figures."""
+    return int(np.sum(array)) if array.dtype.kind in "biu" else float(f"{np.mean(array, dtype=np.float64):.7g}")
+
+
+def path(id: str) -> Path:
+    """Where the golden trajectory of an id is kept."""
+    return FOLDER / f"{id.replace('/', '-')}.json"
+
+
+def text(golden: dict[str, Any]) -> str:
+    """JSON with a variable to a line."""
+    head = {name: value for name, value in golden.items() if name != "values"}
+    lines = [f"    {json.dumps(name, ensure_ascii=False)}: {json.dumps(v)}" for name, v in golden["values"].items()]
+    return json.dumps(head, indent=2)[:-2] + ',\n  "values": {\n' + ",\n".join(lines) + "\n  }\n}\n"
+
+
+def main() -> None:
+    """Write the files."""
+    FOLDER.mkdir(exist_ok=True)
+    for id in sys.argv[1:] or IDS:
+        path(id).write_text(text(fingerprint(id)), encoding="utf-8")
+        print(f"wrote {path(id).name}")
+
+
+if __name__ == "__main__":
+    main()
