@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_show_locals=False)
 
+new = typer.Typer(no_args_is_help=True, help="Begin a part of your own, from files that work as they stand.")
+app.add_typer(new, name="new")
+
 WIDE = 200
 """Columns of tables that go to a file or a pipe."""
 
@@ -70,9 +73,9 @@ def run(
 
 @app.command()
 def study(
-    name: Annotated[str, typer.Argument(help="fishing or forager")],
+    name: Annotated[str, typer.Argument(help="density, fishing or forager")],
     replicates: Annotated[int | None, typer.Option(min=1, help="episodes or lives; by default the study's own")] = None,
-    out: Annotated[Path | None, typer.Option(help="a folder for the table as CSV and for a picture")] = None,
+    out: Annotated[Path | None, typer.Option(help="a folder for the table (CSV or Parquet) and a picture")] = None,
 ) -> None:
     """Run a study and print its table."""
     from rich.console import Console
@@ -112,6 +115,22 @@ def schema() -> None:
     from .farm.spec import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+@new.command("entity")
+def new_entity(
+    name: Annotated[str, typer.Argument(help="what it is called, GreenManure or green_manure")],
+    folder: Annotated[Path, typer.Option(help="where the files go")] = Path(),
+) -> None:
+    """A kind of entity: a module, its parameter sets and its test, which passes; nothing is overwritten."""
+    from .new import entity
+
+    try:
+        module, sets, test = entity(name, folder)
+    except ConfigError as error:
+        _fail(str(error))
+        raise
+    typer.echo(f"wrote {module}, {sets} and {test}; try `pytest {test}`")
 
 
 def _draw(console: Any, table: Any) -> None:

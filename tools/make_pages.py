@@ -26,6 +26,8 @@ def page(id: str) -> str:
     spec = getattr(env, "spec", None)
     lines = [f"# {id}", "", doc(id) or (type(env).__doc__ or "").partition("\n")[0], ""]
     lines += [f"Observation: {_brief(env.observation_space)}. Action: {_brief(env.action_space)}.", ""]
+    tags = getattr(spec, "tags", [])
+    lines += [f"Tags: {', '.join(tags)}.", ""] if tags else []
     for table in family_function(id, "describe")(env):
         lines += markdown(table)
     history = getattr(spec, "history", {})

@@ -8,7 +8,7 @@ and all that a person sees comes back in one transfer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, NamedTuple
 
 import jax
@@ -27,17 +27,17 @@ class Program(NamedTuple):
 
     Attributes:
         lane, seen: the layouts of the lanes and of a Timestep.
-        begin: `(lane, params, seeds, seeded, which) -> (lane, seen)` begins an episode for the lanes in
+        begin: `(lane, params, seeds, seeded, which) -> ((lane, seen), _)` begins an episode for the lanes in
             `which`, with the keys of `seeds` where `seeded`, and else with the keys the lanes have.
-        step: `(lane, params, action) -> (lane, seen)`; in a batch, a lane that is over waits for `begin`.
+        step: `(lane, params, action) -> ((lane, seen), _)`; in a batch, a lane that is over waits for `begin`.
         look: `lane -> Lane`.
         mask: `(lane, params) -> mask` if the environment has `action_mask(state, params)`, else None.
     """
 
     lane: Layout
     seen: Layout
-    begin: Callable[..., tuple[Packed, Packed]]
-    step: Callable[..., tuple[Packed, Packed]]
+    begin: Callable[..., tuple[tuple[Packed, Packed], Any]]
+    step: Callable[..., tuple[tuple[Packed, Packed], Any]]
     look: Callable[[Packed], Lane]
     mask: Callable[[Packed, Packed], jax.Array] | None
 
@@ -61,8 +61,18 @@ def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Progr
         return lane.pack(keep(old.over, old, new) if batch else new), seen.pack(shown)
 
     mask = _mask(env, params, lane, batch)
-    begins, steps, look = (jax.jit(f if batch else one_kernel(f)) for f in (begin_, step, lane.unpack))
-    return Program(lane, seen, begins, steps, look, mask)
+    begins, steps = (jax.jit(_noted(f) if batch else one_kernel(f)) for f in (begin_, step))
+    return Program(lane, seen, begins, steps, jax.jit(lane.unpack), mask)
+
+
+def _noted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` in the form of `one_kernel`."""
+
+    @wraps(function)
+    def run(*args: Any) -> Any:
+        return function(*args), ()
+
+    return run
 
 
 def _keys(seeds: jax.Array) -> jax.Array:
@@ -122,13 +132,13 @@ class Driver:
 
         Returns a Timestep of Python numbers (arrays for a batch), as `step` does.
         """
-        self._lane, seen = self._program.begin(self._lane, self._given, seeds, seeded, which)
+        (self._lane, seen), _ = self._program.begin(self._lane, self._given, seeds, seeded, which)
         self.begun = True
         return self._program.seen.read(seen)
 
     def step(self, action: Any) -> Any:
         """One step of every lane that is not over; `action` as `convert.action_reader` gives it."""
-        self._lane, seen = self._program.step(self._lane, self._given, action)
+        (self._lane, seen), _ = self._program.step(self._lane, self._given, action)
         return self._program.seen.read(seen)
 
     @property

@@ -3,35 +3,63 @@
 XLA launches every fusion as a task of its own, for about half a microsecond each, which is more than a plot's
 arithmetic takes; and it compiles every one as a function of its own. A call that is marked as small is emitted
 as one function instead: the same operations on the same numbers. XLA does this by itself for small loops
-(`xla_cpu_small_call`).
+(`xla_cpu_small_call`), and only for operations that it can write out in place: `PLAIN` lists them as JAX names
+them, and a function with any other is compiled as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.experimental.xla_metadata import set_xla_metadata
+
+_NAMES = """
+abs acos add and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil clamp closed_call
+concatenate cond convert_element_type copy copy_p cos cosh cumsum custom_jvp_call custom_vmap_call div
+dynamic_slice dynamic_update_slice eq erf erf_inv exp exp2 expm1 floor gather ge gt integer_pow iota is_finite
+jit le log log1p logistic lt max min mul ne neg not optimization_barrier or pad pjit platform_index pow
+random_bits random_fold_in random_seed random_split random_unwrap random_wrap reduce_and reduce_max reduce_min
+reduce_or reduce_prod reduce_sum rem reshape rev round rsqrt scan scatter select_n shift_left
+shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square squeeze stack stop_gradient sub
+tan tanh threefry2x32 transpose unstack while xor
+"""
+PLAIN = frozenset(_NAMES.split())
+SMALL = 64
+"""Elements of a matrix up to which a product is written out and not left to a library."""
 
 
 def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of positional arrays, to be used inside `jit`: one kernel on a CPU, as it is elsewhere.
 
-    Nothing in it runs in parallel, so this is for small arrays. A JAX that cannot mark a call (before 0.7) or an
-    XLA that does not know the mark compiles the function as it is.
+    It gives a pair of the result and of what must leave the compiled program with it, a few words of no meaning:
+    XLA crashes on an argument of such a call that nothing uses, and optimises away what seems to be used. Nothing
+    in a kernel runs in parallel, so this is for small arrays. A JAX that cannot mark a call (before 0.7) or an XLA
+    that does not know the mark compiles the function as it is.
     """
-    inner = jax.jit(function)
 
-    def on_cpu(*args: Any) -> Any:
-        return _marked(inner(*args))
+    def noted(*args: Any) -> Any:
+        heads = [jnp.ravel(leaf)[:1].astype(jnp.int32) for leaf in jax.tree.leaves(args)]
+        return function(*args), jnp.concatenate([jnp.zeros(1, jnp.int32), *heads])
+
+    inner = jax.jit(noted)
 
     @wraps(function)
     def run(*args: Any) -> Any:
-        return jax.lax.platform_dependent(*args, cpu=on_cpu, default=inner)
+        if obstacles(inner, *args):
+            return inner(*args)
+        return jax.lax.platform_dependent(*args, cpu=lambda *args: _marked(inner(*args)), default=inner)
 
     return run
+
+
+def obstacles(function: Callable[..., Any], *args: Any) -> set[str]:
+    """The operations of `function(*args)`, as JAX names them, that do not go into one kernel."""
+    found = _equations(jax.make_jaxpr(function)(*args))
+    return {equation.primitive.name for equation in found if not _plain(equation)}
 
 
 def _marked(result: Any) -> Any:
@@ -40,3 +68,22 @@ def _marked(result: Any) -> Any:
         return set_xla_metadata(result, xla_cpu_small_call="true", inlineable="false")
     except TypeError:
         return result
+
+
+def _plain(equation: Any) -> bool:
+    if equation.primitive.name == "dot_general":
+        return all(variable.aval.size <= SMALL for variable in equation.invars)
+    return equation.primitive.name in PLAIN
+
+
+def _equations(program: Any) -> Iterator[Any]:
+    """The equations of a jaxpr and of all that it calls."""
+    for equation in getattr(program, "jaxpr", program).eqns:
+        yield equation
+        for value in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program):
+            if _is_program(value):
+                yield from _equations(value)
+
+
+def _is_program(value: Any) -> bool:
+    return hasattr(value, "eqns")

@@ -84,7 +84,7 @@ def _advance_same_step(
 
     def fresh(take: Take) -> tuple[Any, ...]:
         later, again = _split(take(key))
-        return later, *_begun(env, again, take(state), params)
+        return later, *_begun(env, (again, take(state)), params)
 
     key, state, obs, info = _restart(over, fresh, (key, state, last.obs, last.info))
     return Advance(Lane(key, state, jnp.zeros_like(over)), last._replace(obs=obs, info=info), last)
@@ -115,9 +115,9 @@ def step_and_restart(
         return stepped, last, last
     same = (stepped, last.obs, last.info)
     if mode is AutoresetMode.SAME_STEP:
-        state, obs, info = _restart(ended(last), lambda take: _begun(env, *take((again, stepped)), params), same)
+        state, obs, info = _restart(ended(last), lambda take: _begun(env, take((again, stepped)), params), same)
         return state, last._replace(obs=obs, info=info), last
-    state, obs, info = _restart(over, lambda take: _begun(env, *take((again, state)), params), same)
+    state, obs, info = _restart(over, lambda take: _begun(env, take((again, state)), params), same)
     reward = jnp.where(over, 0.0, last.reward)
     shown = Timestep(obs, reward, last.terminated & ~over, last.truncated & ~over, info)
     return state, shown, shown
@@ -151,8 +151,9 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
     return jax.lax.while_loop(lambda loop: jnp.any(loop[0]), more, (which, same))[1]
 
 
-def _begun(env: Env[Any, Any], key: jax.Array, last: Any, params: Any) -> tuple[Any, Any, Any]:
-    """State, obs and info of the episode after one that ended in `last`, or of a batch for a vector of keys."""
+def _begun(env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any) -> tuple[Any, Any, Any]:
+    """State, obs and info of the episode that a key begins after one that ended in a state, or of a batch of them."""
+    key, last = before
     state, first = _mapped(env.again, key.ndim, 3)(key, last, jnp.zeros(key.shape, bool), params)
     return state, first.obs, first.info
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .entities.weather import Weather
     from .entities.weeds import Weeds
     from .entity import Entity
+    from .faces import face
     from .farm import Farm, FilesWritten
     from .farmer import BasicFarmer, Farmer, HourlyFarmer
     from .limits import CostCap, Rule
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .terms import Biodiversity, SoilHealth, Tally, Term
 
 _HOMES = {
+    "faces": ("face",),
     "farm": ("Farm", "FilesWritten"),
     "setup": ("BasicRule", "BasicScore", "Field"),
     "farmer": ("BasicFarmer", "Farmer", "HourlyFarmer"),
@@ -46,7 +48,7 @@ _LAZY = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for na
 __all__ = [
     "BasicFarmer", "BasicRule", "BasicScore", "Biodiversity", "Birds", "Cide", "CostCap", "Entity", "Facility", "Farm",
     "Farmer", "Fertilizer", "Field", "FilesWritten", "HourlyFarmer", "Pests", "Plant", "Pollinators", "Rule", "Soil",
-    "SoilHealth", "Tally", "Term", "Weather", "Weeds",
+    "SoilHealth", "Tally", "Term", "Weather", "Weeds", "face",
 ]  # fmt: skip
 
 

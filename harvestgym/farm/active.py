@@ -40,8 +40,8 @@ class ActiveFarm(FarmModel):
 
     An action is `{"request": which looks of `offered` to make, "order": the intervention}`; the half-step
     that is due reads its own part. A request may also be `Asks`, a list in the paper's terms, as an order may be
-    `Orders`. An observation is `{"values", "mask"}` over the free looks and then the
-    offered ones; values that were not observed are 0 and their mask is 0.
+    `Orders`; there is none where nothing is offered. An observation is `{"values", "mask"}` over the free looks
+    and then the offered ones; values that were not observed are 0 and their mask is 0.
 
     Attributes:
         offered: what can be asked for, look by look.
@@ -62,8 +62,10 @@ class ActiveFarm(FarmModel):
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        request = gymnasium.spaces.MultiBinary(len(self.offered.looks))
-        return gymnasium.spaces.Dict({"request": request, "order": super().action_space})
+        parts: dict[str, gymnasium.Space[Any]] = {"order": super().action_space}
+        if self.offered.looks:
+            parts["request"] = gymnasium.spaces.MultiBinary(len(self.offered.looks))
+        return gymnasium.spaces.Dict(parts)
 
     @property
     def labels(self) -> list[str]:
@@ -85,7 +87,7 @@ class ActiveFarm(FarmModel):
 
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         assert isinstance(state, ActiveState)
-        farmers, wages, asked, paid = self._look(state, action["request"], params)
+        farmers, wages, asked, paid = self._look(state, action.get("request", np.zeros(0)), params)
         looked = replace(
             state,
             farmers=farmers,
@@ -109,14 +111,14 @@ class ActiveFarm(FarmModel):
         prices = params.score.look_costs(self.offered, self.variables)
         work = Work(wanted, jnp.zeros(len(sizes)), prices, jnp.asarray(sizes, jnp.float32), state.day)
         shift = params.farmers[0].look(state.farmers[0], work)
-        seen = jnp.repeat(shift.done, sizes, total_repeat_length=self.offered.size)
+        seen = shift.done[np.repeat(np.arange(len(sizes)), sizes)]
         paid = jnp.sum(jnp.where(shift.done, prices, 0.0))
         return (shift.memory, *state.farmers[1:]), shift.wages, seen, paid
 
     def _answer(self, state: ActiveState, asks: Asks, params: FarmParams) -> Looked:
         covered, weight = self.asking.covered(asks), jnp.asarray(self.asking.weight)
         unit = jnp.asarray(params.score.observation_costs)[self.asking.owner]
-        prices, numbers = covered @ (unit * weight), covered @ weight
+        prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
         taken, memories, wages = jnp.zeros(asks.group.shape, bool), [], jnp.float32(0.0)
         for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
             wanted = (jnp.asarray(asks.group) > 0) & (asks.farmer == i)

@@ -104,7 +104,7 @@ def _built(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, 
     farmers = made.farmers or tuple(farmer(f, f"farmers > {i}") for i, f in enumerate(spec.farmers))
     actions = table_of(numbered([type(f).__name__ for f in farmers]), slots, spec.rules.interventions)
     plan = plan_of_all(table) if spec.mode == "fo" else plan_of(slots, table, spec.rules.free_observations)
-    starts = starts_of(spec.rules.init, slots, table)
+    starts = starts_of(spec.rules.init, slots, table, lambda f, e: params[f].entities[e].limits(params[f].place))
     stops, ends = compile_conditions(spec.rules.terminal_conditions, slots, table, "rules > terminal_conditions")
     defaults = FarmParams(
         fields=tuple(params),

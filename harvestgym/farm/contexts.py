@@ -64,8 +64,12 @@ class Write:
     def into(self, leaf: Any, values: jax.Array) -> jax.Array:
         """The leaf with `values` (size,) in it."""
         old = jnp.asarray(leaf)
-        values = values.astype(old.dtype)
-        return (old.ravel().at[np.asarray(self.entries)].set(values) if self.entries else values).reshape(old.shape)
+        if not self.entries:
+            return values.astype(old.dtype).reshape(old.shape)
+        here = np.zeros(old.size, int)
+        here[list(self.entries)] = np.arange(self.size)
+        new = jnp.where(np.isin(np.arange(old.size), self.entries), values[here], old.ravel())
+        return new.astype(old.dtype).reshape(old.shape)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from .model import FarmModel
 
 def describe(env: FarmModel) -> list[Table]:
     """The tables of a farm."""
-    return [_entities(env), _rules(env), _actions(env), _observation(env), *_context(env), _variables(env), *_parameters(env)]
+    seen = [_observation(env), *_context(env)]
+    return [_entities(env), _rules(env), _actions(env), *seen, _variables(env), *_parameters(env)]
 
 
 def _rules(env: FarmModel) -> Table:

@@ -186,6 +186,10 @@ class Entity:
         """`state` made coherent after initial values were put into it (a plant in bloom has flowers)."""
         return state
 
+    def limits(self, place: Place) -> dict[str, float]:
+        """The most that a start file may say of some fields of the state, where parameters set it."""
+        return {}
+
     def update(self, state: Any, place: Place, board: Board, draws: Draws) -> tuple[Any, Ledger]:
         """Tomorrow's state of this entity and of nothing else, from its own state and the board."""
         raise NotImplementedError

@@ -58,7 +58,8 @@ class Farm(GymEnv):
         name: str = "farm",
         render_mode: str | None = None,
     ) -> None:
-        parts = Parts(farmers, rules or BasicRule(), scoring or BasicScore())
+        rules = BasicRule() if rules is None else rules
+        parts = Parts(farmers, rules, BasicScore() if scoring is None else scoring)
         names, spec = parts.spec(fields, mode)
         entities = {f"Field-{i}": field.entities for i, field in enumerate(fields)}
         with parts.told():

@@ -80,7 +80,10 @@ class Names:
         return out
 
     def farmer(self, name: str) -> int:
-        """The number of a farmer."""
+        """The number of a farmer, `BasicFarmer-0`, or `farmer-0` for the first of whatever kind."""
+        plain = [f"farmer-{i}" for i in range(len(self.farmers))]
+        if str(name).casefold() in plain:
+            return plain.index(str(name).casefold())
         return find_name("farmer", name, self.farmers)
 
     def entity(self, field: str, entity: str, where: str) -> tuple[int, int]:

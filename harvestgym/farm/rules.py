@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +43,15 @@ class Start:
 
 
 def starts_of(
-    init: Mapping[str, Any], fields: Sequence[FieldSlots], table: Sequence[Variable]
+    init: Mapping[str, Any],
+    fields: Sequence[FieldSlots],
+    table: Sequence[Variable],
+    limits: Callable[[int, int], Mapping[str, float]],
 ) -> list[tuple[Start, Any]]:
-    """The starting conditions of a file `field: entity: variable: value, list or interval`, with values."""
+    """The starting conditions of a file `field: entity: variable: value, list or interval`, with values.
+
+    `limits` gives, for a field and an entity, the most that parameters allow some fields of its state.
+    """
     out: list[tuple[Start, Any]] = []
     for field, of_field in init.items():
         f = find_field(fields, field, "rules > init")
@@ -57,7 +63,8 @@ def starts_of(
                 if key not in mine:
                     raise unknown("variable", key, mine, where)
                 _check_open(mine[key], [k for k, v in mine.items() if not v.meta.settled], f"{where} > {key}")
-                out.append(_start(mine[key], value, f"{where} > {key}"))
+                most = limits(f, e).get(mine[key].attr, mine[key].meta.high)
+                out.append(_start(mine[key], value, most, f"{where} > {key}"))
     return out
 
 
@@ -70,16 +77,16 @@ def _check_open(variable: Variable, others: Sequence[str], where: str) -> None:
         )
 
 
-def _start(variable: Variable, value: Any, where: str) -> tuple[Start, Any]:
+def _start(variable: Variable, value: Any, most: float, where: str) -> tuple[Start, Any]:
     between = isinstance(value, Interval)
     given = [value.low, value.high] if between else list(value)
-    drawn = np.asarray([_checked(variable, v, where) for v in given], np.float32)
+    drawn = np.asarray([_checked(variable, v, most, where) for v in given], np.float32)
     if not drawn.size or (between and drawn[0] > drawn[1]):
         raise ConfigError(f"{where}: wanted values, or an interval with low <= high; found {given}")
     return Start(variable, between), drawn
 
 
-def _checked(variable: Variable, value: Any, where: str) -> float:
+def _checked(variable: Variable, value: Any, most: float, where: str) -> float:
     meta = variable.meta
     if isinstance(value, str) and meta.labels:
         if value not in meta.labels:
@@ -95,6 +102,6 @@ def _checked(variable: Variable, value: Any, where: str) -> float:
         raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
     if meta.dtype != "float" and value != int(value):
         raise ConfigError(f"{where}: wanted a whole number, found {value!r}")
-    if not meta.low <= value <= meta.high:
-        raise ConfigError(f"{where}: wanted a number in [{meta.low:g}, {meta.high:g}], found {value!r}")
+    if not meta.low <= value <= most * (1 + 1e-6):
+        raise ConfigError(f"{where}: wanted a number in [{meta.low:g}, {most:g}], found {value!r}")
     return float(value)

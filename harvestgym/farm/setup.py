@@ -140,6 +140,7 @@ class BasicRule:
     def spec(self, names: Names) -> dict[str, Any]:
         """The rules as a farm file has them, every name in its one spelling."""
         data = files.actions_of(self._actions.read(), names, self._actions.label("rules"))
+        validate(RulesSpec, data, self._actions.label("rules"))
         data |= {name: value for name, value in self._numbers.items() if value is not None}
         data["init"] = files.init_of(self._init.read(), names, self._init.label("rules > init"))
         data["free_observations"] = [list(names.ref(r, _at("free_observations", i))) for i, r in enumerate(self._free)]
@@ -197,7 +198,9 @@ class BasicScore:
         """The score as a farm file has it, every name in its one spelling."""
         data: dict[str, Any] = {}
         for source, keys in self._sources:
-            data |= files.score_of(source.read(), keys, names, source.label("scoring"))
+            said = files.score_of(source.read(), keys, names, source.label("scoring"))
+            validate(ScoreSpec, said, source.label("scoring"))
+            data |= said
         return data | files.score_of(self._values, files.COSTS + files.REWARDS, names, "BasicScore")
 
     def missing(self, names: Names) -> dict[Path, str]:

@@ -187,6 +187,13 @@ def _parse_every(value: Any) -> Any:
     return {"episode": {"episodes": 1}, "step": {"days": 1}}.get(value, value) if isinstance(value, str) else value
 
 
+WhenDrawn = Annotated[
+    Every,
+    BeforeValidator(_parse_every),
+    WithJsonSchema({"type": ["string", "object"], "description": "episode, step, {episodes: 5} or {days: 10}"}),
+]
+
+
 class ForecastSpec(Strict):
     """How many days of contexts are forecast, and the variance that is added per day, in squared spans."""
 
@@ -204,7 +211,7 @@ Drawn = Annotated[
 class ContextSpec(Strict):
     """What is drawn anew, by its path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and when."""
 
-    every: Annotated[Every, BeforeValidator(_parse_every)] = Every(episodes=1)
+    every: WhenDrawn = Every(episodes=1)
     shown: StrictBool | list[str] = True
     forecast: ForecastSpec | None = None
     draws: dict[str, Drawn] = Field(min_length=1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import gymnasium
 import jax
 import numpy as np
@@ -14,6 +17,11 @@ from harvestgym.evaluate.record import record_episode
 from harvestgym.testing import check_env
 
 IDS = harvestgym.ids("farm")
+CROPS, SOILS = ("bean", "corn", "tomato"), ("clay", "loam", "sand", "silt")
+ONE_PLOT = [f"farm/{crop}-{soil}-1x1-v0" for crop in CROPS for soil in SOILS]
+SEASONS = 200
+FEWER = {"farm/full-10x10-v0": 50, "farm/rotation-v0": 50}
+"""Seasons of the farms of which one takes long; their statement is clear all the same."""
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -40,17 +48,19 @@ def overlap(a: Evaluation, b: Evaluation) -> bool:
 
 @pytest.mark.parametrize("id", IDS)
 def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
-    """Over 200 seasons on seeds that nothing was tuned on: means with disjoint 95 % intervals, and CVaR 10 %."""
+    """Over many seasons on seeds that nothing was tuned on: means with disjoint 95 % intervals, and CVaR 10 %."""
+    seasons = FEWER.get(id, SEASONS)
     expert, random, idle = (
-        evaluate_id(id, policy, episodes=200, seed=2_000) for policy in ("expert", "random", "none")
+        evaluate_id(id, policy, episodes=seasons, seed=2_000) for policy in ("expert", "random", "none")
     )
     for other in (random, idle):
         assert expert.summary.mean > other.summary.mean and not overlap(expert, other)
         assert expert.summary.cvar10 > other.summary.cvar10
 
 
-def test_farms_of_the_catalogue_share_one_compiled_program() -> None:
-    envs = [harvestgym.make(id) for id in IDS]
+def test_one_plot_farms_share_one_compiled_program() -> None:
+    """They differ in numbers alone."""
+    envs = [harvestgym.make(id) for id in ONE_PLOT]
     assert len(set(envs)) == 1
     shapes = {jax.tree.structure(env.params) for env in envs}
     assert len(shapes) == 1
@@ -67,6 +77,38 @@ def test_the_expert_also_plays_where_looking_costs() -> None:
         id, harvestgym.make(id, mode="ao"), policy_named(id, harvestgym.make(id, mode="ao"), "none"), 0
     )
     assert kept["action/request"].shape[1] > 20
+
+
+LOOKS = "farm/paid-looks-1x1-v0"
+DAY = ["Field-0", "Weather-0", "day#int365", []]
+DRY = ["Field-0", "Weather-0", "consecutive_dry#day", []]
+
+
+def order(entity: str, name: str, **values: Any) -> list[Any]:
+    return ["BasicFarmer-0", "Field-0", entity, name, values]
+
+
+def always_looking() -> list[dict[str, Any]]:
+    """The rules of the expert, who looks at all that it ever looks at, every day."""
+    rules = [rule.model_dump(by_alias=True) for rule in harvestgym.make(LOOKS).spec.expert]
+    return [rule | {"when": []} if isinstance(rule["do"][4], list) else rule for rule in rules]
+
+
+def never_looking() -> list[dict[str, Any]]:
+    """Watering by the dry spells and harvest by the calendar, on the best days of seven choices that were tried."""
+    pour = order("Soil-0", "watering_discrete", **{"plot": [0, 0], "amount#L": 20, "duration#min": 60})
+    return [
+        {"when": [[[DAY, "value", "in", [190, 225]]]], "do": order("Plant-0", "harvest")},
+        {"when": [[[DAY, "value", "in", [140, 160, 180]]]], "do": order("Weeds-0", "remove", plot=[0, 0])},
+        {"when": [[[DRY, "value", ">=", 3]]], "do": pour, "every#day": 8},
+    ]
+
+
+@pytest.mark.parametrize("rules", [always_looking, never_looking])
+def test_where_looking_costs_it_is_best_done_now_and_then(rules: Callable[[], list[dict[str, Any]]]) -> None:
+    expert = evaluate_id(LOOKS, "expert", episodes=SEASONS, seed=2_000)
+    other = evaluate_id(LOOKS, "expert", episodes=SEASONS, seed=2_000, env=harvestgym.make(LOOKS, expert=rules()))
+    assert expert.summary.mean > other.summary.mean and not overlap(expert, other)
 
 
 def test_a_season_on_other_weather_is_another_season() -> None:

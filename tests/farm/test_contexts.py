@@ -44,7 +44,7 @@ def springs(context: Any = None, entities: Any = FIELD["entities"], **changes: A
     return build(farm_spec(data | changes, "test"))
 
 
-def contextual(env: FarmModel) -> Any:
+def contextual(env: Any) -> Any:
     assert isinstance(env, ContextFarm)
     return env
 

@@ -64,6 +64,10 @@ WEATHER = [
     (init(**{"day#int365": "(1)"}), "Weather-0 > day#int365: wanted an interval (low, high); found '(1)'"),
     (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: Weather finds this at "
      "the start of a game itself, and would overrule a value given here; leave it out, and give one of day#int365"),
+    ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: wanted a "
+     "number in [0, 180], found 500"),
+    ({"rules": {"init": {"Field-0": {"Plant-0": {"size#cm": "(10, 61)"}}}}}, "Plant-0 > size#cm: wanted a number in "
+     "[0, 60], found 61"),
 ]  # fmt: skip
 PARTS = [
     ({"entities": ["Weather-0"]}, "entities: wanted a mapping such as {'Weather-0': 'lille'}, found ['Weather-0']"),

@@ -1,7 +1,7 @@
 """The snippets of section 3 of the paper, as printed, in its order, with their import lines added.
 
 Not run, and why:
-- the loop of section 2 as printed: `step` gives five values (Gymnasium), not four; the loop below is the same otherwise;
+- the loop of section 2 as printed: `step` gives five values (Gymnasium), not four; else the loop below is the same;
 - `self.variables["wind"] = {…Range…}` (3.1): inside an entity a variable is declared with `var()`, see docs/entity.md;
 - the stopping conditions of 3.1.3: the parentheses do not balance; below they do;
 - the observations file of 3.1.3: `Plant-0` stands outside its field and `size#cm` under `global_stage`; below they are
@@ -21,8 +21,18 @@ import pytest
 from harvestgym.core import yamlio
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.spaces import MultiUnion
-from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Farm, Field, Fertilizer, FilesWritten, Plant, Soil
-from harvestgym.farm import Weather
+from harvestgym.farm import (
+    BasicFarmer,
+    BasicRule,
+    BasicScore,
+    Farm,
+    Fertilizer,
+    Field,
+    FilesWritten,
+    Plant,
+    Soil,
+    Weather,
+)
 from harvestgym.farm.layout import slots_of, variables_of
 from harvestgym.farm.names import Names
 from harvestgym.farm.whole import names_of
@@ -190,9 +200,11 @@ def test_3_1_3_the_number_of_actions(tmp_path: Path) -> None:
     assert counts(farm(tmp_path, FEW)) == (1, 3)
 
 
-def test_3_1_3_observation_actions(tmp_path: Path) -> None:
-    """Ten, with three stars, as the paper says."""
-    game = farm(tmp_path, OBSERVATIONS + PARAMS)
+def test_3_1_3_observation_actions_and_a_day_that_exceeds_250(tmp_path: Path) -> None:
+    """Ten observations, with three stars, as the paper says (and `global_stage`, whole without one)."""
+    event = (('Field-0', 'Weather-0', 'day#int365', []), lambda x: x.value, '>', 250)  # fmt: skip
+    start = {"Field-0": {"Weather-0": {"day#int365": 250}}}
+    game = farm(tmp_path, OBSERVATIONS + PARAMS, terminal_conditions=[[event]], init=start)
     assert len(game.language.asks) == 10
     assert sum(not any(isinstance(step, tuple) for step in ask.path) for ask in game.language.asks) == 3 + 1
     assert str(game.action_space).startswith("MultiUnion[5](" + 9 * "Discrete(1), ")
@@ -200,15 +212,8 @@ def test_3_1_3_observation_actions(tmp_path: Path) -> None:
     ask = ("BasicFarmer-0", "Field-0", "Weather-0", "wind", ["*"])
     items = game.farmgym_step([ask, ("BasicFarmer-0", "Field-0", "Soil-0", "available_Water#L", ["*"])])[0]
     assert set(items[0][4]) == {"speed#km.h-1", "direction"} and items[1][4].size == 3
-
-
-def test_3_1_3_a_day_that_exceeds_250() -> None:
-    event = (('Field-0', 'Weather-0', 'day#int365', []), lambda x: x.value, '>', 250)  # fmt: skip
-    rules = BasicRule(init={"Field-0": {"Weather-0": {"day#int365": 250}}}, terminal_conditions=[[event]])
-    game = Farm(fields=[simple()], rules=rules, mode="po")
-    game.reset(seed=0)
-    assert game.step(())[2] is True
-    assert game.model.stops[0][0].mapping(3) == 3, "the mapping that changes nothing needs no Python"
+    assert game.step(())[2] is True, "the day after is number 251"
+    assert game.model.stops[0][0].mapping(3) == 3, "a mapping that changes nothing needs no Python"
 
 
 def test_3_1_5_spaces_and_conversion(tmp_path: Path) -> None:

@@ -86,6 +86,6 @@ def test_a_price_list_charges_what_leaches() -> None:
 
 def test_a_price_of_nothing_that_is_counted_is_refused_when_the_farm_is_built() -> None:
     with pytest.raises(
-        ConfigError, match="scoring > terms > money: unknown tally 'leeched_N#g'; did you mean 'leached_N"
+        ConfigError, match="scoring > terms > money: unknown tally 'leeched_N#g'; did you mean 'leached"
     ):
         farm({"leeched_N#g": -1.0})

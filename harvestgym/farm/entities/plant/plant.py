@@ -50,6 +50,11 @@ class Plant(Crop, Entity):
         """Give every plant what its stage implies and the start file left out."""
         return settled(self, state, place)
 
+    def limits(self, place: Place) -> dict[str, float]:
+        """The size at which growth ends, and the flowers and the weight of a fruit of a plant of that size."""
+        flowers = dict.fromkeys(("flowers", "pollinated", "fruits"), float(self.flowers_max))
+        return flowers | {"size": float(self.size_max), "fruit_weight": float(self.fruit_weight_max)}
+
     @publishes(Canopy)
     def canopy(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Canopy:
         """What the stand offers to others: shade, flowers, seeds."""

@@ -104,6 +104,10 @@ class Soil(Entity):
         water = jnp.minimum(state.water, self.bucket(place).capacity)
         return replace(state, water=water, wet_surface=jnp.minimum(state.wet_surface, place.surface))
 
+    def limits(self, place: Place) -> dict[str, float]:
+        """The water that it can hold and the surface that can be wet."""
+        return {"water": float(self.bucket(place).capacity), "wet_surface": float(place.surface)}
+
     def bucket(self, place: Place) -> Bucket:
         """Capacity and wilting point of a plot, L: the volumes of eq. (5)."""
         volume = self.depth * place.surface

@@ -1,0 +1,52 @@
+"""A score with a term of one's own: the first beans of the year fetch more, and a score that minds risk.
+
+    python examples/custom_score.py
+
+Prints the return of the expert, what it is worth to one who minds its risk, and what the market paid for earliness.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import harvestgym
+from harvestgym.core.risk import Entropic
+from harvestgym.core.rollout import evaluate
+from harvestgym.core.tree import par, pytree
+from harvestgym.evaluate.evaluation import policy_named
+from harvestgym.farm import Term
+from harvestgym.farm.terms import Books
+
+ID, SEASONS = "farm/bean-clay-1x1-v0", 64
+
+
+@pytree
+class EarlyMarket(Term):
+    """Once, at the end: a premium on each kg, for each day that it came before the market was full."""
+
+    premium: jax.Array = par("premium#day-1.kg-1", "more for a kg that is a day earlier", low=0)
+    full: jax.Array = par("full#day", "day of the game from which there is no premium", low=1)
+
+    def final(self, books: Books) -> jax.Array:
+        """`books.totals` has the tallies of the season, `books.read` every variable of every entity."""
+        return self.premium * books.totals["harvest#kg"] * jnp.maximum(self.full - books.day, 0.0)
+
+
+RISK = Entropic(aversion=2)
+TERMS = {"early": {"kind": f"{__name__}:EarlyMarket", "premium#day-1.kg-1": 0.02, "full#day": 100}}
+
+
+def main() -> None:
+    """The expert on the farm of the catalogue, under a score of one's own; a farm file says it in the same words."""
+    env = harvestgym.make(ID, scoring={"terms": TERMS, "risk": RISK})
+    seasons = evaluate(env, policy_named(ID, env, "expert"), jax.random.key(0), SEASONS, 220)
+    returns = np.asarray(seasons.returns)
+    print(f"return {returns.mean():.3f}, {RISK}: {RISK(returns):.3f}")
+    last = {name: float(np.mean(seasons.info[f"reward/{name}"])) for name in ("yield", *TERMS)}
+    print(", ".join(f"{name} {worth:.3f}" for name, worth in last.items()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""A farmer of one's own: rests on Sundays, wants a wage for each order, and has a limited budget for all of them.
+
+    python examples/sunday_farmer.py
+
+Asks for a watering every day of ten weeks, and prints how often each day of the week it was done, what was paid, and
+when the money was gone.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.tree import par, pytree
+from harvestgym.farm import BasicRule, BasicScore, Farm, Farmer, Field, Plant, Soil, Weather
+from harvestgym.farm.farmer import Shift, Work
+
+DAYS = 70
+WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+WATER = ("SundayFarmer-0", "Field-0", "Soil-0", "watering_discrete",
+         {"plot": (0, 0), "amount#L": 2, "duration#min": 30})  # fmt: skip
+
+
+@pytree
+class SundayFarmer(Farmer):
+    """Does nothing on the seventh day, and on the others what the money left is enough for."""
+
+    wage: jax.Array = par("wage", "for each order", low=0)
+    budget: jax.Array = par("budget", "money for wages and for what orders cost, once for the season", low=0)
+
+    def init(self) -> jax.Array:
+        """The money left."""
+        return jnp.float32(self.budget)
+
+    def work(self, memory: jax.Array, work: Work) -> Shift:
+        """The first orders of the list that are not too dear, all prices added up."""
+        price = work.price + self.wage
+        spent = jnp.cumsum(jnp.where(work.wanted, price, 0.0))
+        done = work.wanted & (work.day % 7 != WEEK.index("Sun")) & (spent <= memory)
+        return Shift(done, memory - jnp.sum(done * price), jnp.sum(done * self.wage))
+
+
+def farm() -> Farm:
+    """A square metre of beans on sand; a watering costs 0.5, and the farmer as much again."""
+    kinds = [(Weather, "lille"), (Soil, "sand"), (Plant, "bean")]
+    field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)
+    start = {"Field-0": {"Weather-0": {"day#int365": 150}, "Plant-0": {"stage": "seed"}}}
+    rules = BasicRule(init=start, horizon=DAYS, free_observations=[("Field-0", "Plant-0", "stage", [])])
+    farmer = SundayFarmer(wage=jnp.float32(0.5), budget=jnp.float32(45.0))
+    return Farm([field], [farmer], BasicScore(intervention_cost=0.5), rules, mode="po")
+
+
+def main() -> None:
+    """One season, in the words of the paper."""
+    game = farm()
+    game.farmgym_reset(seed=0)
+    done, paid = np.zeros((DAYS // 7, 7), int), 0.0
+    for day in range(DAYS):
+        _, _, terminated, truncated, info = game.farmgym_step([WATER])
+        done[divmod(day, 7)] = not info["refused"]
+        paid += info["wages"] + info["intervention cost"]
+        if terminated or truncated:
+            break
+    print("  ".join(f"{name} {times}" for name, times in zip(WEEK, done.sum(0), strict=True)))
+    print(f"paid {paid:.1f}, last watering on day {int(np.flatnonzero(done).max())} of {DAYS}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Configuration files: generated whole when named and missing, read strictly when there, the same both ways."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harvestgym.core import yamlio
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm import BasicRule, BasicScore, Farm, FilesWritten
+from harvestgym.farm.files import Source, actions_of, init_of, score_of
+
+from .test_language import CUT, WATER, farm, pond
+
+NAMES = ("init", "actions", "score")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def from_files(prefix: str = "game0", mode: str = "ao", **rules: Any) -> Farm:
+    rule = BasicRule(f"{prefix}_init.yaml", f"{prefix}_actions.yaml", [(*WATER, [])], **rules)
+    return Farm([pond()], rules=rule, scoring=BasicScore(f"{prefix}_score.yaml"), mode=mode)
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_files_are_generated_once_and_change_nothing(folder: Path) -> None:
+    with pytest.warns(FilesWritten, match="game0_init.yaml, game0_actions.yaml, game0_score.yaml") as told:
+        first = from_files()
+    assert len(told) == 1
+    texts = {path: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    assert sorted(path.name for path in texts) == [f"game0_{name}.yaml" for name in sorted(NAMES)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = from_files()
+    assert {path: path.read_text(encoding="utf-8") for path in folder.iterdir()} == texts
+    plain = farm(max_action_schedule_size=1, horizon=360)
+    for game in (first, again):
+        assert game.model.actions == plain.model.actions and game.language.asks == plain.language.asks
+        assert game.model.starts == () and game.action_space == plain.action_space
+    np.testing.assert_array_equal(again.params.score.observation_costs, np.ones(len(plain.model.variables)))
+
+
+def test_every_entry_is_there(folder: Path) -> None:
+    with pytest.warns(FilesWritten):
+        game = from_files()
+    init, actions, score = (yamlio.read(folder / f"game0_{name}.yaml") for name in NAMES)
+    keys = {(*v.where, v.key) for v in game.model.variables}
+    assert {(f, e, k) for f, of in init.items() for e, below in of.items() for k in below} == keys
+    rows = {(*row.names, row.action.name) for row in game.model.actions.rows}
+    listed = actions["interventions"]
+    assert {(f, e, k) for f, of in listed.items() for e, below in of.items() for k in below} == rows
+    assert listed["Field-0"]["Spring-0"]["pour"]["plot"][:2] == ["(0, 0)", "(0, 1)"]
+    assert listed["Field-0"]["Spring-0"]["pour"]["amount#L"] == "(0.0, 5.0)"
+    assert actions["observations"]["Field-0"]["Reed-0"]["stage"][:2] == ["*", "(0, 0)"]
+    assert actions["params"] == {"max_action_schedule_size": 1}
+    costs = score["observation_costs"]
+    assert {(f, e, k) for f, of in costs.items() for e, below in of.items() for k in below} == keys
+    assert {"stage", "bio", "resource", "soil", "yield", "plant"} < set(score)
+
+
+def test_a_file_that_is_edited_is_followed(folder: Path) -> None:
+    write(folder, "game0_init.yaml", "Field-0: {Spring-0: {available_Water#L: [3, 3.0]}, Reed-0: {stage: old}}")
+    write(folder, "game0_actions.yaml", "interventions: {field-0: {reed-0: {cut: }}}\nobservations:\n"
+          "  Field-0: {Reed-0: {colour: '*', stage: ['(0, 1)']}}\nparams: {max_action_schedule_size: 2}\n")  # fmt: skip
+    write(folder, "cost.yaml", "intervention_cost: 0.125\nobservation_costs: {Field-0: {Reed-0: {colour: 2}}}")
+    write(folder, "reward.yaml", "yield: 0.5\nstage: 0\n")
+    rules = BasicRule("game0_init.yaml", "game0_actions.yaml")
+    game = Farm(
+        [pond()], rules=rules, scoring=BasicScore(cost_configuration="cost.yaml", reward_configuration="reward.yaml")
+    )
+    game.reset(seed=0)
+    assert (np.asarray(game.lane.state.fields[0][0].water) == 3).all()
+    assert [(ask.name, ask.path) for ask in game.language.asks] == [("colour", ()), ("stage", ((0, 1),))]
+    game.step(((0, 0), (1, 0)))
+    info = game.farmgym_step([CUT])[-1]
+    assert info["intervention cost"] == 0.125
+    assert float(game.params.score.weights[3]) == 0.5
+    info = game.farmgym_step([("farmer-0", "Field-0", "Reed-0", "colour", [])])[-1]
+    assert info["observation cost"] == 2 * 6
+
+
+def test_a_block_that_is_empty_allows_nothing(folder: Path) -> None:
+    write(folder, "a.yaml", "interventions:\nobservations: {Field-0: {Reed-0: {stage: }}}")
+    game = Farm([pond()], rules=BasicRule(actions_configuration="a.yaml"))
+    assert len(game.action_space) == 1  # type: ignore[arg-type]
+    write(folder, "a.yaml", "interventions:\nobservations:\n")
+    with pytest.raises(ConfigError, match="the farm has no action"):
+        Farm([pond()], rules=BasicRule(actions_configuration="a.yaml"))
+
+
+def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
+    farm()
+    with pytest.raises(ConfigError, match="no such file, and no folder"):
+        Farm([pond()], rules=BasicRule("nowhere/init.yaml"))
+    with pytest.raises(ConfigError, match="unknown operator"):
+        Farm([pond()], rules=BasicRule("init.yaml", terminal_conditions=[[((*WATER, []), "sum", "=>", 1)]]))
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("init", "", "game0_init.yaml: the file is empty; wanted a mapping"),
+        ("init", "Field-0:\n\tReed-0: {}", "YAML is indented with spaces, never tabs"),
+        ("init", "Field-0: {}\nField-0: {}", "key 'Field-0' stands twice (lines 1 and 2)"),
+        ("init", "[1, 2]", "game0_init.yaml: wanted a mapping, found [1, 2]"),
+        ("init", "Field-0: {Reed-0: {stge: old}}", "game0_init.yaml > Field-0 > Reed-0: unknown variable 'stge'"),
+        ("init", "Field-0: {Reed-0: {stage: ancient}}", "game0_init.yaml > Field-0 > Reed-0 > stage: unknown value"),
+        ("init", "Field-0: {Reed-0: {stage: no}}", "game0_init.yaml > Field-0 > Reed-0 > stage: wanted a number or a"),
+        ("init", "Field-0: {Reed-0: 3}", "game0_init.yaml > Field-0 > Reed-0: wanted a mapping, found 3"),
+        ("init", "Field-0: {Plant-0: {stage: seed}}", "init.yaml > Field-0: unknown entity 'Plant-0'; valid: Reed-0"),
+        ("init", "Field-1: {Reed-0: {}}", "game0_init.yaml: unknown field 'Field-1'; did you mean 'Field-0'"),
+        ("init", "Field-0: {Reed-0: {stage: old}, reed-0: {}}", "given twice, in two spellings"),
+        ("actions", "intervention: {}", "actions.yaml: unknown block 'intervention'; did you mean 'inter"),
+        ("actions", "interventions: {Field-0: {Reed-0: {cutt: }}}", "unknown action 'cutt'; did you mean 'cut'"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {amout: [1]}}}}", "pour: unknown parameter 'amout'"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: ['(9, 0)']}}}}", "0 <= x < 2"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: '(1, 9)'}}}}", "[0, 5], found 9"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: no}}}}", "found False"),
+        ("actions", "observations: {Field-0: {Reed-0: {stage: ['(0, 9)']}}}", "0 <= y < 3"),
+        ("actions", "observations: {Field-0: {Reed-0: {stage: {x: }}}}", "the path goes too deep; found 'x'"),
+        ("actions", "params: {max_schedule: 3}", "did you mean 'max_action_schedule_size'"),
+        ("actions", "params: {max_action_schedule_size: 2.5}", "actions.yaml: 1 mistake\n  max_action_schedule_size: "),
+        ("score", "yeild: 1", "game0_score.yaml: unknown entry 'yeild'; did you mean 'yield'"),
+        ("score", "yield: 1e1", "score.yaml: 1 mistake\n  yield: wanted less than or equal to 1; found 10.0"),
+        ("score", "stage: '1e-3x'", "stage: wanted"),
+        ("score", "intervention_costs: {Field-0: {Reed-0: {cutt: 1}}}", "unknown action 'cutt'; did you mean 'cut'"),
+        ("score", "observation_costs: {Field-0: {Reed-0: {size: 1}}}", "unknown variable 'size'"),
+    ],
+)  # fmt: skip
+def test_a_file_with_a_mistake_is_refused_with_its_name(folder: Path, name: str, text: str, words: str) -> None:
+    write(folder, f"game0_{name}.yaml", text)
+    with pytest.raises(ConfigError) as error:
+        from_files()
+    assert words in str(error.value), str(error.value)
+    assert [path.name for path in folder.iterdir()] == [f"game0_{name}.yaml"], "nothing is generated then"
+
+
+def test_what_the_files_say_can_be_given_as_values() -> None:
+    rules = BasicRule(
+        init={"Field-0": {"Reed-0": {"stage": "old"}}},
+        interventions={"Field-0": {"Reed-0": {"cut": None}}},
+        observations={"Field-0": {"Reed-0": {"stage": ["*"]}}},
+        max_action_schedule_cost=2.5,
+        horizon=4,
+    )
+    game = Farm([pond()], rules=rules, scoring=BasicScore(intervention_cost=2, yield_=0.25))
+    assert game.written.rules.horizon == 4 and len(game.action_space) == 2  # type: ignore[arg-type]
+    assert float(game.params.rules["max_action_schedule_cost"].most) == 2.5  # type: ignore[attr-defined]
+    for wrong, words in (
+        (lambda: BasicScore(yeild=1), "BasicScore: unknown entry 'yeild'; did you mean 'yield'"),
+        (lambda: BasicRule("a.yaml", init={}), "init: given twice, by a file and by a value; keep one"),
+        (lambda: BasicScore("a.yaml", "b.yaml"), "the score: given twice"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            wrong()
+
+
+def test_what_is_read_is_what_was_written() -> None:
+    """Through the texts themselves: nothing is lost of any block."""
+    rules, scoring = BasicRule("i.yaml", "a.yaml"), BasicScore("s.yaml", bio=0.5)
+    names = farm().language.names
+    texts = rules.missing(names) | scoring.missing(names)
+    data = {str(path): yamlio.parse(text) for path, text in texts.items()}
+    assert init_of(data["i.yaml"], names, "") == {"Field-0": {"Spring-0": {}, "Reed-0": {}}}
+    whole = actions_of(data["a.yaml"], names, "")
+    again = actions_of({name: whole[name] for name in ("interventions", "observations")}, names, "")
+    assert (
+        whole == again | {"max_action_schedule_size": 1} and len(whole["observations"]) == len(farm().language.asks) + 7
+    )
+    assert score_of(data["s.yaml"], tuple(data["s.yaml"]), names, "")["bio"] == 0.5
+    assert Source(None, None).missing("text") == {}
