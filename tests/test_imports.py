@@ -14,6 +14,8 @@ import harvestgym
 
 ROOT = Path(harvestgym.__file__).parent
 FAMILIES = ("farm", "fishing", "forager")
+SHELLS = (Path("farm") / "farm.py",)
+"""Faces that a family has of its own, which nothing in the family imports: the paper's `Farm` is a `GymEnv`."""
 
 
 def modules() -> list[Path]:
@@ -46,12 +48,18 @@ def test_imports_point_one_way(path: Path) -> None:
     if here == "core":
         assert not used, f"core imports {used}"
     if here in FAMILIES:
-        shell = {"adapters"} if path.name == "farm.py" else set()  # `Farm` is a Gymnasium face, as the adapter's is
+        shell = {"adapters"} if path.relative_to(ROOT) in SHELLS else set()
         assert used <= {"core", "render"} | shell, f"a family imports {used - {'core'}}"
     if here == "registry":
         assert not used & set(FAMILIES), "the registry names families by string only"
     if here == "render":
         assert used <= {"core"}
+
+
+def test_nothing_in_a_family_imports_its_shell() -> None:
+    shells = {"harvestgym." + ".".join(shell.with_suffix("").parts) for shell in SHELLS}
+    for path in (p for p in modules() if p.relative_to(ROOT).parts[0] in FAMILIES and p.name != "__init__.py"):
+        assert not imported(path) & shells, f"{path.name} imports {imported(path) & shells}"
 
 
 def test_an_entity_imports_no_other_entity() -> None:

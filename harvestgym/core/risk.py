@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, SerializeAsAny, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_serializer
 
 from .config import Strict, validate
 from .errors import ConfigError, check_name
@@ -36,6 +36,11 @@ class Measure(Strict):
 
     def __str__(self) -> str:
         return " ".join([self.measure, *(f"{key} {value:g}" for key, value in self.numbers().items())])
+
+    @model_serializer
+    def written(self) -> dict[str, Any]:
+        """What a file says of it: its name, which no default replaces, and its parameters."""
+        return {"measure": self.measure, **self.numbers()}
 
     def numbers(self) -> dict[str, float]:
         """Its parameters by name."""
@@ -124,7 +129,7 @@ def _optional(data: Any) -> Measure | None:
 
 
 Risk = Annotated[
-    SerializeAsAny[Measure] | None,
+    Measure | None,
     BeforeValidator(_optional),
     WithJsonSchema({"anyOf": [kind.model_json_schema() for kind in MEASURES.values()] + [{"type": "null"}]}),
 ]

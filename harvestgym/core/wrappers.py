@@ -152,9 +152,7 @@ class Shortfall:
 
 def _positive(name: str, value: float, most: float) -> None:
     if not 0 < value <= most or np.isinf(value):
-        raise ConfigError(
-            f"{name}: wanted a number above 0{f', at most {most:g}' if most < np.inf else ''}, found {value}"
-        )
+        raise ConfigError(f"{name}: wanted a finite number above 0 and at most {most:g}, found {value}")
 
 
 class UtilityState(NamedTuple):

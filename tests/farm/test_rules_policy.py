@@ -81,6 +81,14 @@ def test_an_observation_is_asked_for_and_what_is_not_seen_triggers_nothing() -> 
     assert second[1] == [pour(1, 2), None]
 
 
+def test_an_observation_is_asked_for_again_after_its_pause() -> None:
+    look = {"do": ["BasicFarmer-0", *WATER], "every#day": 3}
+    shown = {"free_observations": [["Field-0", "Reed-0", "stage", []]], "observations": [WATER]}
+    blind = {"values": [0.0] * 12, "mask": [1.0] * 6 + [0.0] * 6}
+    halves = played([look], [blind] * 10, mode="ao", **shown)
+    assert [request for request, _ in halves[::2]] == [[1], [0], [0], [1], [0]]
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [

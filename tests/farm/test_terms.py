@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jsonschema
 import numpy as np
 import pytest
 
+from harvestgym.core import yamlio
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.risk import CVaR, Entropic
+from harvestgym.farm import BasicRule, BasicScore, Farm, Field, FilesWritten
 from harvestgym.farm.build import build
 from harvestgym.farm.entities.soil import dynamics
+from harvestgym.farm.make import from_yaml, risk
 from harvestgym.farm.model import FarmModel
-from harvestgym.farm.spec import farm_spec
+from harvestgym.farm.spec import farm_spec, json_schema
 from harvestgym.farm.terms import Books, SoilHealth
 
 from .company import air, field
@@ -89,3 +95,20 @@ def test_a_price_of_nothing_that_is_counted_is_refused_when_the_farm_is_built() 
         ConfigError, match="scoring > terms > money: unknown tally 'leeched_N#g'; did you mean 'leached"
     ):
         farm({"leeched_N#g": -1.0})
+
+
+def test_the_risk_of_a_score_is_said_in_python_and_kept_in_files(tmp_path: Path) -> None:
+    place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
+    field = Field(place, {"length#nb": 1, "width#nb": 1}, [("Weather", "rainy"), ("Soil", "sand")])
+    averse = BasicScore(risk=Entropic(aversion=3.0))
+    farm = Farm([field], scoring=averse, rules=BasicRule(), mode="po")
+    farm.to_yaml(tmp_path / "farm.yaml")
+    whole = from_yaml(tmp_path / "farm.yaml")
+    assert risk(farm.model) == risk(whole) == Entropic(aversion=3.0)
+    jsonschema.validate(yamlio.read(tmp_path / "farm.yaml"), json_schema())
+    with pytest.warns(FilesWritten):
+        Farm([field], scoring=BasicScore(tmp_path / "score.yaml"), rules=BasicRule(), mode="po")
+    text = (tmp_path / "score.yaml").read_text(encoding="utf-8")
+    (tmp_path / "score.yaml").write_text(text.replace("risk: null", "risk: {measure: cvar}"), encoding="utf-8")
+    again = Farm([field], scoring=BasicScore(tmp_path / "score.yaml"), rules=BasicRule(), mode="po")
+    assert risk(again.model) == CVaR(level=0.1)

@@ -40,7 +40,7 @@ class Numbers(NamedTuple):
 
     Attributes:
         values: the reference values of the triggers, rule by rule.
-        actions: int32 (candidates,), the integer action of each.
+        actions: int32 (candidates,), the integer action of each; 0 for an observation.
         pause: int32 (candidates,), days that must pass before it is done again.
     """
 
@@ -72,8 +72,8 @@ class Rule:
 
     @property
     def size(self) -> int:
-        """How many candidate actions it is."""
-        return 0 if self.looks else max(len(self.plots), 1)
+        """How many candidates it is."""
+        return max(len(self.plots), 1)
 
     def fires(self, values: Values, read: Read) -> tuple[jax.Array, jax.Array]:
         """Whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
@@ -115,14 +115,45 @@ class Rules:
         """The first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
         read = self._reader(obs)
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
-        pairs = [(rule, *f) for rule, f in zip(self.rules, found, strict=True) if rule.size]
-        order, memory = self._choose(numbers, carry, pairs)
-        if not self.offered:
-            return memory, order
-        request = jnp.zeros(self.offered, jnp.int32)
-        for rule, (fired, _) in zip(self.rules, found, strict=True):
-            request = request.at[jnp.asarray(rule.looks, jnp.int32)].max(fired[0].astype(jnp.int32))
-        return memory, {"request": request, "order": order}
+        wanted = jnp.concatenate([fired for fired, _ in found]) & (carry.since >= numbers.pause)
+        line = self._line(wanted, jnp.concatenate([need for _, need in found]))
+        order = (
+            jnp.zeros(self.schedule, jnp.int32)
+            .at[: len(line)]
+            .set(jnp.where((wanted & ~self._asking)[line], jnp.asarray(numbers.actions)[line], 0))
+        )
+        order = order[0] if self.schedule == 1 else order
+        done = jnp.zeros(len(self._asking), bool).at[line].set(wanted[line])
+        memory = self._remembered(carry, jnp.where(carry.acting, done & ~self._asking, wanted & self._asking))
+        return memory, {"request": self._request(wanted), "order": order} if self.offered else order
+
+    @property
+    def _ranks(self) -> np.ndarray:
+        """The rule of each candidate."""
+        return np.repeat(np.arange(len(self.rules)), [rule.size for rule in self.rules])
+
+    @property
+    def _asking(self) -> np.ndarray:
+        """Which candidates are observations."""
+        return np.asarray([bool(self.rules[i].looks) for i in self._ranks])
+
+    def _line(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
+        """The interventions of a day: those wanted, by rule, within a rule by need, as many as the schedule holds."""
+        return jnp.lexsort((-need, self._ranks, ~(wanted & ~self._asking)))[: self.schedule]
+
+    def _remembered(self, carry: Memory, done: jax.Array) -> Memory:
+        """A day is counted for an intervention when it is its turn, for an observation when it is that one's."""
+        since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
+        due = jnp.where(carry.acting, ~self._asking, self._asking)
+        return Memory(jnp.where(due, since, carry.since), ~carry.acting if self.offered else carry.acting)
+
+    def _request(self, wanted: jax.Array) -> jax.Array:
+        """Which of the offered observations are asked for."""
+        asked = jnp.zeros(self.offered, jnp.int32)
+        for candidate, rule in enumerate(self._ranks):
+            at = np.asarray(self.rules[rule].looks, int)
+            asked = asked.at[at].max(wanted[candidate].astype(jnp.int32))
+        return asked
 
     def _reader(self, obs: Any) -> Read:
         values = obs["values"] if self.offered else obs
@@ -133,25 +164,6 @@ class Rules:
             return values[at], jnp.asarray(True) if seen is None else seen[at]
 
         return read
-
-    def _choose(
-        self, numbers: Numbers, carry: Memory, found: list[tuple[Rule, jax.Array, jax.Array]]
-    ) -> tuple[jax.Array, Memory]:
-        """The candidates by rule, within a rule by need, as many as the schedule holds."""
-        size = sum(rule.size for rule, _, _ in found)
-        if not size:
-            none = jnp.zeros(self.schedule, jnp.int32)
-            return (none[0] if self.schedule == 1 else none), Memory(carry.since, ~carry.acting)
-        wanted = jnp.concatenate([fired for _, fired, _ in found]) & (carry.since >= numbers.pause)
-        ranks = np.concatenate([np.full(rule.size, i) for i, (rule, _, _) in enumerate(found)])
-        need = jnp.concatenate([need for _, _, need in found])
-        line = jnp.lexsort((-need, jnp.asarray(ranks), ~wanted))[: self.schedule]
-        chosen = jnp.where(wanted[line], jnp.asarray(numbers.actions)[line], 0)
-        order = jnp.zeros(self.schedule, jnp.int32).at[: len(line)].set(chosen)
-        done = jnp.zeros(size, bool).at[line].set(wanted[line])
-        since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
-        memory = Memory(jnp.where(carry.acting, since, carry.since), ~carry.acting if self.offered else carry.acting)
-        return (order[0] if self.schedule == 1 else order), memory
 
 
 def rule_policy(env: FarmModel) -> Policy:
@@ -179,7 +191,7 @@ def _compiled(
         _check_seen(plan, event, where)
     farmer, field, entity, name, last = written.do
     if isinstance(last, list):
-        return Rule(trigger, looks=_looks(env, offered, (field, entity, name, last), where)), numbers, []
+        return Rule(trigger, looks=_looks(env, offered, (field, entity, name, last), where)), numbers, [0]
     if (last or {}).get("plot") != EACH:
         return Rule(trigger), numbers, [env.actions.index(written.do)]
     f = find_field(env.fields, field, where)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from ....core.pick import choose, largest
 from ....core.random import bernoulli, binomial
 from ....core.tree import replace
 from . import laws
@@ -27,7 +28,7 @@ class Fate(NamedTuple):
     exponent: jax.Array
 
 
-def hazards(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
+def hazards(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
     """The exponent terms of eqs. (2), (9), (15) and (20) on each plot, in the order of `CAUSES[1:-1]`."""
     groups = {
         Stage.SEED: crop.seed.survive, Stage.GROW: crop.grow.survive,
@@ -37,14 +38,14 @@ def hazards(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
     for stage, response in groups.items():
         named = [response.intercept, day["strain_death"], *terms(response, day).values()]
         rows += [jnp.where(state.stage == stage, term, 0.0) for term in named]
-    return jnp.stack(rows)
+    return rows
 
 
 def fate(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Fate:
     """B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term of its exponent."""
     each = hazards(crop, state, day)
-    survives = bernoulli(uniform, jnp.exp(-each.sum(0)))
-    return Fate(survives, 1 + jnp.argmax(each, axis=0).astype(jnp.int32), each.max(0))
+    worst, exponent = largest(each)
+    return Fate(bernoulli(uniform, jnp.exp(-sum(each))), 1 + worst, exponent)
 
 
 def thresholds(crop: Crop, day: Drivers) -> tuple[jax.Array, jax.Array]:
@@ -62,7 +63,7 @@ def moving(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
         Stage.BLOOM: chance(crop.bloom.fade, day),
         Stage.FRUIT: laws.arrival(state.fruit_weight, weight, crop.fruit_weight_max),
     }
-    return jnp.select([state.stage == s for s in chances], list(chances.values()), 0.0)
+    return choose([(state.stage == stage, p) for stage, p in chances.items()], 0.0)
 
 
 def aged(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
@@ -78,12 +79,12 @@ def aged(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
     )  # fmt: skip
 
 
-def limits(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
+def limits(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
     """The exponent terms of eqs. (4) and (16) on each plot, in the order of `LIMITS[1:]`."""
     strain = {"strain": day["strain_growth"]}
     growing, filling = (terms(g.rate, day) | strain for g in (crop.grow, crop.fruit))
-    at = state.stage == Stage.GROW, state.stage == Stage.FRUIT
-    return jnp.stack([jnp.select(at, [growing[name], filling[name]], 0.0) for name in growing])
+    grows, fills = state.stage == Stage.GROW, state.stage == Stage.FRUIT
+    return [choose([(grows, growing[name]), (fills, filling[name])], 0.0) for name in growing]
 
 
 def grown(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
@@ -93,26 +94,26 @@ def grown(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pl
     intercept = jnp.where(filling, crop.fruit.rate.intercept, crop.grow.rate.intercept)
     variance = jnp.where(filling, crop.fruit.variance, crop.grow.variance)
     least = jnp.where(filling, crop.fruit.rate_min, crop.grow.rate_min)
-    rate = laws.noisy_rate(jnp.exp(-(intercept + each.sum(0))), variance, uniform)
+    rate = laws.noisy_rate(jnp.exp(-(intercept + sum(each))), variance, uniform)
     gains = rate > least
     size = laws.logistic_step(state.size, rate, crop.size_max)
     weight = laws.logistic_step(state.fruit_weight, rate, crop.fruit_weight_max)
-    worst = each.max(0)
+    worst, exponent = largest(each)
     return replace(
         state,
         size=jnp.where(growing & gains, size, state.size),
         fruit_weight=jnp.where(filling & gains, weight, state.fruit_weight),
         nogrow=jnp.where(growing & ~gains, state.nogrow + 1, 0),
         noweight=jnp.where(filling & ~gains, state.noweight + 1, 0),
-        limiting_factor=jnp.where(worst > 0, 1 + jnp.argmax(each, axis=0), 0).astype(jnp.int32),
-        limiting_exponent=worst,
+        limiting_factor=jnp.where(exponent > 0, 1 + worst, 0),
+        limiting_exponent=exponent,
     )
 
 
 def flowering(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array) -> PlantState:
     """The flowers of plants that come into bloom, eq. (10), and those pollinated on the others, eq. (11)."""
     blooms = state.stage == Stage.BLOOM
-    trials = jnp.select([opens, blooms], [crop.flowers_max, state.flowers - state.pollinated], 0)
+    trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
     opening = chance(crop.bloom.open, day) * state.size / crop.size_max
     success = jnp.where(opens, opening, laws.pollination(crop.bloom, day))
     count = binomial(uniform, trials, success, FLOWERS_MAX)

@@ -7,6 +7,7 @@ from enum import IntEnum
 import jax
 import jax.numpy as jnp
 
+from ....core.pick import choose
 from ....core.tree import Meta, pytree, replace, var
 from ...messages import NUTRIENTS
 
@@ -104,5 +105,5 @@ def cleared(state: PlantState, where: jax.Array) -> PlantState:
 def global_stage(state: PlantState) -> jax.Array:
     """The stage of more than 75 % of the plots, `harvested` among them, otherwise `undefined` (section 4.2)."""
     shown = jnp.where((state.stage == Stage.NONE) & state.harvested, HARVESTED, state.stage)
-    shares = jnp.mean(shown[..., None] == jnp.arange(len(GLOBAL_STAGES)), axis=(0, 1))
-    return jnp.where(shares.max() > 0.75, jnp.argmax(shares), UNDEFINED).astype(jnp.int32)
+    most = [(jnp.mean(shown == stage) > 0.75, stage) for stage in range(len(GLOBAL_STAGES))]
+    return choose(most, UNDEFINED).astype(jnp.int32)
