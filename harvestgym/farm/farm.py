@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from ..adapters.gymnasium import GymEnv
+from ..core import cache
 from ..core.errors import ConfigError
 from . import summary, whole
 from .active import ActiveFarm
@@ -85,6 +86,7 @@ class Farm(GymEnv):
         return farm
 
     def _set_up(self, model: FarmModel, spec: FarmSpec, seed: int | None, name: str, render_mode: str | None) -> None:
+        cache.enable()
         super().__init__(model, render_mode=render_mode)
         self.name, self.written, self._seed, self._model = name, spec, seed, model
         names = Names(model.actions.farmers, model.fields, model.variables)

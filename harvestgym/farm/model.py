@@ -8,7 +8,7 @@ neighbour, so the order of entities in a file cannot matter.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,23 +18,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env
-from ..core.random import keys_for, uniforms
+from ..core.random import keys_for
 from ..core.tree import par, pytree, var
 from .actions import ActionTable, Orders
 from .conditions import AnyOf, Values, occurs
-from .entity import ARBITER, Board, Draws, Entity, Ledger, Place
+from .entity import Entity, Ledger, Place
 from .farmer import Farmer, Work
-from .layout import FieldSlots, Slot, Variable, find_variables
+from .layout import FieldSlots, Variable, find_variables
 from .limits import Rule
-from .messages import Ground, Message, Need, Share
+from .living import live
 from .observe import Plan
 from .rules import Start
 from .score import BasicScore
-from .share import arbitrate
 from .spec import FarmSpec
 from .terms import Books
-
-Posts = dict[type[Message], dict[str, Message]]
 
 
 @pytree
@@ -181,7 +178,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         ledgers = [list(ledgers) for ledgers in deeds]
         after: list[tuple[Any, ...]] = []
         for f, states in enumerate(fields):
-            grown, of_field = self._live(key, f, states, params)
+            grown, of_field = live(key, self.fields[f], *_parts(params, f), states)
             after.append(grown)
             ledgers[f] += of_field
         report = Report(tuple(_flows(of) for of in ledgers), self._tally(entry for of in ledgers for entry in of))
@@ -264,20 +261,6 @@ class FarmModel(Env[FarmState, FarmParams]):
             hit = hit | jnp.any(deed.done)
         return now, ledgers, hit
 
-    def _live(
-        self, key: jax.Array, f: int, states: list[Any], params: FarmParams
-    ) -> tuple[tuple[Any, ...], list[Ledger]]:
-        field, (place, entities) = self.fields[f], _parts(params, f)
-        draws = _draws(key, field)
-        posts = publish(field, entities, states, place, draws)
-        new, ledgers = [], []
-        for e, slot in enumerate(field.slots):
-            board = Board(place, posts, slot.name, float("inf"))
-            state, ledger = entities[e].update(states[e], place, board, draws[e])
-            new.append(state)
-            ledgers.append(ledger)
-        return tuple(new), ledgers
-
     def _tally(self, ledgers: Iterable[Ledger]) -> dict[str, jax.Array]:
         total = {name: jnp.float32(0.0) for name in self.tallies}
         for ledger in ledgers:
@@ -347,54 +330,8 @@ class FarmModel(Env[FarmState, FarmParams]):
         return out
 
 
-def publish(
-    field: FieldSlots, entities: tuple[Entity, ...], states: list[Any], place: Place, draws: list[Draws]
-) -> Posts:
-    """All messages of a field on one day, rank by rank, the arbiter's share among them."""
-    speakers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
-    posts: Posts = {}
-    for rank in sorted({message.rank for message, _, _ in speakers} | {ARBITER}):
-        said: Posts = {}
-        for message, e, method in speakers:
-            if message.rank == rank:
-                board = Board(place, posts, field.slots[e].name, rank)
-                spoken = getattr(entities[e], method)(states[e], place, board, draws[e])
-                said.setdefault(message, {})[field.slots[e].name] = spoken
-        if rank == ARBITER and field.hosts:
-            said[Share] = {"arbiter": _shared(field, place, posts)}
-        posts |= said
-    return posts
-
-
-def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
-    board = Board(place, posts, "the arbiter", ARBITER)
-    return arbitrate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
-
-
 def _parts(params: FarmParams, f: int) -> tuple[Place, tuple[Entity, ...]]:
     return params.fields[f].place, params.fields[f].entities
-
-
-def _draws(key: jax.Array, field: FieldSlots) -> list[Draws]:
-    """The uniforms of the day of every entity of a field, drawn at once and sliced by entity and use."""
-    shapes = {f"{field.name}/{slot.name}": _shapes(slot) for slot in field.slots}
-    counts = {name: sum(int(np.prod(shape)) for shape in uses.values()) for name, uses in shapes.items()}
-    flat = uniforms(key, counts)
-    return [_sliced(flat[name], uses) for name, uses in shapes.items()]
-
-
-def _shapes(slot: Slot) -> dict[str, tuple[int, ...]]:
-    """The shape of the uniforms of each use."""
-    sizes = dict(slot.sizes)
-    return {use: sum((sizes[a] for a in axes), ()) for use, axes in slot.kind.randomness.items()}
-
-
-def _sliced(flat: jax.Array, shapes: Mapping[str, tuple[int, ...]]) -> Draws:
-    out, start = {}, 0
-    for use, shape in shapes.items():
-        stop = start + int(np.prod(shape))
-        out[use], start = flat[start:stop].reshape(shape), stop
-    return out
 
 
 def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:

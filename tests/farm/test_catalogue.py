@@ -1,9 +1,6 @@
-"""Every registered farm: the contract, Gymnasium's and SB3's checkers, and an expert that is one."""
+"""Every registered farm: the contract, and Gymnasium's and SB3's checkers."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import gymnasium
 import jax
@@ -12,16 +9,14 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
-from harvestgym.evaluate.evaluation import Evaluation, evaluate_id, policy_named
-from harvestgym.evaluate.record import record_episode
+from harvestgym.adapters.gymnasium import GymEnv
+from harvestgym.farm.active import ActiveFarm
+from harvestgym.farm.faces import face
 from harvestgym.testing import check_env
 
 IDS = harvestgym.ids("farm")
 CROPS, SOILS = ("bean", "corn", "tomato"), ("clay", "loam", "sand", "silt")
 ONE_PLOT = [f"farm/{crop}-{soil}-1x1-v0" for crop in CROPS for soil in SOILS]
-SEASONS = 200
-FEWER = {"farm/full-10x10-v0": 50, "farm/rotation-v0": 50}
-"""Seasons of the farms of which one takes long; their statement is clear all the same."""
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -38,24 +33,11 @@ def test_gymnasium_finds_nothing_to_warn_of(id: str) -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_stable_baselines3_finds_nothing_to_warn_of(id: str) -> None:
+    """Where observations are asked for, an action is a dict, which it does not support: there the Discrete face."""
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(gymnasium.make(id).unwrapped)
-
-
-def overlap(a: Evaluation, b: Evaluation) -> bool:
-    return a.summary.low <= b.summary.high and b.summary.low <= a.summary.high
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
-    """Over many seasons on seeds that nothing was tuned on: means with disjoint 95 % intervals, and CVaR 10 %."""
-    seasons = FEWER.get(id, SEASONS)
-    expert, random, idle = (
-        evaluate_id(id, policy, episodes=seasons, seed=2_000) for policy in ("expert", "random", "none")
-    )
-    for other in (random, idle):
-        assert expert.summary.mean > other.summary.mean and not overlap(expert, other)
-        assert expert.summary.cvar10 > other.summary.cvar10
+    env = harvestgym.make(id)
+    asks = isinstance(env, ActiveFarm)
+    checker.check_env(GymEnv(face(env, "discrete")) if asks else gymnasium.make(id).unwrapped)
 
 
 def test_one_plot_farms_share_one_compiled_program() -> None:
@@ -64,51 +46,6 @@ def test_one_plot_farms_share_one_compiled_program() -> None:
     assert len(set(envs)) == 1
     shapes = {jax.tree.structure(env.params) for env in envs}
     assert len(shapes) == 1
-
-
-def test_the_expert_also_plays_where_looking_costs() -> None:
-    """It asks for nothing and does as well: the free observations are the same."""
-    id = "farm/bean-clay-1x1-v0"
-    asking = evaluate_id(id, "expert", episodes=50, seed=1, env=harvestgym.make(id, mode="ao"))
-    plain = evaluate_id(id, "expert", episodes=50, seed=1)
-    assert abs(asking.summary.mean - plain.summary.mean) < 0.15, "one season's sd is 0.17, that of a mean of 50 is 0.03"
-    assert asking.lengths.mean() == pytest.approx(2 * plain.lengths.mean(), rel=0.1), "a day is two steps"
-    kept = record_episode(
-        id, harvestgym.make(id, mode="ao"), policy_named(id, harvestgym.make(id, mode="ao"), "none"), 0
-    )
-    assert kept["action/request"].shape[1] > 20
-
-
-LOOKS = "farm/paid-looks-1x1-v0"
-DAY = ["Field-0", "Weather-0", "day#int365", []]
-DRY = ["Field-0", "Weather-0", "consecutive_dry#day", []]
-
-
-def order(entity: str, name: str, **values: Any) -> list[Any]:
-    return ["BasicFarmer-0", "Field-0", entity, name, values]
-
-
-def always_looking() -> list[dict[str, Any]]:
-    """The rules of the expert, who looks at all that it ever looks at, every day."""
-    rules = [rule.model_dump(by_alias=True) for rule in harvestgym.make(LOOKS).spec.expert]
-    return [rule | {"when": []} if isinstance(rule["do"][4], list) else rule for rule in rules]
-
-
-def never_looking() -> list[dict[str, Any]]:
-    """Watering by the dry spells and harvest by the calendar, on the best days of seven choices that were tried."""
-    pour = order("Soil-0", "watering_discrete", **{"plot": [0, 0], "amount#L": 20, "duration#min": 60})
-    return [
-        {"when": [[[DAY, "value", "in", [190, 225]]]], "do": order("Plant-0", "harvest")},
-        {"when": [[[DAY, "value", "in", [140, 160, 180]]]], "do": order("Weeds-0", "remove", plot=[0, 0])},
-        {"when": [[[DRY, "value", ">=", 3]]], "do": pour, "every#day": 8},
-    ]
-
-
-@pytest.mark.parametrize("rules", [always_looking, never_looking])
-def test_where_looking_costs_it_is_best_done_now_and_then(rules: Callable[[], list[dict[str, Any]]]) -> None:
-    expert = evaluate_id(LOOKS, "expert", episodes=SEASONS, seed=2_000)
-    other = evaluate_id(LOOKS, "expert", episodes=SEASONS, seed=2_000, env=harvestgym.make(LOOKS, expert=rules()))
-    assert expert.summary.mean > other.summary.mean and not overlap(expert, other)
 
 
 def test_a_season_on_other_weather_is_another_season() -> None:

@@ -103,13 +103,13 @@ class Rules:
         plan: what may be seen, the free observations and then the offered ones.
         rules: in order of precedence.
         schedule: how many actions a day.
-        offered: how many observations can be asked for; 0 where looking is no action.
+        offered: how many observations can be asked for; None where looking is no action.
     """
 
     plan: Plan
     rules: tuple[Rule, ...]
     schedule: int
-    offered: int
+    offered: int | None
 
     def __call__(self, numbers: Numbers, carry: Memory, obs: Any, key: jax.Array) -> tuple[Memory, Any]:
         """The first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
@@ -125,7 +125,7 @@ class Rules:
         order = order[0] if self.schedule == 1 else order
         done = jnp.zeros(len(self._asking), bool).at[line].set(wanted[line])
         memory = self._remembered(carry, jnp.where(carry.acting, done & ~self._asking, wanted & self._asking))
-        return memory, {"request": self._request(wanted), "order": order} if self.offered else order
+        return memory, order if self.offered is None else self._request(wanted) | {"order": order}
 
     @property
     def _ranks(self) -> np.ndarray:
@@ -145,19 +145,21 @@ class Rules:
         """A day is counted for an intervention when it is its turn, for an observation when it is that one's."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)
-        return Memory(jnp.where(due, since, carry.since), ~carry.acting if self.offered else carry.acting)
+        return Memory(jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None))
 
-    def _request(self, wanted: jax.Array) -> jax.Array:
-        """Which of the offered observations are asked for."""
+    def _request(self, wanted: jax.Array) -> dict[str, jax.Array]:
+        """Which of the offered observations are asked for; nothing to say where none is offered."""
+        if not self.offered:
+            return {}
         asked = jnp.zeros(self.offered, jnp.int32)
         for candidate, rule in enumerate(self._ranks):
             at = np.asarray(self.rules[rule].looks, int)
             asked = asked.at[at].max(wanted[candidate].astype(jnp.int32))
-        return asked
+        return {"request": asked}
 
     def _reader(self, obs: Any) -> Read:
-        values = obs["values"] if self.offered else obs
-        seen = obs["mask"] > 0 if self.offered else None
+        values = obs if self.offered is None else obs["values"]
+        seen = None if self.offered is None else obs["mask"] > 0
 
         def read(look: Look) -> tuple[jax.Array, jax.Array]:
             at = self.plan.entries(look)
@@ -177,9 +179,10 @@ def rule_policy(env: FarmModel) -> Policy:
         values.append(numbers)
         actions += mine
         pauses += [written.every] * rule.size
-    policy = Rules(plan, tuple(rules), env.schedule, len(offered))
+    asks = isinstance(env, ActiveFarm)
+    policy = Rules(plan, tuple(rules), env.schedule, len(offered) if asks else None)
     numbers = Numbers(tuple(values), np.asarray(actions, np.int32), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
-    memory = Memory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not offered))  # pyright: ignore[reportArgumentType]
+    memory = Memory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not asks))  # pyright: ignore[reportArgumentType]
     return Policy(memory, Partial(policy, numbers))
 
 
