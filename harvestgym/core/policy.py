@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,6 +53,24 @@ def random_policy(env: Env[Any, Any]) -> Policy:
 def constant_policy(action: Any) -> Policy:
     """Always the same action."""
     return Policy(action, _repeat)
+
+
+def together(policies: Sequence[Policy]) -> list[Policy]:
+    """The same policies in a form in which they share compiled programs: which of them acts is a traced number."""
+    traced = [policy.traced() for policy in policies]
+    inits, acts = tuple(policy.init for policy in traced), tuple(policy.act for policy in traced)
+    return [Policy(inits, Partial(_switch, jnp.int32(i), acts)) for i in range(len(policies))]
+
+
+def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], obs: Any, key: jax.Array) -> Any:
+    def branch(i: int) -> Callable[[], Any]:
+        def act() -> Any:
+            carry, action = acts[i](carries[i], obs, key)
+            return (*carries[:i], carry, *carries[i + 1 :]), jax.tree.map(jnp.asarray, action)
+
+        return act
+
+    return jax.lax.switch(which, [branch(i) for i in range(len(acts))])
 
 
 def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
