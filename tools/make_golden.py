@@ -22,6 +22,7 @@ from harvestgym.evaluate.record import record_episode
 FOLDER = Path(__file__).parent.parent / "tests" / "golden"
 IDS = (
     "farm/bean-clay-1x1-v0", "farm/corn-sand-1x1-v0", "farm/tomato-loam-1x1-v0",
+    "farm/full-1x1-v0", "farm/paid-looks-1x1-v0", "farm/contexts-1x1-v0",
     "fishing/logistic-survey-v0", "fishing/patches-v0",
     "forager/two-biome-v1", "forager/flowers-v1",
 )  # fmt: skip

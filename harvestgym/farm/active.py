@@ -111,8 +111,9 @@ class ActiveFarm(FarmModel):
         prices = params.score.look_costs(self.offered, self.variables)
         work = Work(wanted, jnp.zeros(len(sizes)), prices, jnp.asarray(sizes, jnp.float32), state.day)
         shift = params.farmers[0].look(state.farmers[0], work)
-        seen = shift.done[np.repeat(np.arange(len(sizes)), sizes)]
-        paid = jnp.sum(jnp.where(shift.done, prices, 0.0))
+        done = shift.done & wanted
+        seen = done[np.repeat(np.arange(len(sizes)), sizes)]
+        paid = jnp.sum(jnp.where(done, prices, 0.0))
         return (shift.memory, *state.farmers[1:]), shift.wages, seen, paid
 
     def _answer(self, state: ActiveState, asks: Asks, params: FarmParams) -> Looked:
@@ -123,7 +124,7 @@ class ActiveFarm(FarmModel):
         for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
             wanted = (jnp.asarray(asks.group) > 0) & (asks.farmer == i)
             shift = farmer.look(memory, Work(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day))
-            taken, wages = taken | shift.done, wages + shift.wages
+            taken, wages = taken | (shift.done & wanted), wages + shift.wages
             memories.append(shift.memory)
         seen = jnp.any(covered & taken[:, None], axis=0)
         return tuple(memories), wages, seen, jnp.sum(jnp.where(taken, prices, 0.0))

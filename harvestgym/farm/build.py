@@ -60,6 +60,8 @@ def build(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, m
 
 def _check_expert(model: FarmModel) -> None:
     """Compile the expert's rules, so that their mistakes are told with those of the file."""
+    if not model.spec.expert:
+        return
     try:
         rule_policy(model)
     except ConfigError as error:

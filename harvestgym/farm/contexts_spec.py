@@ -111,7 +111,8 @@ class _Reader:
                 return self._choice(name, [value], shown, single, where)
             sets = [self._variant(name, which, where) for which in value.mix]
             table, writes, decides = self._compared(sets, where)
-            _check_finite(table, where)
+            for write in writes:
+                _check_finite(np.stack([leaves[write.leaf] for leaves in sets]), where)
             return Read(Draw(name, "mixture", tuple(value.mix), writes, shown), table, decides, single)
         return self._choice(name, value, shown, single, where)
 
@@ -129,8 +130,11 @@ class _Reader:
     def _range(self, name: str, ends: Interval, shown: bool, where: str) -> Read:
         if not ends.low < ends.high:
             raise ConfigError(f"{where}: wanted an interval with low < high, found ({ends.low:g}, {ends.high:g})")
-        variants = [self._variant(name, end, where) for end in (ends.low, ends.high)]
+        whole = [int(end) if end.is_integer() else end for end in (ends.low, ends.high)]
+        variants = [self._variant(name, end, where) for end in whole]
         table, writes, decides = self._compared(variants, where)
+        if self.base[writes[0].leaf].dtype.kind == "i":
+            return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)
         if table.shape != (2, 1) or not np.allclose(table[:, 0], (ends.low, ends.high)):
             raise ConfigError(f"{where}: wanted a parameter that is one number; give a list of choices instead")
         return Read(Draw(name, "range", (name,), writes, shown), table, decides, True)

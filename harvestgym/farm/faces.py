@@ -77,8 +77,8 @@ class Vector(_Face):
     """A vector in [-1, 1]: for each place of the schedule which intervention, on which plot, with which values.
 
     A choice among n is the n-th part of the range that the number falls in (the first intervention is «nothing»), a
-    continuous parameter its place between its ends. In mode "ao" one number per observation comes first: it is
-    asked for where it is above 0.
+    continuous parameter its place between its ends; what lies outside counts as the nearer end. In mode "ao" one
+    number per observation comes first: it is asked for where it is above 0.
     """
 
     @property
@@ -98,7 +98,7 @@ class Vector(_Face):
         return whether, low, high
 
     def read(self, action: jax.Array) -> Any:
-        parts = (jnp.asarray(action) + 1) / 2
+        parts = jnp.clip(jnp.nan_to_num((jnp.asarray(action) + 1) / 2), 0.0, 1.0)
         return self._whole(parts[: self.looks] > 0.5, self._orders(parts[self.looks :]))
 
     def _orders(self, parts: jax.Array) -> Any:

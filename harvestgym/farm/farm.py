@@ -119,6 +119,8 @@ class Farm(GymEnv):
     def lane(self, lane: Any) -> None:
         GymEnv.lane.fset(self, lane)  # type: ignore[attr-defined]
         self._acting = bool(getattr(lane.state, "acting", False))
+        seen = self._model.observation(lane.key, lane.state, None, self.params)
+        self._moves, self._obs = [], jax.tree.map(np.asarray, seen)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin an episode: the observation in `observation_space`, and info."""

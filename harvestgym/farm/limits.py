@@ -15,7 +15,10 @@ class Rule:
     """Base of all further rules: forbids nothing, ends nothing."""
 
     def permits(self, orders: Orders, prices: jax.Array, books: Books) -> jax.Array:
-        """Which of the orders of a day are allowed, bool (m,); `prices` is what the score charges for each."""
+        """Which of the orders of a day are allowed, bool (m,).
+
+        `prices` is what the score charges for each, 0 where an earlier rule refuses it. Farmers come after the rules.
+        """
         return jnp.ones(orders.kind.shape, bool)
 
     def ends(self, books: Books) -> jax.Array:
@@ -25,7 +28,7 @@ class Rule:
 
 @pytree
 class CostCap(Rule):
-    """The orders of a day may cost so much and no more: those that come after are refused."""
+    """The orders of a day may cost so much and no more, whoever does them: those that come after are refused."""
 
     most: jax.Array = par("max_action_schedule_cost", "cost of the orders of a day", low=0)
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env
+from ..core.errors import ConfigError
 from ..core.random import keys_for
 from ..core.tree import par, pytree, var
 from .actions import ActionTable, Orders
@@ -200,7 +201,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         """Which orders the further rules let pass."""
         asked = orders.kind > 0
         for rule in params.rules.values():
-            asked = asked & rule.permits(orders, prices, self.books(state, params))
+            asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.books(state, params))
         return asked
 
     def _work(
@@ -210,8 +211,9 @@ class FarmModel(Env[FarmState, FarmParams]):
         minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
         taken, memories, wages = jnp.zeros_like(permitted), [], jnp.float32(0.0)
         for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
-            shift = farmer.work(memory, Work(permitted & (orders.farmer == i), minutes, prices, none, state.day))
-            taken, wages = taken | shift.done, wages + shift.wages
+            mine = permitted & (orders.farmer == i)
+            shift = farmer.work(memory, Work(mine, minutes, prices, none, state.day))
+            taken, wages = taken | (shift.done & mine), wages + shift.wages
             memories.append(shift.memory)
         return taken, tuple(memories), wages
 
@@ -222,6 +224,9 @@ class FarmModel(Env[FarmState, FarmParams]):
     def _reader(self, state: FarmState, params: FarmParams) -> Any:
         def read(field: str, entity: str, key: str) -> jax.Array:
             found, _ = find_variables(self.fields, self.variables, field, entity, key, [])
+            if len(found) != 1:
+                keys = ", ".join(variable.key for variable in found)
+                raise ConfigError(f"{field} > {entity} > {key} is several variables; wanted one of {keys}")
             return self.value(found[0], state, params)
 
         return read

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.errors import unknown
+from ..core.errors import ConfigError, unknown
 from ..core.tree import par, pytree
 from .actions import ActionTable, Orders
 from .layout import FieldSlots, Variable, find_entity, find_field
@@ -90,6 +90,9 @@ def score_of(
     for at, cost in _named(spec.observation_costs, fields, variables, "variable"):
         looks[at] = cost
     weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
+    taken = [name for name in spec.terms if name in ("stage", *TERMS)]
+    if taken:
+        raise ConfigError(f"scoring > terms > {taken[0]}: the score has a term of this name; wanted another name")
     terms = {n: (made or {}).get(n) or part_term(t, f"scoring > terms > {n}") for n, t in spec.terms.items()}
     numbers: dict[str, Any] = {
         "intervention_costs": costs, "observation_costs": looks, "stage": np.float32(spec.stage), "weights": weights,

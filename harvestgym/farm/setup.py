@@ -129,7 +129,8 @@ class BasicRule:
     ) -> None:
         blocks = {"interventions": interventions, "observations": observations}
         _once("init", init_configuration, init)
-        _once("interventions and observations", actions_configuration, interventions or observations)
+        for block in (interventions, observations):
+            _once("interventions and observations", actions_configuration, block)
         self._init = files.Source(init_configuration, init)
         given = {name: block for name, block in blocks.items() if block is not None}
         self._actions = files.Source(actions_configuration, given or None)
@@ -182,7 +183,8 @@ class BasicScore:
         terms: Mapping[str, Any] | None = None,
         **values: Any,
     ) -> None:
-        _once("the score", score_configuration, cost_configuration or reward_configuration)
+        for path in (cost_configuration, reward_configuration):
+            _once("the score", score_configuration, path)
         self._sources = [
             (files.Source(score_configuration, None), files.COSTS + files.REWARDS),
             (files.Source(cost_configuration, None), files.COSTS),

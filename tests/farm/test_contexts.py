@@ -277,6 +277,11 @@ def test_wrappers_hand_a_context_on() -> None:
     assert flows[0] == flows[1] != flows[2] == flows[3]
 
 
+def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
+    env = harvestgym.make(BEAN, context={"draws": {"Field-0/Plant-0/flowers_max#nb": "(10, 13)"}})
+    assert [draw.labels for draw in contextual(env).drawing.draws] == [("10", "11", "12", "13")]
+
+
 @pytest.mark.parametrize(
     ("context", "told"),
     [
@@ -290,6 +295,8 @@ def test_wrappers_hand_a_context_on() -> None:
         ({"draws": {SOIL: ["clay", "sandd"]}}, "unknown Soil set 'sandd'; did you mean 'sand'"),
         ({"draws": {SOIL: [{"mix": {"sand": 0.25, "clay": 0.5}}]}}, "shares that sum to 1"),
         ({"draws": {SOIL: ["clay"]}}, "there is nothing to draw"),
+        ({"draws": {"Field-0/Plant-0": {"mix": ["bean", "corn"]}}}, "no mean; list the sets as choices"),
+        ({"draws": {"Field-0/Plant-0": [{"mix": {"bean": 0.5, "corn": 0.5}}]}}, "no mean; list the sets as choices"),
         ({"draws": {"Field-0": ["clay"]}}, "wanted choices that are mappings"),
         ({"draws": {"Field-0/Weather-0": ["seattle", "lille"]}}, "parameters of another structure.*generate: true"),
         ({"draws": {"Field-0/Weather-0": ["seattle", "newark"]}}, r"a table of \(365, 6\).*generate: true"),

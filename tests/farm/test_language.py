@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -263,6 +264,13 @@ def test_a_farmer_of_one_s_own_is_taken_as_it_is() -> None:
     cut = ("Sleeper-0", *CUT[1:])
     days = [game.farmgym_step([cut])[-1] for _ in range(2)]
     assert [(info["intervention cost"], info["refused"]) for info in days] == [(0.0, [cut]), (0.5, [])]
+
+
+def test_a_vector_outside_of_the_box_counts_as_its_edge(plain: Farm) -> None:
+    env: Any = face(plain.model, "box", flat=False)
+    wild = 3 * jax.random.normal(jax.random.key(0), (50, *env.action_space.shape))
+    for a, b in zip(jax.vmap(env.read)(wild), jax.vmap(env.read)(jnp.clip(wild, -1, 1)), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("mode", ["po", "ao"])

@@ -80,6 +80,12 @@ PARTS = [
     ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "found 0; add a Weather to its"),
 ]  # fmt: skip
 CONDITIONS = [
+    ({"scoring": {"terms": {"yield": {"kind": "Tally", "prices": {"water#L": 0}}}}}, "scoring > terms > yield: the "
+     "score has a term of this name"),
+    ({"rules": {"interventions": {"field-0": {"Soil-0": {"watering_discrete": None}}}}, "expert": []},
+     "interventions: a field is named twice among Field-0, field-0"),
+    ({"rules": {"interventions": {"Field-0": {"soil-0": {"watering_discrete": None}}}}, "expert": []},
+     "Field-0 > soil-0: the entity is named twice"),
     (ends(lambda x: 1 if x[0] > 3 else 0, "==", 1), "conditions > 0 > 0: the mapping '<lambda>' cannot be compiled"),
     (ends(lambda x: None, "==", 1), "wanted a function of an array of 1 in jax.numpy"),
     (ends([1], "==", 1), "unknown mapping [1]; valid: max, mean, min, sum, value"),

@@ -138,6 +138,31 @@ def test_a_rule_of_ones_own_forbids_and_ends() -> None:
     assert not env.terminal(second, env.params) and env.terminal(third, env.params)
 
 
+@pytree
+class Zealot(Base):
+    """Says that it does everything, asked or not."""
+
+    def work(self, memory: Any, work: Work) -> Shift:
+        return Shift(jnp.ones_like(work.wanted), memory, jnp.float32(0.0))
+
+
+def test_nobody_does_the_orders_of_others() -> None:
+    env = farm(
+        [{"kind": f"{__name__}:Zealot"}, {"max_daily_interventions": 0}], further={"dry": {"kind": f"{__name__}:Dry"}}
+    )
+    (first, _), (second, _) = days(env, [pour("Zealot-0")], [pour("Zealot-0"), pour("BasicFarmer-0")])
+    assert not np.asarray(first.accepted).any(), "a rule forbids the first day"
+    assert np.asarray(second.accepted).tolist() == [True, False, False]
+
+
+def test_books_are_read_one_variable_at_a_time() -> None:
+    env = farm()
+    books = env.books(env.initial(jax.random.key(0), env.params), env.params)
+    assert books.read("field-0", "reed-0", "stage").shape == (2, 3)
+    with pytest.raises(ConfigError, match="unknown variable 'stge'"):
+        books.read("Field-0", "Reed-0", "stge")
+
+
 def test_the_cost_of_a_schedule_can_be_capped() -> None:
     env = farm(further={"cap": {"kind": "CostCap", "max_action_schedule_cost": 1.0}})
     ((state, _),) = days(env, [POUR] * 3)

@@ -147,6 +147,7 @@ def test_29_weeds_stay_alive_by_temperature_herbicide_nutrients_and_water() -> N
         got = chance("stay", **{driver: float(window.high) + beyond})
         assert got == pytest.approx(math.exp(-base - price), rel=1e-5), driver
     assert chance("stay", strain_death=0.2) == pytest.approx(math.exp(-base - 0.2), rel=1e-5)
+    assert chance("stay", strain_death=-5.0) == 1.0, "what helps cannot make more than certain"
     got = mean_moves((0, 100, 100), {"stay": 0.6})
     assert close(got["growing"][0], 100, 0.6) and close(got["flowering"][0], 100, 0.6)
 

@@ -152,8 +152,8 @@ class Rules:
         if not self.offered:
             return {}
         asked = jnp.zeros(self.offered, jnp.int32)
-        for candidate, rule in enumerate(self._ranks):
-            at = np.asarray(self.rules[rule].looks, int)
+        for candidate in np.flatnonzero(self._asking):
+            at = np.asarray(self.rules[self._ranks[candidate]].looks, int)
             asked = asked.at[at].max(wanted[candidate].astype(jnp.int32))
         return {"request": asked}
 
@@ -170,6 +170,8 @@ class Rules:
 
 def rule_policy(env: FarmModel) -> Policy:
     """The expert of a farm file as a policy; ConfigError if a rule looks at what cannot be seen."""
+    if not env.spec.expert:
+        raise ConfigError("expert: the farm file has no rules; wanted at least one")
     offered = env.offered.looks if isinstance(env, ActiveFarm) else ()
     plan = Plan((*env.plan.looks, *offered))
     rules, values, actions, pauses = [], [], [], []

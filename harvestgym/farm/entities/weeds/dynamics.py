@@ -45,7 +45,7 @@ def chances(weed: Weed, day: Drivers) -> Chances:
     def of(response: object, strain: str = "") -> jax.Array:
         names = [name for name in vars(response) if name != "intercept"]
         chance = expglm(response, **{name: day[name] for name in names})  # pyright: ignore[reportArgumentType]
-        return chance * jnp.exp(-day[strain]) if strain else chance
+        return jnp.minimum(chance * jnp.exp(-day[strain]) if strain else chance, 1.0)
 
     appear, bloom = of(weed.appear), of(weed.bloom)
     return Chances(appear, of(weed.grow, "strain_growth"), bloom, of(weed.stay, "strain_death"), weed.shed_rate)
