@@ -19,6 +19,7 @@ import numpy as np
 import harvestgym
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
+from harvestgym.evaluate.evaluation import nothing
 
 SECONDS = 3.0
 BATCH, STEPS = 4096, 64
@@ -28,9 +29,11 @@ def single(id: str) -> dict[str, float]:
     """Days per second through `gymnasium.make(id).step`, with its passive checker as users have it."""
     env = gymnasium.make(id)
     env.reset(seed=0)
+    idle = nothing(env.action_space)
+    env.step(idle)
     steps, start = 0, time.perf_counter()
     while time.perf_counter() - start < SECONDS:
-        done = env.step(np.int32(0))
+        done = env.step(idle)
         steps += 1
         if done[2] or done[3]:
             env.reset()
@@ -41,7 +44,7 @@ def vector(id: str, num_envs: int = 256) -> dict[str, float]:
     """Days per second through `make_vec`, crossing the host at each step."""
     envs = harvestgym.make_vec(id, num_envs)
     envs.reset(seed=0)
-    actions = np.zeros(num_envs, np.int32)
+    actions = nothing(envs.action_space)
     envs.step(actions)
     steps, start = 0, time.perf_counter()
     while time.perf_counter() - start < SECONDS:

@@ -72,9 +72,9 @@ def _told(values: np.ndarray) -> Any:
 def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
     """A policy of an id by name: the family's own, `random`, or `none` (action 0); ConfigError otherwise."""
     known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
-    nothing = _nothing(env.action_space)
-    if nothing is not None:
-        known["none"] = lambda: constant_policy(nothing)
+    idle = nothing(env.action_space)
+    if idle is not None:
+        known["none"] = lambda: constant_policy(idle)
     own = family_function(id, "policies")(env)
     known |= {given: (lambda p=policy: p) for given, policy in own.items()}
     if name not in known:
@@ -82,7 +82,7 @@ def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
     return known[name]()
 
 
-def _nothing(space: gymnasium.Space[Any]) -> Any:
+def nothing(space: gymnasium.Space[Any]) -> Any:
     """The action that does nothing: 0, in every part; None for a space that has no such thing."""
     match space:
         case gymnasium.spaces.Discrete():
@@ -90,7 +90,7 @@ def _nothing(space: gymnasium.Space[Any]) -> Any:
         case gymnasium.spaces.MultiDiscrete() | gymnasium.spaces.MultiBinary():
             return np.zeros(space.shape, np.int32)
         case gymnasium.spaces.Dict():
-            parts = {name: _nothing(inside) for name, inside in space.items()}
+            parts = {name: nothing(inside) for name, inside in space.items()}
             return None if any(part is None for part in parts.values()) else parts
     return None
 

@@ -1,0 +1,88 @@
+"""What the language of a farm costs: steps per second of each face, as a ratio to the plain integer face.
+
+    python benchmarks/faces.py [--out FILE]
+
+One farm in turn through integers, the ready-made faces for learners, gym actions of `MultiUnion[m]` and the paper's
+tuples, in interleaved blocks, so that ratios hold on a busy machine. Compiling is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from harvestgym.adapters.gymnasium import GymEnv
+from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather, face
+
+ACTIONS, BLOCKS = 200, 15
+FREE = [("Field-0", "Soil-0", "available_Water#L", []), ("Field-0", "Plant-0", "stage", [])]
+
+
+def farm(mode: str) -> Farm:
+    """A plot of bean on clay that lasts."""
+    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}
+    shape = {"length#nb": 1, "width#nb": 1, "scale#m": 1.0}
+    field = Field(place, shape, entities=[(Weather, "montpellier"), (Soil, "clay"), (Plant, "bean")])
+    return Farm([field], rules=BasicRule(free_observations=FREE, horizon=10**6), mode=mode)
+
+
+def ways(mode: str) -> dict[str, tuple[Any, Callable[[Any], Any], list[Any]]]:
+    """Of each face: the environment, its step, and some actions."""
+    told, spoken = farm(mode), farm(mode)
+    plain = GymEnv(told.model)
+    out: dict[str, tuple[Any, Callable[[Any], Any], list[Any]]] = {"integers": (plain, plain.step, _draws(plain))}
+    for kind in ("discrete", "multidiscrete", "box"):
+        env = GymEnv(face(told.model, kind))
+        out[kind] = (env, env.step, _draws(env))
+    actions = _draws(told)
+    out["gym_step"] = (told, told.gym_step, actions)
+    out["farmgym_step"] = (spoken, spoken.farmgym_step, [told.gymaction_to_farmgymaction(a) for a in actions])
+    return out
+
+
+def _draws(env: Any) -> list[Any]:
+    env.action_space.seed(0)
+    return [env.action_space.sample() for _ in range(ACTIONS)]
+
+
+def seconds(env: Any, step: Callable[[Any], Any], actions: list[Any], seed: int) -> float:
+    """Seconds a step over a block."""
+    env.reset(seed=seed)
+    start = time.perf_counter()
+    for action in actions:
+        step(action)
+    return (time.perf_counter() - start) / len(actions)
+
+
+def measured(mode: str) -> dict[str, dict[str, float]]:
+    """Steps per second and ratio to integers, medians over interleaved blocks, the first one left out."""
+    faces = ways(mode)
+    runs = [{name: seconds(*way, seed=block) for name, way in faces.items()} for block in range(BLOCKS)][1:]
+    took = {name: float(np.median([run[name] for run in runs])) for name in faces}
+    ratio = {name: float(np.median([run["integers"] / run[name] for run in runs])) for name in faces}
+    return {name: {"steps/s": 1 / took[name], "of integers": ratio[name]} for name in faces}
+
+
+def main() -> None:
+    """Print the figures as JSON, or write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, help="a file for the JSON")
+    out = parser.parse_args().out
+    figures = {"jax": jax.__version__, "device": str(jax.devices()[0])} | {m: measured(m) for m in ("po", "fo", "ao")}
+    text = json.dumps(figures, indent=2) + "\n"
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        out.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
