@@ -11,4 +11,5 @@ def test_policies_evaluated_together_fare_as_alone() -> None:
     id = "fishing/logistic-survey-v0"
     both = evaluate_together(id, ("random", "expert"), episodes=20, seed=3)
     for name, found in both.items():
-        np.testing.assert_array_equal(found.returns, evaluate_id(id, name, episodes=20, seed=3).returns)
+        alone = evaluate_id(id, name, episodes=20, seed=3)
+        np.testing.assert_allclose(found.returns, alone.returns, rtol=1e-3)
