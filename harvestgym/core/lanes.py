@@ -52,14 +52,14 @@ class Advance(NamedTuple):
 
 def begin(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[Lane, Timestep]:
     """A lane at the start of its first episode; a batch for a vector of keys."""
-    following, now = _split(key)
+    following, now = split(key)
     state, first = _mapped(env.reset, key.ndim, 1)(now, params)
     return Lane(following, state, jnp.zeros(key.shape, bool)), first
 
 
 def begin_again(env: Env[Any, Any], lane: Lane, anew: jax.Array, params: Any) -> tuple[Lane, Timestep]:
     """A lane, or a batch, at the start of its next episode; where `anew`, its state is not looked at."""
-    following, now = _split(lane.key)
+    following, now = split(lane.key)
     state, first = _mapped(env.again, now.ndim, 3)(now, lane.state, anew, params)
     return Lane(following, state, jnp.zeros(now.shape, bool)), first
 
@@ -68,7 +68,7 @@ def advance(
     env: Env[Any, Any], lane: Lane, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
     """One step of a lane or a batch, with a restart as `mode` says."""
-    key, now = _split(lane.key)
+    key, now = split(lane.key)
     if mode is AutoresetMode.SAME_STEP:
         return _advance_same_step(env, lane, action, params, key, now)
     state, shown, last = step_and_restart(env, mode, (now, now), lane.state, lane.over, action, params)
@@ -83,7 +83,7 @@ def _advance_same_step(
     over = ended(last)
 
     def fresh(take: Take) -> tuple[Any, ...]:
-        later, again = _split(take(key))
+        later, again = split(take(key))
         return later, *_begun(env, (again, take(state)), params)
 
     key, state, obs, info = _restart(over, fresh, (key, state, last.obs, last.info))
@@ -158,7 +158,7 @@ def _begun(env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any) -> tu
     return state, first.obs, first.info
 
 
-def _split(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+def split(key: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The key of the future and the key of now."""
     pair = _mapped(lambda one: keys_for(one, ("later", "now")), key.ndim, 1)(key)
     return pair[..., 0], pair[..., 1]

@@ -5,7 +5,6 @@ Stopping rules read them from the state, policies from what the farmer sees; bot
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.errors import ConfigError, check_name, unknown
+from ..core.errors import ConfigError, check_name
 from ..core.tree import Meta
-from .layout import FieldSlots, Variable, find_variables
+from .layout import FieldSlots, Variable, encoded, find_variables
 from .observe import Look
 from .spec import AnyOfAll, Condition
 
@@ -131,21 +130,5 @@ def _reference(condition: Condition, meta: Meta, where: str) -> np.ndarray:
     if several != isinstance(value, (list, tuple)) or (several and not value):
         wanted = "a list of values" if several else "a single value"
         raise ConfigError(f"{where}: {condition.operator!r} wants {wanted}, found {value!r}")
-    encoded = [_encoded(v, meta, where) for v in value] if several else _encoded(value, meta, where)
-    return np.asarray(encoded, np.float32)
-
-
-def _encoded(value: Any, meta: Meta, where: str) -> float:
-    if isinstance(value, str):
-        if value not in meta.labels:
-            raise unknown("value", value, meta.labels, where)
-        return float(meta.labels.index(value))
-    if isinstance(value, bool) and meta.dtype == "bool":
-        return float(value)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.integer, np.floating))
-        or not math.isfinite(value)
-    ):
-        raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
-    return float(value)
+    codes = [encoded(v, meta, where) for v in value] if several else encoded(value, meta, where)
+    return np.asarray(codes, np.float32)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 
 from ..core.errors import ConfigError, unknown
 from ..core.tree import Meta, metas
@@ -178,3 +180,20 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
         wanted = f"(x, y) with 0 <= x < {shape[0]} and 0 <= y < {shape[1]}"
         raise ConfigError(f"{where}: wanted a plot {wanted}, found {plot!r}")
     return (int(plot[0]), int(plot[1]))
+
+
+def encoded(value: Any, meta: Meta, where: str) -> float:
+    """A number, a truth or a label of a variable as a number; ConfigError otherwise."""
+    if isinstance(value, str) and meta.labels:
+        if value not in meta.labels:
+            raise unknown("value", value, meta.labels, where)
+        return float(meta.labels.index(value))
+    if isinstance(value, bool) and meta.dtype == "bool":
+        return float(value)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not math.isfinite(value)
+    ):
+        raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
+    return float(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from ..core.errors import ConfigError, unknown
 from ..core.tree import replace
-from .layout import FieldSlots, Variable, find_entity, find_field
+from .layout import FieldSlots, Variable, encoded, find_entity, find_field
 from .spec import Interval
 
 
@@ -88,20 +87,11 @@ def _start(variable: Variable, value: Any, most: float, where: str) -> tuple[Sta
 
 def _checked(variable: Variable, value: Any, most: float, where: str) -> float:
     meta = variable.meta
-    if isinstance(value, str) and meta.labels:
-        if value not in meta.labels:
-            raise unknown("value", value, meta.labels, where)
-        return float(meta.labels.index(value))
-    if isinstance(value, bool) and meta.dtype == "bool":
-        return float(value)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.integer, np.floating))
-        or not math.isfinite(value)
-    ):
-        raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
+    number = encoded(value, meta, where)
+    if isinstance(value, str):
+        return number
     if meta.dtype != "float" and value != int(value):
         raise ConfigError(f"{where}: wanted a whole number, found {value!r}")
     if not meta.low <= value <= most * (1 + 1e-6):
         raise ConfigError(f"{where}: wanted a number in [{meta.low:g}, {most:g}], found {value!r}")
-    return float(value)
+    return number

@@ -8,20 +8,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core.lanes import split
 from ..core.random import keys_for
 from .model import words_of
 
 
 @jax.jit
 def _begin(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    following, now = jax.random.split(key)
+    following, now = split(key)
     start = keys_for(now, ("initial", "observation"))[0]
     return following, words_of(start)
 
 
 @jax.jit
 def _after(key: jax.Array, steps: Any) -> jax.Array:
-    return jax.lax.fori_loop(0, steps, lambda _, k: jax.random.split(k)[0], key)
+    return jax.lax.fori_loop(0, steps, lambda _, k: split(k)[0], key)
 
 
 class LaneSeeds:

@@ -128,10 +128,10 @@ def test_what_looks_like_a_mistake_and_is_none(changes: dict[str, Any]) -> None:
 
 def test_yes_and_no_are_values_of_a_truth() -> None:
     from harvestgym.core.tree import Meta
-    from harvestgym.farm.conditions import _encoded
+    from harvestgym.farm.layout import encoded
 
     truth = Meta("var", ("wet",), "whether it is wet", "bool", 0, 1)
-    assert (_encoded(True, truth, ""), _encoded(False, truth, "")) == (1.0, 0.0)
+    assert (encoded(True, truth, ""), encoded(False, truth, "")) == (1.0, 0.0)
 
 
 def test_a_plot_as_text_is_that_plot() -> None:

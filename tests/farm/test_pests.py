@@ -348,7 +348,7 @@ def test_without_a_canopy_nobody_is_loaded(hosts: tuple[str, ...]) -> None:
     """On a field without hosts, or with hosts that do not say what stands there."""
     place = replace(field((2, 2), targets=("pests",)), hosts=hosts)
     state = replace(BASIC.init(jax.random.key(0), place), population=jnp.full((2, 2), 5, jnp.int32))
-    load = BASIC.load(state, place, board(place, "Pests-0"), {})
+    load = BASIC.load(state, place, board(place, "Pests-0"), drawn(BASIC, place))
     assert isinstance(load, Load) and load.pests.shape == (len(hosts), 2, 2) and not load.pests.any()
 
 

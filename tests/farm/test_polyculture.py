@@ -1,4 +1,4 @@
-"""Two crops on one plot: the taller takes light and the lower yields less, but together more than a crop alone."""
+"""Two crops on one plot: the taller takes more of the light, and together they yield more than a crop alone."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def kg() -> dict[str, np.ndarray]:
     return dict(zip(STANDS, found, strict=True))
 
 
-def test_under_corn_beans_yield_less_than_alone_and_corn_hardly(kg: dict[str, np.ndarray]) -> None:
+def test_together_each_yields_less_than_alone_and_the_beans_under_the_corn_lose_most(kg: dict[str, np.ndarray]) -> None:
     corn, bean = kg["all of both"] / (kg["corn"][0], kg["bean"][1])
-    assert bean < 0.6 and 0.7 < corn < 1.0 and bean < corn - 0.2
+    assert bean < 0.55 < corn < 0.9 and bean < corn - 0.1
 
 
 def test_both_together_are_worth_more_ground_than_they_stand_on(kg: dict[str, np.ndarray]) -> None:

@@ -1,0 +1,131 @@
+"""What is to be seen, before anyone draws it: a scene is panels of marks, of lines and of words.
+
+Families and entities say what there is to see; the renderers of `harvestgym.render` own pixels, SVG and text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import yamlio
+from .errors import ConfigError
+
+SHAPES = ("polygon", "ellipse", "line")
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """One stroke of a sprite in the unit square, y down.
+
+    Attributes:
+        shape: "polygon" (corners), "ellipse" (centre and half axes) or "line" (points).
+        points: x, y of each; an ellipse has its centre and its half axes.
+        colour: "#rrggbb".
+        width: of a line, in the unit of the square.
+    """
+
+    shape: str
+    points: tuple[tuple[float, float], ...]
+    colour: str
+    width: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sprite:
+    """A drawing made of strokes, the later above the earlier."""
+
+    name: str
+    strokes: tuple[Stroke, ...]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One thing on a map.
+
+    Attributes:
+        what: a sprite, or a plain shape: "square", "disc", "ring" or "text".
+        at: its centre; the plot (x, y) is the unit square whose centre is (x + 0.5, y + 0.5), north is y = 0.
+        size: its side, in plots.
+        colour: "#rrggbb" of a plain shape.
+        opacity: 0 to 1.
+        text: said in or at the mark; a renderer leaves it out where there is no room.
+        meaning: what the legend says of it; empty keeps it out of the legend.
+    """
+
+    what: Sprite | str
+    at: tuple[float, float]
+    size: float = 1.0
+    colour: str = "#000000"
+    opacity: float = 1.0
+    text: str = ""
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Map:
+    """A field or a world of `shape` (length, width) plots and the marks on it, the later above the earlier."""
+
+    title: str
+    shape: tuple[int, int]
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series over the steps of an episode so far; `dots` are not joined."""
+
+    label: str
+    values: np.ndarray
+    colour: str
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over the steps of an episode of at most `steps`, and levels to compare them with (label -> value)."""
+
+    title: str
+    unit: str
+    steps: int
+    lines: tuple[Line, ...]
+    levels: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A few lines of text: the weather of the day, what was done, the score."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+Panel = Map | Chart | Words
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that is to be seen at one step of an episode."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+
+@lru_cache
+def sprites(path: Path) -> Mapping[str, Sprite]:
+    """The sprites of a YAML file: name -> strokes, each `[shape, colour, [[x, y], ...], width]`."""
+    return {name: Sprite(name, tuple(_stroke(row, f"{path.name}: {name}") for row in rows))
+            for name, rows in yamlio.read(path).items()}  # fmt: skip
+
+
+def _stroke(row: Any, where: str) -> Stroke:
+    match row:
+        case [str(shape), str(colour), [*points], *width] if shape in SHAPES and len(width) <= 1:
+            corners = tuple((float(x), float(y)) for x, y in points)
+            return Stroke(shape, corners, colour, float(width[0]) if width else 0.0)
+    raise ConfigError(f"{where}: wanted [{'|'.join(SHAPES)}, colour, [[x, y], ...], width], found {row!r}")
