@@ -56,10 +56,18 @@ def run(
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="the same seed gives the same seasons")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
     out: Annotated[Path | None, typer.Option(help="a folder for one season as Parquet and as a picture")] = None,
+    html: Annotated[Path | None, typer.Option(help="a file for one season as a page, to replay in any browser")] = None,
+    gif: Annotated[Path | None, typer.Option(help="a file for one season as an animated GIF")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="a file for one season as an MP4 film")] = None,
+    width: Annotated[int, typer.Option(min=320, max=3840, help="of the pictures of a film, in pixels")] = 960,
+    fps: Annotated[float, typer.Option(min=0.1, max=50, help="pictures of a second of a film")] = 10,
 ) -> None:
     """Run a policy for some episodes and print a table of what came of it."""
     if out is not None:
         _check_folder(out)
+    if html is not None:
+        _check_page(html)
+    _check_films(gif, mp4)
     env = _make(id)
     result = _evaluated(id, env, policy, episodes, seed, quiet=as_json)
     if as_json:
@@ -69,6 +77,52 @@ def run(
     if out is not None:
         for path in _write(id, env, policy, seed, out):
             typer.echo(f"wrote {path}", err=as_json)
+    if html is not None:
+        typer.echo(f"wrote {_page(id, env, policy, seed, html)}", err=as_json)
+    for path in (gif, mp4):
+        if path is not None:
+            typer.echo(f"wrote {_film(id, env, policy, seed, path, width, fps)}", err=as_json)
+
+
+@app.command()
+def record(
+    id: Id,
+    out: Annotated[Path, typer.Option(help="a new file *.parquet, or a new folder for a Minari dataset")],
+    policy: Annotated[str, typer.Option(help="expert, random, none, or another of the id's policies")] = "expert",
+    episodes: Annotated[int, typer.Option(min=1, help="how many seasons")] = 10,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the first; the next have the next ones")] = 0,
+) -> None:
+    """Keep episodes of a policy as demonstrations to learn from."""
+    from .evaluate import demonstrations
+
+    _check_extras(data="pyarrow", **({} if out.suffix == demonstrations.SUFFIX else {"offline": "minari"}))
+    try:
+        demonstrations.check_new(out)
+        kept = demonstrations.record(id, policy, episodes, seed)
+    except ConfigError as error:
+        _fail(str(error))
+        raise
+    demonstrations.write(kept, out)
+    typer.echo(f"wrote {out}: {len(kept.episodes)} episodes, {kept.steps} steps")
+
+
+@app.command()
+def play(
+    id: Id,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free")] = 8080,
+    host: Annotated[str, typer.Option(help="this machine alone by default; 0.0.0.0 lets others in")] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option(help="open a browser")] = True,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the episode that a tab begins with")] = 0,
+    horizon: Annotated[int | None, typer.Option(min=1, help="days, years or steps, if not the id's own")] = None,
+    out: Annotated[Path, typer.Option(help="the folder for episodes that you keep")] = Path(),
+) -> None:
+    """Be the farmer, the fisher or the forager yourself, on a page in the browser."""
+    from .play import run
+
+    try:
+        run(id, host, port, seed, horizon, out, show=browser, say=typer.echo)
+    except ConfigError as error:
+        _fail(str(error))
 
 
 @app.command()
@@ -95,6 +149,36 @@ def study(
     _draw(Console(), table)
     if out is not None:
         typer.echo(f"wrote {', '.join(sorted(str(p) for p in out.iterdir()))}")
+
+
+@app.command()
+def leaderboard(
+    ids: Annotated[list[str] | None, typer.Option(help="ids, or farm, fishing, forager; all, if none is given")] = None,
+    seasons: Annotated[int | None, typer.Option(min=2, help="by default 1000, or 100 where they are long")] = None,
+    policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function, given the environment")] = None,
+    planned: Annotated[int, typer.Option(min=0, help="seasons for which a ceiling is searched, 0 for none")] = 16,
+    out: Annotated[Path | None, typer.Option(help="a folder for leaderboard.md and .json, or docs")] = None,
+) -> None:
+    """What each policy makes of each id on held-out seasons; rows of other ids that OUT has are kept."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from .evaluate import board
+    from .evaluate import leaderboard as made
+
+    try:
+        entrants = {name: made.entrant(target) for name, _, target in (p.partition("=") for p in policy or [])}
+        wanted = made.chosen(ids or [])
+        found = []
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            for id in bar.track(wanted, description="leaderboard"):
+                found += made.rows(id, seasons, entrants, planned)
+                if out is not None:
+                    board.write(out, board.merged(board.read(out), found))
+    except ConfigError as error:
+        _fail(str(error))
+        raise
+    _draw(Console(), board.table(board.merged([], found)))
 
 
 @app.command()
@@ -208,13 +292,36 @@ def _print(result: Evaluation) -> None:
 
 def _check_folder(out: Path) -> None:
     """Refuse at once, before the work, a folder that cannot be written or an extra that is missing."""
-    from importlib.util import find_spec
-
-    missing = [extra for extra, module in (("data", "pyarrow"), ("plot", "matplotlib")) if find_spec(module) is None]
-    if missing:
-        _fail(f"--out needs pip install 'harvestgym[{','.join(missing)}]'")
+    _check_extras(data="pyarrow", plot="matplotlib")
     if out.exists() and not out.is_dir():
         _fail(f"--out wants a folder, found the file {out}")
+
+
+def _check_page(html: Path) -> None:
+    """Refuse at once, before the work, a file that cannot be written or an extra that is missing."""
+    _check_extras(plot="plotly")
+    if html.is_dir() or not html.parent.is_dir():
+        _fail(f"--html wants a file in a folder that is there, found {html}")
+
+
+def _check_films(gif: Path | None, mp4: Path | None) -> None:
+    """Refuse at once, before the work, a film that cannot be written or an extra that is missing."""
+    from .render.video import check_target
+
+    try:
+        for path, suffix in ((gif, ".gif"), (mp4, ".mp4")):
+            if path is not None:
+                check_target(path, suffix)
+    except ConfigError as error:
+        _fail(str(error))
+
+
+def _check_extras(**modules: str) -> None:
+    from importlib.util import find_spec
+
+    missing = [extra for extra, module in modules.items() if find_spec(module) is None]
+    if missing:
+        _fail(f"this needs pip install 'harvestgym[{','.join(missing)}]'")
 
 
 def _write(id: str, env: Any, policy: str, seed: int, out: Path) -> list[Path]:
@@ -229,3 +336,29 @@ def _write(id: str, env: Any, policy: str, seed: int, out: Path) -> list[Path]:
     write_parquet(record, paths[0])
     family_function(id, "figure")(env, record).savefig(paths[1], dpi=110)
     return paths
+
+
+def _page(id: str, env: Any, policy: str, seed: int, html: Path) -> Path:
+    from .evaluate.evaluation import policy_named
+    from .evaluate.record import record_episode
+    from .evaluate.replay import write_replay
+
+    record = record_episode(id, env, policy_named(id, env, policy), seed)
+    about = f"{_doc(id, env)} One episode of the policy {policy}, seed {seed}."
+    return write_replay(id, env, record, html, about=about)
+
+
+def _film(id: str, env: Any, policy: str, seed: int, path: Path, width: int, fps: float) -> Path:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from .evaluate.evaluation import policy_named
+    from .evaluate.films import film
+    from .evaluate.record import record_episode
+    from .render.video import write
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"{path.name} (recording first)", total=None)
+        pictures = film(id, env, record_episode(id, env, policy_named(id, env, policy), seed), width)
+        bar.update(task, total=len(pictures), description=path.name)
+        return write(pictures, path, fps, lambda n: bar.update(task, advance=n))

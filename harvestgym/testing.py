@@ -5,8 +5,10 @@ Our own tests run it for every registered id; run it for environments of your ow
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -16,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .adapters.convert import observation_writer
+from .core import checkpoint
 from .core.env import Env, Timestep
 from .core.lanes import ended
 from .core.pack import layout_of
@@ -25,6 +28,9 @@ DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
 """What states, observations and infos are made of, besides keys; bytes are for maps and images."""
 
 LANES = 4
+
+QUICK = {"xla_backend_optimization_level": 0}
+"""Compiler options: what runs a few steps only need not run fast, and is compiled in half the time."""
 
 
 def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Policy | None = None) -> None:
@@ -40,6 +46,7 @@ def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Pol
     _check_values(env.observation_space, run)
     _check_same(run, again, "two runs with the same key", exact=True)
     _check_lanes(compiled, env.params, run[-1])
+    _check_file(compiled, env, run[-1])
     _drive(compiled, _perturbed(env.params), 1, seed)
     for name, count in compiled.traces.items():
         assert count == 1, f"{name} was traced {count} times for values of the same shapes; wanted once"
@@ -61,10 +68,10 @@ class _Compiled:
     def __init__(self, env: Env[Any, Any], policy: Policy) -> None:
         self.traces: Counter[str] = Counter()
         self.act = lambda obs, key: policy.act(policy.init, obs, key)[1]
-        self.step = jax.jit(self._counted("step", env.step))
-        self.resets = jax.jit(jax.vmap(self._counted("reset under vmap", env.reset), (0, None)))
-        self.steps = jax.jit(jax.vmap(self._counted("step under vmap", env.step), (0, 0, 0, None)))
-        self.acts = jax.jit(jax.vmap(self.act))
+        self.step = _jit(self._counted("step", env.step))
+        self.resets = _jit(jax.vmap(self._counted("reset under vmap", env.reset), (0, None)))
+        self.steps = _jit(jax.vmap(self._counted("step under vmap", env.step), (0, 0, 0, None)))
+        self.acts = _jit(jax.vmap(self.act))
 
     def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:
@@ -72,6 +79,10 @@ class _Compiled:
             return function(*args)
 
         return traced
+
+
+def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.jit(function, compiler_options=QUICK)
 
 
 def _check_hashable(env: Env[Any, Any]) -> None:
@@ -161,6 +172,18 @@ def _check_lanes(compiled: _Compiled, params: Any, moment: _Moment) -> None:
         keys, state, action, *together = _row(tuple(moment), lane)
         alone = compiled.step(keys, state, action, params)
         _check_same(alone, tuple(together), f"vmap and a loop (lane {lane})", exact=False)
+
+
+def _check_file(compiled: _Compiled, env: Env[Any, Any], moment: _Moment) -> None:
+    """Saved before a step and loaded, all lanes take the same step, bit for bit."""
+    saved = checkpoint.Moment(env, moment.state, moment.keys, env.params)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "moment"
+        checkpoint.save(saved, path)
+        found = checkpoint.load(path, None if checkpoint.describes_itself(env) else saved)
+    assert found.env == env and hash(found.env) == hash(env), f"{env} was saved, and another environment was loaded"
+    went_on = compiled.steps(found.key, found.state, moment.action, found.params)
+    _check_same(went_on, (moment.after, moment.seen), "a step and the step after saving and loading", exact=True)
 
 
 def _check_same(one: Any, other: Any, what: str, exact: bool) -> None:

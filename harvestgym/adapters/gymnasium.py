@@ -2,7 +2,9 @@
 
 Both are thin: what an episode is, is said by the `Env`; when a new one begins, by `core.lanes`. Lane i of a
 `VecEnv` lives exactly as a `GymEnv` with its seed. An environment may offer, beside the contract,
-`action_mask(state, params)` (bool per action), and `render_modes` with `render(state, params, mode)`.
+`action_mask(state, params)` (bool per action), and `render_modes` with `render(state, params, mode)`. A `GymEnv`
+has besides the modes of `live.MODES` where the family of its environment says what a scene is; only with one of
+these the episode is kept.
 """
 
 from __future__ import annotations
@@ -22,13 +24,15 @@ from ..core.errors import ConfigError, check_name, unknown
 from ..core.lanes import Lane
 from ..core.wrappers import base, base_state
 from .convert import action_reader, observation_writer
+from .live import Live, modes
+from .monitoring import Monitored
 from .program import Driver
 
 Info = dict[str, Any]
 Options = dict[str, Any] | None
 
 
-class GymEnv(gymnasium.Env[Any, Any]):
+class GymEnv(Monitored, gymnasium.Env[Any, Any]):
     """One environment, for Gymnasium.
 
     `reset(seed=s)` begins a lane with `jax.random.key(s)` (modulo 2^32); later resets without a seed go on
@@ -39,7 +43,9 @@ class GymEnv(gymnasium.Env[Any, Any]):
         self.core = env
         self.observation_space = env.observation_space
         self.action_space = env.action_space
-        self.metadata, self.render_mode = _metadata(env), _render_mode(env, render_mode)
+        self.metadata = _metadata(env, modes(env))
+        self.render_mode = _render_mode(self.metadata, render_mode)
+        self._live = Live(env) if self.render_mode in _scenes(env) else None
         self._driver = Driver(env, params, ())
         self._read, self._write = action_reader(self.action_space), observation_writer(self.observation_space)
         self._over = True
@@ -64,6 +70,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
     def lane(self, lane: Lane) -> None:
         self._driver.lane = lane
         self._over = bool(lane.over)
+        self._forget()
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode."""
@@ -74,24 +81,60 @@ class GymEnv(gymnasium.Env[Any, Any]):
         word = np.asarray((seed or 0) % 2**32, np.uint32)
         first = self._driver.begin(word, np.asarray(seed is not None), np.asarray(True))
         self._over = False
+        self._forget()
+        self._keep(None, first)
+        self._tell_begun()
         return self._write(first.obs), first.info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Do `action`; ConfigError if it is outside the action space, ResetNeeded after the end."""
         if self._over:
             raise ResetNeeded("step: there is no episode going on; call reset() first")
-        seen = self._driver.step(self._read(action))
+        read = self._read(action)
+        if self._live is not None:
+            self._live.start(self._driver.lane, self._driver.params)
+        seen = self._driver.step(read)
         self._over = seen.terminated or seen.truncated
+        self._keep(read, seen)
+        self._tell_stepped(self._over)
         return self._write(seen.obs), seen.reward, seen.terminated, seen.truncated, seen.info
 
     def render(self) -> Any:
         """What the environment draws in the `render_mode` chosen; None without one."""
         if self.render_mode is None:
             return None
-        return _draw(self.core, self._driver, self._driver.lane.state, self.render_mode)
+        if self._live is None:
+            return _draw(self.core, self._driver, self._driver.lane.state, self.render_mode)
+        if not self._driver.begun:
+            raise ResetNeeded("render: there is nothing to see yet; call reset() first")
+        self._live.start(self._driver.lane, self._driver.params)
+        return self._live.picture(self.render_mode)
+
+    def _forget(self) -> None:
+        if self._live is not None:
+            self._live.clear()
+
+    def _keep(self, action: Any, seen: Any) -> None:
+        if self._live is not None:
+            self._live.add(self._driver.lane.state, action, seen, self._driver.params)
+
+    def recipe(self) -> dict[str, Any]:
+        """How it is made, for `core.checkpoint`."""
+        return {"env": self.core, "render_mode": self.render_mode}
+
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        return {"driver": self._driver.kept(), "over": self._over}
+
+    def restore(self, kept: dict[str, Any]) -> GymEnv:
+        """This environment, where the one that was kept stood."""
+        self._driver.restore(kept["driver"])
+        self._over = kept["over"]
+        self._forget()
+        return self
 
 
-class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+class VecEnv(Monitored, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """A batch of environments on the device, for Gymnasium, with any of its three autoreset modes.
 
     Observations, flags, infos and restarts are those of a `SyncVectorEnv` of `GymEnv`s, except that numbers
@@ -110,7 +153,7 @@ class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.num_envs = _number(num_envs)
         self.autoreset_mode = _mode(autoreset_mode)
         self.metadata = _metadata(env) | {"autoreset_mode": self.autoreset_mode}
-        self.render_mode = _render_mode(env, render_mode)
+        self.render_mode = _render_mode(self.metadata, render_mode)
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -153,6 +196,7 @@ class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         first = self._driver.begin(words, np.array([s is not None for s in seeds]), which)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
+        self._tell_begun()
         return _copied(self._obs), _vector_info(first.info, which)
 
     def _which(self, options: Options) -> np.ndarray:
@@ -200,6 +244,7 @@ class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         last = seen
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
             seen = self._restarted(self._over, seen)
+        self._tell_stepped(bool(self._over.all()))
         return self._told(seen, last)
 
     def _restarted(self, which: np.ndarray, seen: Any) -> Any:
@@ -231,6 +276,21 @@ class VecEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             "_final_info": which.copy(),
         }
 
+    def recipe(self) -> dict[str, Any]:
+        """How it is made, for `core.checkpoint`."""
+        names = ("num_envs", "autoreset_mode", "render_mode")
+        return {"env": self.core} | {name: getattr(self, name) for name in names}
+
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        return {"driver": self._driver.kept(), "over": self._over, "obs": self._obs}
+
+    def restore(self, kept: dict[str, Any]) -> VecEnv:
+        """This batch, where the one that was kept stood."""
+        self._driver.restore(kept["driver"])
+        self._over, self._obs = kept["over"], kept["obs"]
+        return self
+
     def render(self) -> tuple[Any, ...] | None:
         """What each environment draws in the `render_mode` chosen; None without one."""
         if self.render_mode is None:
@@ -258,15 +318,21 @@ def _mode(mode: AutoresetMode | str) -> AutoresetMode:
     return AutoresetMode(mode)
 
 
-def _metadata(env: Env[Any, Any]) -> Info:
-    modes = getattr(base(env), "render_modes", ())
-    return {"render_modes": list(modes), "render_fps": getattr(base(env), "render_fps", 4)}
+def _metadata(env: Env[Any, Any], more: tuple[str, ...] = ()) -> Info:
+    """What an environment offers to draw itself, and `more`."""
+    offered = dict.fromkeys((*getattr(base(env), "render_modes", ()), *more))
+    return {"render_modes": list(offered), "render_fps": getattr(base(env), "render_fps", 4)}
 
 
-def _render_mode(env: Env[Any, Any], wanted: str | None) -> str | None:
-    offered = getattr(base(env), "render_modes", ())
-    if wanted is not None and wanted not in offered:
-        raise unknown("render_mode", wanted, [*offered, "None"])
+def _scenes(env: Env[Any, Any]) -> tuple[str, ...]:
+    """The modes that are drawn from the record: those that the environment does not draw itself."""
+    own = getattr(base(env), "render_modes", ())
+    return tuple(mode for mode in modes(env) if mode not in own)
+
+
+def _render_mode(metadata: Info, wanted: str | None) -> str | None:
+    if wanted is not None and wanted not in metadata["render_modes"]:
+        raise unknown("render_mode", wanted, [*metadata["render_modes"], "None"])
     return wanted
 
 

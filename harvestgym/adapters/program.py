@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core.checkpoint import Tree
 from ..core.env import Env
 from ..core.kernel import one_kernel
 from ..core.lanes import Lane, advance, begin, begin_again, keep
@@ -103,7 +104,7 @@ class Driver:
         self._params = env.params if params is None else params
         self._layout = layout_of(self._params)
         self._given = self._layout.put(self._params)
-        self._program = program(env, self._layout, batch)
+        self._program, self._batch = program(env, self._layout, batch), batch
         self._lane = self._program.lane.zeros()
         self.begun = False
 
@@ -127,6 +128,18 @@ class Driver:
         self._lane = self._program.lane.put(lane)
         self.begun = True
 
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        return {
+            "lane": Tree.packed(self._program.lane, self._lane), "params": Tree.of(self._params), "begun": self.begun
+        }  # fmt: skip
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """Go on from what was kept; ConfigError, and nothing is changed, if it does not fit."""
+        lane = kept["lane"].into(self._program.lane, "state")
+        self.params = kept["params"].like(self._params, "params")
+        self._lane, self.begun = self._program.lane.put(lane), kept["begun"]
+
     def begin(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
         """Begin episodes where `which`, from `seeds` (uint32) where `seeded`, else from the lanes' own keys.
 
@@ -140,6 +153,17 @@ class Driver:
         """One step of every lane that is not over; `action` as `convert.action_reader` gives it."""
         (self._lane, seen), _ = self._program.step(self._lane, self._given, action)
         return self._program.seen.read(seen)
+
+    def reader(self, look: Callable[[Any, Any], Any]) -> Callable[[], Any]:
+        """A function that gives, on the host, what `look(state, params)` is now, of each lane of a batch."""
+        unpack, given = self._program.lane.unpack, self._layout.unpack
+
+        @jax.jit
+        def read(lanes: Packed, params: Packed) -> Any:
+            state, numbers = unpack(lanes).state, given(params)
+            return jax.vmap(look, (0, None))(state, numbers) if self._batch else look(state, numbers)
+
+        return lambda: jax.device_get(read(self._lane, self._given))
 
     @property
     def offers_mask(self) -> bool:

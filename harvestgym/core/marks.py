@@ -69,11 +69,18 @@ class Mark:
 
 @dataclass(frozen=True)
 class Map:
-    """A field or a world of `shape` (length, width) plots and the marks on it, the later above the earlier."""
+    """A field or a world of `shape` (length, width) plots and the marks on it, the later above the earlier.
+
+    Attributes:
+        margin: plots of room around it, for what stands beside the plots.
+        legend: marks that the legend explains first, whether or not they are on the map today.
+    """
 
     title: str
     shape: tuple[int, int]
     marks: tuple[Mark, ...]
+    margin: float = 0.0
+    legend: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,13 +95,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over the steps of an episode of at most `steps`, and levels to compare them with (label -> value)."""
+    """Lines over the steps of an episode of at most `steps`, and levels to compare them with (label -> value).
+
+    `ends` are those of the vertical axis, by default what there is to draw.
+    """
 
     title: str
     unit: str
     steps: int
     lines: tuple[Line, ...]
     levels: Mapping[str, float]
+    ends: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -115,17 +126,42 @@ class Scene:
     title: str
     panels: tuple[Panel, ...]
 
+    @property
+    def legend(self) -> tuple[Mark, ...]:
+        """One mark for each thing that the maps mean to say, in the order in which they say it."""
+        maps = [panel for panel in self.panels if isinstance(panel, Map)]
+        first: dict[str, Mark] = {}
+        for mark in [*(m for of in maps for m in of.legend), *(m for of in maps for m in of.marks)]:
+            if mark.meaning:
+                first.setdefault(mark.meaning, mark)
+        return tuple(first.values())
+
 
 @lru_cache
 def sprites(path: Path) -> Mapping[str, Sprite]:
-    """The sprites of a YAML file: name -> strokes, each `[shape, colour, [[x, y], ...], width]`."""
-    return {name: Sprite(name, tuple(_stroke(row, f"{path.name}: {name}") for row in rows))
-            for name, rows in yamlio.read(path).items()}  # fmt: skip
+    """The sprites of a YAML file: name -> strokes, each `[shape, colour, points, width]` or the name of a sprite above.
+
+    Points are `[[x, y], ...]` or, shorter, "x y x y ...".
+    """
+    found: dict[str, Sprite] = {}
+    for name, rows in yamlio.read(path).items():
+        strokes: list[Stroke] = []
+        for row in rows:
+            strokes += found[row].strokes if row in list(found) else [_stroke(row, f"{path.name}: {name}")]
+        found[name] = Sprite(name, tuple(strokes))
+    return found
 
 
 def _stroke(row: Any, where: str) -> Stroke:
     match row:
-        case [str(shape), str(colour), [*points], *width] if shape in SHAPES and len(width) <= 1:
-            corners = tuple((float(x), float(y)) for x, y in points)
-            return Stroke(shape, corners, colour, float(width[0]) if width else 0.0)
-    raise ConfigError(f"{where}: wanted [{'|'.join(SHAPES)}, colour, [[x, y], ...], width], found {row!r}")
+        case [str(shape), str(colour), list() | str() as points, *width] if shape in SHAPES and len(width) <= 1:
+            return Stroke(shape, _points(points), colour, float(width[0]) if width else 0.0)
+    wanted = f"the name of a sprite above, or [{'|'.join(SHAPES)}, colour, points, width]"
+    raise ConfigError(f"{where}: wanted {wanted}, found {row!r}")
+
+
+def _points(points: list[Any] | str) -> tuple[tuple[float, float], ...]:
+    if isinstance(points, str):
+        numbers = [float(number) for number in points.split()]
+        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+    return tuple((float(x), float(y)) for x, y in points)

@@ -8,18 +8,17 @@ order in which they are to be carried out.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import OneOf, flatdim, flatten, flatten_space, unflatten
 
-T = TypeVar("T")
 Pair = tuple[int, Any]
 
 
-class Union(OneOf[T]):
-    """The set-theoretic union of several spaces: Gymnasium's `OneOf`, under the paper's name."""
+class Union(OneOf):
+    """The set-theoretic union of several spaces: Gymnasium's `OneOf` (generic since 1.4), under the paper's name."""
 
     def __repr__(self) -> str:
         return f"Union({', '.join(map(str, self.spaces))})"
@@ -53,7 +52,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
     def __init__(self, spaces: Iterable[gymnasium.Space[Any]], most: int, seed: Any = None):
         if most < 1:
             raise ValueError(f"MultiUnion: wanted sets of at least 1 member at most, found {most}")
-        self.union: Union[Any] = Union(spaces)
+        self.union = Union(spaces)
         self.most = int(most)
         super().__init__(None, None, seed)
 

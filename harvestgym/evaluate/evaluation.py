@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..core.risk import Measure
 from ..core.rollout import Episodes, evaluate
 from ..registry import load
 from ..registry import spec as spec_of
+from . import heldout
 from .risk import Summary, summarise
 
 BATCH = 50
@@ -114,36 +115,75 @@ def evaluate_id(
     seed: int = 0,
     progress: Callable[[int], None] = lambda done: None,
     env: Env[Any, Any] | None = None,
+    split: str | None = None,
 ) -> Evaluation:
-    """`episodes` episodes of a named policy on an id; `progress` is told how many more are done."""
-    env = env or spec_of(id).make()
+    """`episodes` episodes of a named policy on an id; `progress` is told how many more are done.
+
+    With a `split` (`"train"` or `"test"`, see `heldout`) on that side of the protocol: its environment, if none is
+    given, and its seed of this number.
+    """
+    env, seed = _sided(id, env, seed, split)
     return _evaluated(id, env, policy, policy_named(id, env, policy), episodes, seed, progress)
 
 
 def evaluate_together(
-    id: str, policies: Sequence[str], episodes: int = 100, seed: int = 0, env: Env[Any, Any] | None = None
+    id: str,
+    policies: Sequence[str] | Mapping[str, Policy],
+    episodes: int = 100,
+    seed: int = 0,
+    env: Env[Any, Any] | None = None,
+    split: str | None = None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> dict[str, Evaluation]:
-    """The evaluation of each of some named policies, as `evaluate_id` gives it, by one compiled program for all."""
-    env = env or spec_of(id).make()
-    acting = together([policy_named(id, env, name) for name in policies])
+    """The evaluation of each of some policies, as `evaluate_id` gives it, by one compiled program for all.
+
+    `policies` are names, or policies of one's own by the names they are to have.
+    """
+    env, seed = _sided(id, env, seed, split)
+    given = policies.values() if isinstance(policies, Mapping) else [policy_named(id, env, n) for n in policies]
+    acting = together(list(given))
     pairs = zip(policies, acting, strict=True)
-    return {name: _evaluated(id, env, name, policy, episodes, seed, lambda done: None) for name, policy in pairs}
+    return {name: _evaluated(id, env, name, policy, episodes, seed, progress) for name, policy in pairs}
+
+
+def _sided(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
+    """The environment and the seed of an evaluation, as a split has them if one is named."""
+    if split is None:
+        return env or spec_of(id).make(), seed
+    side = heldout.split(id, split)
+    return env or side.make(), side.seed(seed)
 
 
 def _evaluated(
     id: str, env: Env[Any, Any], policy: str, acting: Policy, episodes: int, seed: int, progress: Callable[[int], None]
 ) -> Evaluation:
-    key = jax.random.key(seed)
-    parts = []
-    for start in range(0, episodes, BATCH):
-        part = evaluate(env, acting, jax.random.fold_in(key, start), BATCH, horizon(env))
-        parts.append(jax.device_get(part))
-        progress(min(BATCH, episodes - start))
-    whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
+    whole = played(env, acting, episodes, seed, horizon(env), progress)
     columns = family_function(id, "summary")(env, whole)
     returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
     risk = risk_of(id, env)
     return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), step_unit(env), risk)
+
+
+def played(
+    env: Env[Any, Any],
+    policy: Policy,
+    episodes: int,
+    seed: int,
+    steps: int,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Episodes:
+    """The episodes of an evaluation, none longer than `steps`, in batches of one compiled size."""
+    parts = []
+    for start in range(0, episodes, BATCH):
+        part = evaluate(env, policy, batch_key(seed, start), BATCH, steps)
+        parts.append(jax.device_get(part))
+        progress(min(BATCH, episodes - start))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
+
+
+def batch_key(seed: int, start: int = 0) -> jax.Array:
+    """The key of the batch of an evaluation that begins with episode `start`."""
+    return jax.random.fold_in(jax.random.key(seed), start)
 
 
 def step_unit(env: Env[Any, Any]) -> str:

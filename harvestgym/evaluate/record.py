@@ -45,11 +45,16 @@ def _scan(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Ar
 
 
 def _frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> tuple[dict[str, Any], Any]:
-    parts = (
+    return frame(keep, env, state, action, timestep, params), timestep.terminated | timestep.truncated
+
+
+def frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
+    """One step of a record: the action as far as it is arrays, the reward, and what the family's `keep` says."""
+    named = (
         {f"action/{name}": part for name, part in action.items()} if isinstance(action, dict) else {"action": action}
     )
-    told = parts | {"reward": timestep.reward} | keep(env, state, action, timestep, params)
-    return told, timestep.terminated | timestep.truncated
+    parts = {name: part for name, part in named.items() if hasattr(part, "shape")}
+    return parts | {"reward": timestep.reward} | keep(env, state, action, timestep, params)
 
 
 def columns(record: Record) -> Record:

@@ -92,7 +92,7 @@ class ActiveFarm(FarmModel):
             state,
             farmers=farmers,
             acting=jnp.asarray(True),
-            asked=asked,
+            asked=state.asked | asked,
             paid=paid,
             wages=wages,
             accepted=jnp.zeros_like(state.accepted),

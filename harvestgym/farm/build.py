@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core import yamlio
 from ..core.errors import ConfigError
 from .actions import table_of
 from .active import ActiveFarm
@@ -22,7 +23,7 @@ from .parts import KINDS, Made, farmer, kind_named, rule
 from .policies.rules import rule_policy
 from .rules import starts_of
 from .score import score_of
-from .spec import FarmSpec, FieldSpec
+from .spec import FarmSpec, FieldSpec, farm_spec
 
 
 def field_params(
@@ -56,6 +57,11 @@ def build(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, m
         _check_company(spec, ready or {})
         raise
     return model
+
+
+def build_text(text: str) -> FarmModel:
+    """The model of the text of a farm file, as `Farm.to_yaml` writes it."""
+    return build(farm_spec(yamlio.parse(text, "farm"), "farm"))
 
 
 def _check_expert(model: FarmModel) -> None:
@@ -130,10 +136,12 @@ def _built(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, 
 
 
 def _offered(spec: FarmSpec, slots: Sequence[FieldSlots], table: Sequence[Variable], free: Plan) -> Plan:
-    """What can be asked for: the `observations` of the rules, or every variable that is not free."""
-    if spec.rules.observations is not None:
-        return plan_of(slots, table, spec.rules.observations)
-    return Plan(tuple(look for look in plan_of_all(table).looks if look not in free.looks))
+    """What can be asked for, each number once and none that is free: as the rules list it, or every variable."""
+    listed = spec.rules.observations
+    looks = (plan_of_all(table) if listed is None else plan_of(slots, table, listed)).looks
+    whole = {look.variable for look in (*looks, *free.looks) if look.plot is None}
+    kept = (look for look in looks if look not in free.looks)
+    return Plan(tuple(look for look in kept if look.plot is None or look.variable not in whole))
 
 
 def _f32(value: float) -> Any:

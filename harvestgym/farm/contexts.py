@@ -82,6 +82,7 @@ class Draw:
         labels: the names of the choices or of the mixed sets; of a range its own.
         writes: the entries of the parameters that it decides.
         shown: whether it is seen.
+        only: which of the choices are drawn, by their numbers; empty for all.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Draw:
     labels: tuple[str, ...]
     writes: tuple[Write, ...]
     shown: bool
+    only: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:
@@ -103,8 +105,9 @@ class Draw:
     def drawn(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
         """Its numbers from uniforms (..., width): all choices alike, all shares alike (Dirichlet of ones)."""
         if self.kind == "choice":
-            n = len(self.labels)
-            return jnp.minimum(jnp.floor(uniform * n), n - 1)
+            eligible = np.asarray(self.only or range(len(self.labels)), np.float32)
+            at = jnp.minimum(jnp.floor(uniform * len(eligible)), len(eligible) - 1).astype(jnp.int32)
+            return jnp.asarray(eligible)[at]
         if self.kind == "mixture":
             parts = -jnp.log1p(-uniform) + 1e-9
             return parts / parts.sum(-1, keepdims=True)
@@ -132,7 +135,8 @@ class Draw:
         """What there is to draw, in words."""
         if self.kind == "range":
             return f"{table[0, 0]:g} to {table[1, 0]:g}"
-        return (" or " if self.kind == "choice" else " with ").join(self.labels)
+        drawn = [self.labels[i] for i in self.only] or self.labels
+        return (" or " if self.kind == "choice" else " with ").join(drawn)
 
     def text(self, numbers: np.ndarray) -> str:
         """The numbers in words."""

@@ -50,6 +50,7 @@ def contextual(model: FarmModel, read_field: Callable[[FieldSpec], FieldParams])
     reader = _Reader(model, read_field)
     shown = _shown(context)
     reads = [reader.read(name, value, name in shown) for name, value in context.draws.items()]
+    reads = _limited(reads, context.only)
     reads.sort(key=lambda read: read.single)
     _check_apart(reads)
     days, lookahead = _days(context, shown)
@@ -69,6 +70,17 @@ def _shown(context: ContextSpec) -> list[str]:
     for name in context.shown:
         check_name("draw", name, context.draws, "context > shown")
     return context.shown
+
+
+def _limited(reads: Sequence[Read], only: Mapping[str, Sequence[str]]) -> list[Read]:
+    """The draws with those choices that are held back taken out of what is drawn."""
+    choices = {read.draw.name: read.draw for read in reads if read.draw.kind == "choice"}
+    for name, wanted in only.items():
+        check_name("draw", name, choices, "context > only")
+        for label in wanted:
+            check_name("choice", label, choices[name].labels, f"context > only > {name}")
+    numbers = {name: tuple(choices[name].labels.index(label) for label in wanted) for name, wanted in only.items()}
+    return [r._replace(draw=dataclasses.replace(r.draw, only=numbers.get(r.draw.name, ()))) for r in reads]
 
 
 def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:

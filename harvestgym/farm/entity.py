@@ -19,8 +19,10 @@ import numpy as np
 
 from ..core.config import merge, parameter_set, read_sets
 from ..core.errors import ConfigError
+from ..core.marks import Mark, Sprite, sprites
 from ..core.tree import Meta, metas, par, pytree, static
 from .messages import ARBITER, Ground, Message, Share
+from .seen import Seen
 
 M = TypeVar("M", bound=Message)
 E = TypeVar("E", bound="Entity")
@@ -177,6 +179,20 @@ class Entity:
         if isinstance(which, str):
             return sets.get(which, {})
         return merge(sets.get(which.get("extends", next(iter(sets), "")), {}), which)
+
+    @classmethod
+    def sprites(cls) -> Mapping[str, Sprite]:
+        """The sprites of `sprites.yaml` beside the module, by name; an action is drawn with that of its name."""
+        path = cls.file().with_name("sprites.yaml")
+        return sprites(path) if path.is_file() else {}
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """What of it there is to be seen on the map of its field; host only, NumPy."""
+        return []
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """What there is to say of it, in lines of a few words; host only, NumPy."""
+        return []
 
     def init(self, key: jax.Array, place: Place) -> Any:
         """The state before the first day."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import jax
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.env import Env, Timestep
 from ..core.errors import check_name
+from ..core.tree import replace
 from ..core.wrappers import Flatten, Wrapper
 from .actions import Orders
 from .active import ActiveFarm
@@ -72,6 +73,42 @@ class Numbers(_Face):
         return self._whole(request, order if self.env.schedule > 1 else order[0])
 
 
+class TurnsState(NamedTuple):
+    """The farm's state, and which observations were asked for today."""
+
+    inner: Any
+    tried: jax.Array
+
+
+@dataclass(frozen=True)
+class Turns(Numbers):
+    """A number a turn, in mode "ao": ask for an observation and see it, or intervene, or be done with the day.
+
+    The last two end the day, and so does asking again for what was asked for today: a day has at most
+    `steps_per_day` turns.
+    """
+
+    step_unit: ClassVar[str] = "turns"
+
+    @property
+    def steps_per_day(self) -> int:
+        """The most turns of a day: each observation, and the end."""
+        return self.looks + 1
+
+    def inner(self, state: TurnsState) -> Any:
+        return state.inner
+
+    def opened(self, state: Any, first: Timestep) -> tuple[TurnsState, Timestep]:
+        return TurnsState(state, jnp.zeros(self.looks, bool)), first
+
+    def step(self, key: jax.Array, state: TurnsState, action: Any, params: FarmParams) -> tuple[Any, Timestep]:
+        asked = (action == 1 + jnp.arange(self.looks)) & ~state.tried
+        goes_on = jnp.any(asked)
+        due = replace(state.inner, acting=~goes_on)
+        inner, timestep = self.env.step(key, due, self.read(action), params)
+        return TurnsState(inner, (state.tried | asked) & goes_on), timestep
+
+
 @dataclass(frozen=True)
 class Vector(_Face):
     """A vector in [-1, 1]: for each place of the schedule which intervention, on which plot, with which values.
@@ -126,7 +163,11 @@ def _part(where: jax.Array, n: Any) -> jax.Array:
     return jnp.minimum(jnp.floor(where * n), jnp.asarray(n) - 1).astype(jnp.int32)
 
 
-FACES = {"discrete": Numbers, "multidiscrete": lambda model: Numbers(model, several=True), "box": Vector}
+def _discrete(model: FarmModel) -> _Face:
+    return Turns(model) if isinstance(model, ActiveFarm) and model.offered.looks else Numbers(model)
+
+
+FACES = {"discrete": _discrete, "multidiscrete": lambda model: Numbers(model, several=True), "box": Vector}
 
 
 def face(model: FarmModel, actions: str, flat: bool = True) -> Env[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import jax
 import numpy as np
 
 from ..adapters.gymnasium import GymEnv
-from ..core import cache
+from ..core import cache, yamlio
 from ..core.errors import ConfigError
 from . import summary, whole
 from .active import ActiveFarm
@@ -20,7 +21,7 @@ from .language import Ask, Item, Language, Move, every_ask, state_of, state_spac
 from .model import FarmModel
 from .names import Names
 from .setup import BasicRule, BasicScore, Field, is_compiled
-from .spec import FarmSpec, read_farm
+from .spec import FarmSpec, farm_spec, read_farm
 from .whole import Parts
 
 Info = dict[str, Any]
@@ -64,7 +65,7 @@ class Farm(GymEnv):
         names, spec = parts.spec(fields, mode)
         entities = {f"Field-{i}": field.entities for i, field in enumerate(fields)}
         with parts.told():
-            model = build(whole.collapsed(spec, names), entities, parts.made)
+            model = build(spec, entities, parts.made)
         self._set_up(model, spec, seed, name, render_mode)
         written = parts.rules.missing(names) | parts.scoring.missing(names)
         for path, text in written.items():
@@ -79,10 +80,13 @@ class Farm(GymEnv):
     ) -> Farm:
         """The farm of a declarative file (nothing is generated); ConfigError with every mistake."""
         spec = read_farm(Path(path), {} if mode is None else {"mode": mode})
+        return cls._of(spec, Path(path).stem, seed, render_mode)
+
+    @classmethod
+    def _of(cls, spec: FarmSpec, name: str, seed: int | None, render_mode: str | None) -> Farm:
         farm = cls.__new__(cls)
-        farm._set_up(
-            build(whole.collapsed(spec, whole.names_of(spec.fields))), spec, seed, Path(path).stem, render_mode
-        )
+        model = build(spec)
+        farm._set_up(model, spec, seed, name, render_mode)
         return farm
 
     def _set_up(self, model: FarmModel, spec: FarmSpec, seed: int | None, name: str, render_mode: str | None) -> None:
@@ -210,6 +214,46 @@ class Farm(GymEnv):
         """Write the whole farm as one declarative file; ConfigError if a part of it lives in Python only."""
         text = whole.text_of(self.written)
         Path(path).write_text(text, encoding="utf-8")
+
+    def generate_gif(self, path: str | Path = "farm.gif", fps: float = 10, width: int = 960) -> Path:
+        """Write the season so far as an animated GIF, a picture of each step; the farm must have a `render_mode`."""
+        return self._film(path, ".gif", fps, width)
+
+    def generate_video(self, path: str | Path = "farm.mp4", fps: float = 10, width: int = 960) -> Path:
+        """Write the season so far as an MP4, as `generate_gif` does; ConfigError without the extra `video`."""
+        return self._film(path, ".mp4", fps, width)
+
+    def _film(self, path: str | Path, suffix: str, fps: float, width: int) -> Path:
+        from ..render import video
+        from .scene import scene
+
+        target = video.check_target(path, suffix)
+        record = {} if self._live is None else self._live.record
+        if not record:
+            raise ConfigError("a film wants a season that is kept: make the farm with render_mode='rgb_array', reset() "
+                              "it and play")  # fmt: skip
+        film = video.Film.of(partial(scene, self._model, record), len(record["reward"]), width)
+        return video.write(film, target, fps)
+
+    def recipe(self) -> dict[str, Any]:
+        """How it is made, for `core.checkpoint`: what `to_yaml` writes, and its name."""
+        told = {"name": self.name, "seed": self._seed, "render_mode": self.render_mode}
+        return {"text": whole.text_of(self.written)} | told
+
+    @classmethod
+    def from_recipe(cls, text: str, name: str, seed: int | None, render_mode: str | None) -> Farm:
+        """The farm of what `recipe` told."""
+        return cls._of(farm_spec(yamlio.parse(text, name), name), name, seed, render_mode)
+
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        return super().kept() | {"acting": self._acting, "moves": self._moves, "obs": self._obs}
+
+    def restore(self, kept: dict[str, Any]) -> Farm:
+        """This farm, where the one that was kept stood."""
+        super().restore(kept)
+        self._acting, self._moves, self._obs = kept["acting"], kept["moves"], kept["obs"]
+        return self
 
     def __str__(self) -> str:
         return summary.text(self.name, self.written, self.language)

@@ -13,6 +13,7 @@ from ..core.errors import ConfigError, check_name, unknown
 from ..core.risk import Measure
 from ..core.rollout import Episodes
 from .build import build
+from .kept import record as record
 from .layout import numbered
 from .model import FarmModel
 from .policies.rules import rule_policy
@@ -82,12 +83,6 @@ def risk(env: FarmModel) -> Measure | None:
     return env.spec.scoring.risk
 
 
-def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """What is kept of each day: every variable, and what `info` says of gains, costs and orders."""
-    seen = {variable.name: env.value(variable, state, params) for variable in env.variables}
-    return seen | {f"info/{name}": value for name, value in timestep.info.items()}
-
-
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
     """Per season: yield, water used, cost, and why plants died (the commonest cause among the plots)."""
     info = episodes.info
@@ -110,6 +105,20 @@ def figure(env: FarmModel, kept: dict[str, np.ndarray]) -> Any:
     from .season import season
 
     return season(env, kept)
+
+
+def scene(env: FarmModel, record: Mapping[str, np.ndarray], step: int) -> Any:
+    """What is to be seen at a step of a recorded season: `core.marks.Scene`."""
+    from .scene import scene as seen
+
+    return seen(env, record, step)
+
+
+def story(env: FarmModel, record: Mapping[str, np.ndarray]) -> Any:
+    """What there is to tell of a recorded season: `core.story.Story`."""
+    from .story import story as told
+
+    return told(env, record)
 
 
 def describe(env: FarmModel) -> list[Table]:

@@ -8,9 +8,9 @@ neighbour, so the order of entities in a file cannot matter.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import gymnasium
 import jax
@@ -33,6 +33,9 @@ from .rules import Start
 from .score import BasicScore
 from .spec import FarmSpec
 from .terms import Books
+
+if TYPE_CHECKING:
+    from ..render.monitor import Watch
 
 
 @pytree
@@ -113,6 +116,25 @@ class FarmModel(Env[FarmState, FarmParams]):
         parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
         object.__setattr__(self, "_structure", tuple(parts))
         object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
+
+    def watches(self, entries: Sequence[Any]) -> list[Watch]:
+        """What is monitored, `(field, entity, variable, function, title, range)` each."""
+        from .watching import watches
+
+        return watches(self, entries)
+
+    def recipe(self) -> dict[str, str]:
+        """How it is made, for `core.checkpoint`: what its file says. ConfigError if a part lives in Python only."""
+        from . import whole
+
+        return {"text": whole.text_of(self.spec)}
+
+    @classmethod
+    def from_recipe(cls, text: str) -> FarmModel:
+        """The farm of the text of a file."""
+        from . import build
+
+        return build.build_text(text)
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined]

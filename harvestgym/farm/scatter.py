@@ -5,17 +5,24 @@ What lies on a plot is dry: rain does not move it. What has been set free is the
 
 from __future__ import annotations
 
+import dataclasses
 from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from ..core.marks import Mark, Sprite
 from ..core.tree import par, pytree, replace, var
 from .entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action
 from .messages import Ground
+from .seen import Seen
 
 GRAMS = 1000.0
 """In a kilogram."""
+
+TRACE = 0.01
+"""Of a bag: less is not drawn."""
 
 BAGS = (1.0, 2.0, 3.0, 4.0)
 """How many bags an order can scatter."""
@@ -56,6 +63,13 @@ class Scattered(Entity):
     def scatter_bag(self, state: Pile, place: Place, where: jax.Array, bags: jax.Array) -> Deed:
         """Scatter some bags on a plot."""
         return self.lay(state, where, bags * self.bag)
+
+    def heaps(self, seen: Seen, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
+        """A drawing on each plot where something is left, fainter as it goes: at half a bag half as strong."""
+        bags = np.asarray(seen.get("amount#kg", 0.0), float) / (float(self.bag) or 1.0)
+        lies = Seen({"part": np.where(bags >= TRACE, np.minimum(bags, 1.0), 0.0)}, crowded=seen.crowded)
+        marks = zip(lies.marks(sprite, "part", at, meaning), lies.plots("part"), strict=True)
+        return [dataclasses.replace(mark, opacity=0.4 + 0.6 * part) for mark, (_, _, part) in marks]
 
     def freed(self, pile: Pile, board: Board) -> jax.Array:
         """Kilograms per plot that the soil life sets free today."""

@@ -209,10 +209,14 @@ Drawn = Annotated[
 
 
 class ContextSpec(Strict):
-    """What is drawn anew, by its path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and when."""
+    """What is drawn anew, by its path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and when.
+
+    `only` names some choices of a draw; the others are never drawn, and what is seen has a place for them still.
+    """
 
     every: WhenDrawn = Every(episodes=1)
     shown: StrictBool | list[str] = True
+    only: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
     forecast: ForecastSpec | None = None
     draws: dict[str, Drawn] = Field(min_length=1)
 

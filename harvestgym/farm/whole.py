@@ -12,9 +12,9 @@ from ..core.errors import ConfigError
 from . import files
 from .build import field_params
 from .farmer import BasicFarmer, Farmer
-from .layout import Variable, numbered, slots_of, variables_of
+from .layout import numbered, slots_of, variables_of
 from .limits import CostCap, Rule
-from .names import Names, Ref
+from .names import Names
 from .parts import Made
 from .setup import BasicRule, BasicScore, Field, kind_name, part, written
 from .spec import FarmSpec, farm_spec
@@ -84,43 +84,6 @@ def names_of(specs: Mapping[str, Any], fields: Sequence[Field] | None = None, fa
     params = [field_params(spec, entities) for spec, entities in zip(specs.values(), ready, strict=True)]
     slots = tuple(slots_of(name, p.entities, p.place) for name, p in zip(specs, params, strict=True))
     return Names(tuple(farmers), slots, variables_of(slots))
-
-
-def collapsed(spec: FarmSpec, names: Names) -> FarmSpec:
-    """`spec` with each number that can be asked for offered once, however many observations show it."""
-    if spec.rules.observations is None or spec.mode != "ao":
-        return spec
-    offered: dict[tuple[str, str, str], dict[Any, None]] = {}
-    for variable, plot in _looks(spec.rules.observations, names):
-        offered.setdefault((*variable.where, variable.key), {})[plot] = None
-    free = {((*v.where, v.key), plot) for v, plot in _looks(spec.rules.free_observations, names)}
-    refs = [
-        [*key, [] if plot is None else [plot]]
-        for key, plots in offered.items()
-        for plot in ([None] if None in plots else plots)
-        if (key, None) not in free and (key, plot) not in free
-    ]
-    return spec.model_copy(update={"rules": spec.rules.model_copy(update={"observations": refs})})
-
-
-def _looks(refs: Sequence[Any], names: Names) -> Iterator[tuple[Variable, Any]]:
-    for ref in (names.ref(r) for r in refs):
-        plot = next((step for step in ref[3] if not isinstance(step, str)), None)
-        yield from ((variable, plot) for variable in _leaves(names, ref))
-
-
-def _leaves(names: Names, ref: Ref) -> list[Variable]:
-    found: Any = names.tree[(ref[0], ref[1])][ref[2]]
-    for step in ref[3]:
-        found = found[step] if isinstance(step, str) else found
-    stack, out = [found], []
-    while stack:
-        one = stack.pop(0)
-        if isinstance(one, Variable):
-            out.append(one)
-        else:
-            stack = [*one.values(), *stack]
-    return out
 
 
 def text_of(spec: FarmSpec) -> str:

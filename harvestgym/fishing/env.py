@@ -139,17 +139,39 @@ class FishingEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
-        if self._shell is None:
-            # By name: adapters know families' contract, families do not import adapters.
-            adapter = import_module("harvestgym.adapters.gymnasium")
-            self._shell = adapter.GymEnv(self.core, render_mode=self.render_mode)
+        self._shell = self._shell or self._face()
         return self._shell.reset(seed=seed, options=options)
+
+    def _face(self) -> Any:
+        # By name: adapters know families' contract, families do not import adapters.
+        adapter = import_module("harvestgym.adapters.gymnasium")
+        return adapter.GymEnv(self.core, render_mode=self.render_mode)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """A year: observation, reward, terminated (stock gone), truncated (Tmax reached), info."""
         if self._shell is None:
             raise gymnasium.error.ResetNeeded("step: there is no episode going on; call reset() first")
         return self._shell.step(action)
+
+    def recipe(self) -> dict[str, Any]:
+        """How it is made, for `core.checkpoint`."""
+        numbers, units = self.model.defaults, self.model.units
+        same = ("law", "noise", "survey_error", "quota_error", "drift", "price", "cost", "discount")
+        told = {name: getattr(numbers, name) for name in same}
+        told |= {"s0": numbers.start, "Tmax": numbers.horizon, "order": self.model.order}
+        return told | {name: getattr(units, name) for name in ("scale", "control", "levels")} | {
+            "render_mode": self.render_mode
+        }  # fmt: skip
+
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        return {"shell": None if self._shell is None else self._shell.kept()}
+
+    def restore(self, kept: dict[str, Any]) -> FishingEnv:
+        """This environment, where the one that was kept stood."""
+        if kept["shell"] is not None:
+            self._shell = self._face().restore(kept["shell"])
+        return self
 
     def render(self) -> Any:
         """A line about the year, with render_mode "ansi"; None without one, or before a reset."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -14,19 +12,21 @@ from ..core.env import Timestep
 from ..core.errors import unknown
 from ..core.policy import Policy
 from ..core.rollout import Episodes
-from . import control, driver
+from . import control, driver, points
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .describe import describe
 from .figure import figure
 from .model import FishingModel, FishingParams, FishingState
+from .scene import scene
 from .sdp import Solution, obstacle, solve
 from .spec import build_model, read_spec
+from .story import story
 from .structured import Patches
 from .truth import reference
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
-__all__ = ["describe", "figure", "from_yaml", "make", "optimum", "policies", "record", "summary"]
+__all__ = ["describe", "figure", "from_yaml", "make", "optimum", "policies", "record", "scene", "story", "summary"]
 
 
 def make(name: str, **overrides: Any) -> FishingModel:
@@ -125,33 +125,9 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
         "closed years": info["years_closed"],
         "time below B_MSY": info["years_below_bmsy"] / years,
     }
-    regret = {"regret": _best_return(env) - info["discounted_return"]} if solvable(env) else {}
+    best = points.best_return(env)
+    regret = {} if best is None else {"regret": best - info["discounted_return"]}
     return caught | stock | regret
-
-
-def _best_return(env: FishingModel) -> float:
-    return _best(env, _Frozen(env.params))
-
-
-class _Frozen:
-    """Parameters as a hashable value, by their leaves."""
-
-    def __init__(self, params: FishingParams) -> None:
-        leaves, shape = jax.tree.flatten(params)
-        self.params, self.value = params, (tuple(np.asarray(v).tobytes() for v in leaves), shape)
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Frozen) and self.value == other.value
-
-
-@lru_cache(maxsize=64)
-def _best(env: FishingModel, frozen: _Frozen) -> float:
-    """The optimum's expected discounted return from the start of an episode."""
-    solution = solve(env, frozen.params, years=int(frozen.params.horizon))
-    return float(np.interp(float(frozen.params.start), solution.grid, solution.value[0]))
 
 
 def record(

@@ -34,7 +34,7 @@ class AgeStructured(Law):
 
     @property
     def capacity(self) -> jax.Array:
-        return jnp.sum(self._caught * self.weight * self.unfished)
+        return jnp.sum(self.vulnerability * self.weight * self.unfished)
 
     @property
     def age(self) -> jax.Array:
@@ -53,7 +53,8 @@ class AgeStructured(Law):
         return self.recruits * alive.at[-1].divide(1 - self.survival)
 
     @property
-    def _caught(self) -> jax.Array:
+    def vulnerability(self) -> jax.Array:
+        """Share of each age that a fleet can catch."""
         return jax.nn.sigmoid(self.caught_slope * (self.age - self.caught_age))
 
     def spawners(self, numbers: jax.Array) -> jax.Array:
@@ -79,11 +80,11 @@ class AgeStructured(Law):
         return jnp.append(numbers, self._due(numbers))
 
     def available(self, stock: jax.Array) -> jax.Array:
-        return jnp.sum(self._caught * self.weight * stock[:-1], keepdims=True)
+        return jnp.sum(self.vulnerability * self.weight * stock[:-1], keepdims=True)
 
     def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
         rate = catch / jnp.maximum(self.available(stock), 1e-12)
-        return stock.at[:-1].multiply(1 - self._caught * rate)
+        return stock.at[:-1].multiply(1 - self.vulnerability * rate)
 
     def survey(self, stock: jax.Array) -> jax.Array:
         return self.available(stock)

@@ -44,6 +44,10 @@ from .senses import check_hint
 from .world import EMPTY, World
 
 
+_KEPT = ("_words", "_started", "_placed", "_tints", "_owed", "_met", "reward_rng", "delay_rng")
+"""What a life remembers beside its arrays and its objects."""
+
+
 class ForagerEnv(Placing):
     """A world without end and one agent in it; never terminates."""
 
@@ -172,14 +176,41 @@ class ForagerEnv(Placing):
     # -- keeping -------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {k: v for k, v in vars(self).items() if k not in ("_life", "_advance")}
-        life = self._life
-        slots = life.slots[life.slots[:, STATE] != VACANT]
-        return state | {"_saved": (life.head, life.regions, life.agents, slots)}
+        return {k: v for k, v in vars(self).items() if k not in ("_life", "_advance")} | {"_saved": self._saved()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        head, regions, agents, slots = state.pop("_saved")
+        saved = state.pop("_saved")
         vars(self).update(state)
+        self._take_up(*saved)
+
+    def recipe(self) -> dict[str, Any]:
+        """How it is made, for `core.checkpoint`."""
+        return {"config": self.config, "world": self.world}
+
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        things = [[home, thing.name, dict(vars(thing))] for home, thing in self._things.items()]
+        return {name: vars(self)[name] for name in _KEPT} | {"things": things, "life": self._saved()}
+
+    def restore(self, kept: dict[str, Any]) -> ForagerEnv:
+        """This life, where the one that was kept stood; ConfigError, and nothing is changed, if it is of another."""
+        regions = kept["life"][1]
+        if regions.shape != self._life.regions.shape:
+            raise ConfigError(f"wanted a world of {len(self.world.regions)} regions, found {len(regions)}")
+        things = {home: self._make(self.world.index(name), (0, 0)) for home, name, _ in kept["things"]}
+        for home, _, remembers in kept["things"]:
+            vars(things[home]).update(remembers)
+        vars(self).update({name: kept[name] for name in _KEPT} | {"_things": things})
+        self._take_up(*kept["life"])
+        return self
+
+    def _saved(self) -> tuple[np.ndarray, ...]:
+        """The arrays of the life that cannot be found again from the others."""
+        life = self._life
+        return life.head, life.regions, life.agents, life.slots[life.slots[:, STATE] != VACANT]
+
+    def _take_up(self, head: np.ndarray, regions: np.ndarray, agents: np.ndarray, slots: np.ndarray) -> None:
+        """Go on from the arrays of a life."""
         room = 64
         while room < len(slots) + 1:
             room *= 2

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
-import numpy as np
 from gymnasium.error import ResetNeeded
 
 from ..core.errors import ConfigError, unknown
@@ -19,14 +18,18 @@ from .lane import LaneSeeds
 from .life import EVENTS, REFUSED, USED
 from .meeting import RATE
 from .model import Forager
+from .watching import NO_ACTION, Watching
 
 Info = dict[str, Any]
+
+
+_KEPT = ("_rate", "_steps", "_over", "_values")
 
 
 class ForagerGym(gymnasium.Env[Any, int]):
     """A `ForagerEnv` as a `gymnasium.Env`: never terminated, truncated after `horizon` steps if there is one."""
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
+    metadata = {"render_modes": ["rgb_array", "ansi", "svg"], "render_fps": 10}
 
     def __init__(self, env: ForagerEnv, horizon: int = 0, render_mode: str | None = None) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
@@ -35,6 +38,8 @@ class ForagerGym(gymnasium.Env[Any, int]):
         self.observation_space = env.observation_space
         self.action_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(4)
         self._rate, self._steps, self._over = 0.0, 0, True
+        self._values: Any = None
+        self._watching: Watching | None = None
         self._seeds = LaneSeeds()
         self._steady = all(isinstance(kind.reward, Constant) for kind in env.world.kinds)
 
@@ -55,7 +60,8 @@ class ForagerGym(gymnasium.Env[Any, int]):
         obs = self.env.start(seed=words)
         self._rate, self._steps, self._over = 0.0, 0, False
         self._values = self.env.biome_values
-        return obs, self._info()
+        self._watching = Watching(self.env, self.horizon) if self.render_mode else None
+        return obs, self._seen(NO_ACTION, 0.0)
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
         """Go one step; ResetNeeded after the end."""
@@ -65,7 +71,31 @@ class ForagerGym(gymnasium.Env[Any, int]):
         self._rate += RATE * (reward - self._rate)
         self._steps += 1
         self._over = self._steps == self.horizon
-        return obs, reward, False, self._over, self._info()
+        return obs, reward, False, self._over, self._seen(action, reward)
+
+    def _seen(self, action: int, reward: float) -> Info:
+        info = self._info()
+        if self._watching is not None:
+            self._watching.add(self.env, action, reward, info)
+        return info
+
+    def recipe(self) -> Info:
+        """How it is made, for `core.checkpoint`."""
+        return {"env": self.env, "horizon": self.horizon, "render_mode": self.render_mode}
+
+    def kept(self) -> Info:
+        """What changes, for `core.checkpoint`."""
+        return {name: getattr(self, name) for name in _KEPT} | {"env": self.env.kept(), "key": self._seeds.key}
+
+    def restore(self, kept: Info) -> ForagerGym:
+        """This face, where the one that was kept stood."""
+        self.env.restore(kept["env"])
+        self._seeds.key = kept["key"]
+        vars(self).update({name: kept[name] for name in _KEPT})
+        if self.render_mode is not None and self._seeds.begun:
+            self._watching = Watching(self.env, self.horizon)
+            self._watching.add(self.env, NO_ACTION, 0.0, self._info())
+        return self
 
     def _info(self) -> Info:
         """The names and numbers of the functional environment."""
@@ -84,6 +114,10 @@ class ForagerGym(gymnasium.Env[Any, int]):
             "refused": head.item(REFUSED),
         }
 
-    def render(self) -> np.ndarray | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The view in colours, uint8 (rows * 16, columns * 16, 3), the agent dark in the centre."""
-        return None if self.render_mode is None else self.env.picture(16)
+    def render(self) -> Any:
+        """What the agent sees, where it is and how it fared, in the `render_mode` chosen; None without one."""
+        if self.render_mode is None:
+            return None
+        if self._watching is None:
+            raise ResetNeeded("render: there is nothing to see yet; call reset() first")
+        return self._watching.picture(self.render_mode)

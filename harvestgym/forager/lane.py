@@ -26,15 +26,15 @@ def _after(key: jax.Array, steps: Any) -> jax.Array:
 
 
 class LaneSeeds:
-    """The seeds of one life after another, as a lane of `core.lanes` has them."""
+    """The seeds of one life after another, as a lane of `core.lanes` has them; `key` is that of all to come."""
 
     def __init__(self) -> None:
-        self._key: jax.Array | None = None
+        self.key: jax.Array | None = None
 
     @property
     def begun(self) -> bool:
         """Whether there is a key to go on with."""
-        return self._key is not None
+        return self.key is not None
 
     def begin(self, seed: int) -> tuple[int, int]:
         """The words of the first life of a lane with this seed, taken modulo 2^32."""
@@ -42,9 +42,9 @@ class LaneSeeds:
 
     def again(self, steps: int) -> tuple[int, int]:
         """The words of the next life, after one of so many steps."""
-        return self._next(_after(self._key, jnp.int32(steps)))
+        return self._next(_after(self.key, jnp.int32(steps)))
 
     def _next(self, key: jax.Array) -> tuple[int, int]:
-        self._key, words = _begin(key)
+        self.key, words = _begin(key)
         first, second = np.asarray(words).tolist()
         return first, second

@@ -16,13 +16,16 @@ from ..core.errors import ConfigError, unknown
 from ..core.policy import Policy
 from ..core.yamlio import read
 from . import drift
+from .atlas import SMALL
 from .compiled import FAST
 from .model import Forager, ForagerParams, ForagerState
 from .navigator import navigator
 from .objects import NEVER, Delay, DelayLaw, Kind, Place
 from .observe import Mode
 from .policies import greedy, planner
+from .scene import scene as scene
 from .senses import Hint
+from .story import story as story
 from .world import Edge, Region, World, count_of
 
 CATALOGUE = Path(__file__).with_name("catalogue")
@@ -189,10 +192,11 @@ def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
 
 
 def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams) -> dict[str, Any]:
-    """What is worth keeping of a step."""
+    """What is worth keeping of a step; of a small world all of it."""
     keep = ("reward_rate", "collided", "collected", "biome", "biome_regret")
-    place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32)}
-    return place | {name: timestep.info[name] for name in keep}
+    place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32), "clock#step": state.clock[1]}
+    seen = {"view": state.view} | ({"world": env.cells(state).astype(np.int8)} if env.world.cells <= SMALL else {})
+    return place | seen | {name: timestep.info[name] for name in keep}
 
 
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:

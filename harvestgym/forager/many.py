@@ -144,6 +144,29 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         return {"collided": self._hits.copy(), "collected": counts, "reward_rate": self._rate.copy(),
                 "biome": self._biomes}  # fmt: skip
 
+    def recipe(self) -> Info:
+        """How it is made, for `core.checkpoint`."""
+        return {"model": self.model, "num_envs": self.num_envs}
+
+    def kept(self) -> Info:
+        """What changes, for `core.checkpoint`."""
+        return {name: array.copy() for name, array in self._arrays.items()}
+
+    def restore(self, kept: Info) -> ForagerVec:
+        """These lives, where those that were kept stood; ConfigError, and nothing is changed, if they are others."""
+        for name, mine in self._arrays.items():
+            if kept[name].shape != mine.shape:
+                raise ConfigError(f"{name}: wanted shape {mine.shape}, found {kept[name].shape}")
+        for name, mine in self._arrays.items():
+            mine[:] = kept[name]
+        return self
+
+    @property
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """All that changes, by name."""
+        own = {name: getattr(self._lives, name) for name in _OWN}
+        return own | {"hits": self._hits, "rate": self._rate, "over": self._over, "owed": self._purses.owed}
+
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""
         self._pool.shutdown()

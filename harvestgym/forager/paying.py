@@ -30,11 +30,11 @@ class Purses:
         self._constant = np.array([*(kind.constant or 0.0 for kind in kinds), 0.0])
         self._drifts = np.array([*(kind.constant is None for kind in kinds), False])
         self._later = np.array([*(kind.pays_after for kind in kinds), 0])
-        self._owed = np.zeros((number, self._later.max() + 1))
+        self.owed = np.zeros((number, self._later.max() + 1))
 
     def empty(self, lanes: np.ndarray | slice) -> None:
         """Owe nothing any more to some agents."""
-        self._owed[lanes] = 0.0
+        self.owed[lanes] = 0.0
 
     def pay(self, hits: np.ndarray, clocks: np.ndarray, moment: Callable[[int, int], HostMoment]) -> np.ndarray:
         """float64 (agents,): what is paid now, to agents that met `hits` (-1 for nothing) at `clocks`.
@@ -44,10 +44,10 @@ class Purses:
         rewards = self._constant[hits]
         for i in np.flatnonzero(self._drifts[hits]).tolist():
             rewards[i] = worth(self._kinds[hits[i]], moment(i, int(hits[i])))
-        if self._owed.shape[1] == 1:
+        if self.owed.shape[1] == 1:
             return rewards
-        everyone, n = np.arange(len(hits)), self._owed.shape[1]
-        self._owed[everyone, (clocks + self._later[hits]) % n] += rewards
-        paid = self._owed[everyone, clocks % n]
-        self._owed[everyone, clocks % n] = 0.0
+        everyone, n = np.arange(len(hits)), self.owed.shape[1]
+        self.owed[everyone, (clocks + self._later[hits]) % n] += rewards
+        paid = self.owed[everyone, clocks % n]
+        self.owed[everyone, clocks % n] = 0.0
         return paid

@@ -30,7 +30,7 @@ from .life import (
 )
 from .moment import HostMoment
 from .objects import ForagerObject, check_color
-from .observe import AGENT, Mode, check_aperture, check_mode, codes
+from .observe import Mode, check_aperture, check_mode
 from .senses import hinted, sensed, space
 from .world import World
 
@@ -80,15 +80,14 @@ class Reading:
         host.survey(self._life, out)
         return out
 
-    def picture(self, scale: int = 16) -> np.ndarray:
-        """uint8 (rows * scale, columns * scale, 3): what is in view, in colours, the agent dark in the centre."""
+    def in_view(self) -> np.ndarray:
+        """int8 (rows, columns): the kind in each cell in view, -1 for none, the number of kinds for the outside."""
         rows, cols = check_aperture(self.config.aperture, self.world)
-        (x, y), table = self.position, codes(self.world, "colors")[:, 0]
-        seen = np.empty((rows, cols, 3), np.uint8)
+        x, y = self.position
+        seen = np.empty((rows, cols), np.int8)
         for row, col in np.ndindex(rows, cols):
-            seen[row, col] = table[self._kind_at(x + col - cols // 2, y + rows // 2 - row) + 1]
-        seen[rows // 2, cols // 2] = AGENT
-        return seen.repeat(scale, 0).repeat(scale, 1)
+            seen[row, col] = self._kind_at(x + col - cols // 2, y + rows // 2 - row)
+        return seen
 
     def _kind_at(self, x: int, y: int) -> int:
         width, height = self.world.width, self.world.height

@@ -14,7 +14,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..core.checkpoint import Tree
 from ..core.errors import ConfigError
+from ..core.pack import layout_of
 from .checks import whole_action
 from .config import ForagerConfig, world_of
 from .hashing import seed_words
@@ -85,6 +87,30 @@ class TracedForagerEnv:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._build()
+
+    def recipe(self) -> dict[str, Any]:
+        """How it is made, for `core.checkpoint`."""
+        return {"config": self.config, "world": self.world}
+
+    @classmethod
+    def from_recipe(cls, config: ForagerConfig, world: World) -> TracedForagerEnv:
+        """The life, not begun, of what `recipe` told."""
+        env = cls(config)
+        env.world = world
+        env._build()
+        return env
+
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        return {"words": self._words, "state": None if self._state is None else Tree.of(self._state)}
+
+    def restore(self, kept: dict[str, Any]) -> TracedForagerEnv:
+        """This life, where the one that was kept stood."""
+        if kept["state"] is not None:
+            layout = layout_of(jax.eval_shape(self._begin, np.array(self._words, np.uint32))[0])
+            self._state = kept["state"].into(layout, "state")
+        self._words = kept["words"]
+        return self
 
     def copy(self) -> TracedForagerEnv:
         """A twin in mid-life, sharing nothing that changes."""

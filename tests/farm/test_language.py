@@ -281,17 +281,29 @@ def test_learners_take_every_face(mode: str, kind: str) -> None:
     checker.check_env(env, warn=True, skip_render_check=True)
 
 
-def test_a_number_of_a_face_is_the_look_and_then_the_order() -> None:
-    """1 is the first observation, after the last comes the first intervention; 0 is done."""
+def test_a_number_of_a_face_is_a_look_or_an_order() -> None:
+    """1 is the first observation, after the last comes the first intervention; 0 is done. Looks add up in a day."""
     game = farm()
     env = GymEnv(face(game.model, "discrete", flat=False))
-    looks, first = len(game.model.offered.looks), game.model.actions.choices[1]  # type: ignore[attr-defined]
+    looks = len(game.model.offered.looks)  # type: ignore[attr-defined]
     env.reset(seed=0)
     obs, _, _, _, info = env.step(1)
     assert info["observation cost"] == 0.25 * 6 and obs["mask"].sum() == 12
-    info = env.step(looks + 1)[-1]
-    assert info["accepted"].tolist() == [True, False, False] and first is not None
-    assert env.step(0)[-1]["observation cost"] == 0
+    obs, _, _, _, info = env.step(2)
+    assert info["observation cost"] > 0 and obs["mask"].sum() > 12 and env.lane.state.inner.day == 0
+    obs, _, _, _, info = env.step(looks + 1)
+    assert info["accepted"].tolist() == [True, False, False] and obs["mask"].sum() == 6
+    assert env.lane.state.inner.day == 1 and env.step(0)[-1]["observation cost"] == 0
+
+
+def test_asking_again_for_the_same_ends_the_day() -> None:
+    """So no policy can keep the day from passing."""
+    game = farm()
+    env = GymEnv(face(game.model, "discrete", flat=False))
+    env.reset(seed=0)
+    told = [(env.step(1)[-1]["observation cost"], int(env.lane.state.inner.day)) for _ in range(4)]
+    assert [day for _, day in told] == [0, 1, 1, 2]
+    assert told[0][0] == told[2][0] > 0 == told[1][0] == told[3][0]
 
 
 def test_a_vector_says_which_where_and_how_much(plain: Farm) -> None:

@@ -8,10 +8,12 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from ....core.marks import Mark
 from ....core.random import uniform_int
 from ....core.tree import par, pytree, var
 from ...entity import Board, Draws, Entity, Ledger, Place, publishes
 from ...messages import Flock, Structures
+from ...seen import Seen
 
 MOST = 100_000
 """The most birds on a field, whatever lures them: the end of the paper's range."""
@@ -61,6 +63,24 @@ class Birds(Entity):
         built = board.heard(Structures)
         most = jnp.minimum(self.max_population + built.bird_lure, MOST)
         return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """Up to three above the northern edge, and how many they are."""
+        here = seen.number("population#nb")
+        shown = int(min(here, 3)) if here > 0 else 0
+        room, start = seen.margin, place.shape[0] * (0.45 + 0.2 * seen.rank)
+        return [
+            Mark(
+                self.sprites()["bird"], (start + 0.6 * i * room, -(0.5 + 0.12 * (i % 2)) * room), 0.55 * room,
+                text=f"{here:.0f}" if i == shown - 1 and here > 1 else "", meaning="birds today",
+            )
+            for i in range(shown)
+        ]  # fmt: skip
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """How many came."""
+        here = seen.number("population#nb")
+        return [f"birds: {here:.0f}"] if here > 0 else []
 
     def update(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> tuple[BirdsState, Ledger]:
         """Note who came today."""

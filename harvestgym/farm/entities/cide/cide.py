@@ -5,10 +5,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from ....core.marks import Mark
 from ....core.tree import open_par, pytree
 from ...entity import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
 from ...messages import Dose
 from ...scatter import GRAMS, Pile, Scattered
+from ...seen import Seen
 
 
 @pytree
@@ -28,6 +30,13 @@ class Cide(Scattered):
     def booked(self, given: jax.Array) -> Ledger:
         """Grams scattered."""
         return Ledger({}, {"cide#g": GRAMS * given.sum()})
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """At the eastern side of a plot, where some is left, with a badge of whom it acts on most."""
+        sprites, at = self.sprites(), (0.88, 0.65 - 0.16 * (seen.rank % 2))
+        most = max(self.effect, key=lambda target: (float(self.effect[target]), target in sprites), default="other")
+        name = seen.sets[0] if seen.sets else seen.name
+        return self.heaps(seen, sprites.get(most, sprites["other"]), at, f"{name.replace('_', ' ')} left")
 
     @publishes(Dose)
     def dose(self, state: Pile, place: Place, board: Board, draws: Draws) -> Dose:

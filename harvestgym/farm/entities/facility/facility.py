@@ -6,10 +6,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from ....core.marks import Mark
 from ....core.tree import par, pytree, var
 from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
 from ...messages import Structures
+from ...seen import Seen
 
 NONE = "none"
 TYPES = ("basic", "advanced")
@@ -60,6 +63,19 @@ class Facility(Entity):
     def remove_scarecrow(self, state: FacilityState, place: Place, where: jax.Array) -> Deed:
         """Take the scarecrow away, if there is one."""
         return _placed(state, where, jnp.int32(0))
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """The scarecrow at the eastern edge; along the southern one a hedge, where it lures any."""
+        room, (length, width) = seen.margin, place.shape
+        marks = []
+        if seen.number("scarecrow") > 0:
+            kind = TYPES[int(seen.number("scarecrow")) - 1]
+            at = (length + 0.5 * room, width * (0.5 + 0.3 * seen.rank))
+            marks.append(Mark(self.sprites()[kind], at, 0.95 * room, meaning=f"scarecrow ({kind})"))
+        if self.bird_lure > 0 or self.insect_lure > 0:
+            for x in np.linspace(0.5 * room, length - 0.5 * room, max(2, round(length / room))).tolist():
+                marks.append(Mark(self.sprites()["hedge"], (x, width + 0.5 * room), 0.95 * room, meaning="hedge"))
+        return marks
 
     def update(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> tuple[FacilityState, Ledger]:
         """What was built stays as it is."""

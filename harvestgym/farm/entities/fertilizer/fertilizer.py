@@ -12,10 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ....core.marks import Mark
 from ....core.tree import par, pytree
 from ...entity import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
 from ...messages import NUTRIENTS, Feed
 from ...scatter import GRAMS, Pile, Scattered
+from ...seen import Seen
 
 
 @pytree
@@ -38,6 +40,10 @@ class Fertilizer(Scattered):
     def booked(self, given: jax.Array) -> Ledger:
         """Nutrients that come in, and kilograms scattered."""
         return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """At the eastern side of a plot, where some is left."""
+        return self.heaps(seen, self.sprites()["heap"], (0.88 - 0.16 * seen.rank, 0.8), "fertilizer left")
 
     @publishes(Feed)
     def feed(self, state: Pile, place: Place, board: Board, draws: Draws) -> Feed:

@@ -12,24 +12,37 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from ....core.marks import Mark
+from ....core.random import normal
 from ....core.tree import par, pytree, var
 from ...entity import Board, Draws, Entity, Ledger, Place, publishes
 from ...messages import Air, Canopy, Flock, Load
+from ...seen import Seen
 from . import flows, moves
 from .flows import PESTS_MAX, Appear, Stay, Surroundings
 
 TARGET = "pests"
 """What cides act on when they keep pests away."""
 
+LOOKAHEAD = 5
+"""Days of forecast, as many as of the weather."""
+
 
 @pytree
 class PestsState:
-    """Where the pests are."""
+    """Where the pests are, what attacks are forecast, and (hidden) the waves to come."""
 
     population: jax.Array = var("plot_population#nb", "pests on the plot", dtype="int", high=PESTS_MAX)
     on_host: jax.Array = var(
         "onplant_population#nb", "pests of this morning on each host", dtype="int", high=PESTS_MAX,
         axes=("host", "plot"),
+    )  # fmt: skip
+    forecast: jax.Array = var(
+        "forecast/attack", "forecast share of the plots before which a wave comes, 0 to 1", high=1, axes=("lead",)
+    )
+    ahead: jax.Array = var(
+        "ahead", "pests at the edge on the days to come", dtype="int", high=PESTS_MAX, axes=("lead", "plot"),
+        hidden=True,
     )  # fmt: skip
 
 
@@ -41,24 +54,30 @@ class Pests(Entity):
     targets: ClassVar[tuple[str, ...]] = (TARGET,)
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "wave": ("plot",), "size": ("plot",), "stay": ("plot",), "come": ("plot",), "host": ("plot", "host"),
-        "pull": ("plot", "way"), "step": ("plot", "turn"),
+        "pull": ("plot", "way"), "step": ("plot", "turn"), "forecast": ("lead",),
     }  # fmt: skip
 
     frequency: jax.Array = par("arrival_frequency#day-1", "chance of a wave before a plot", low=0, high=1)
     least: jax.Array = par("min_population#nb", "fewest pests of a wave", dtype="int", low=0, high=PESTS_MAX)
     most: jax.Array = par("max_population#nb", "most pests of a wave", dtype="int", low=0, high=PESTS_MAX)
+    error: jax.Array = par("forecast_noise_attack#day-1", "variance of a forecast attack per day ahead", low=0)
     appear: Appear
     stay: Stay
 
     def init(self, key: jax.Array, place: Place) -> PestsState:
-        """No pests."""
-        none = jnp.zeros(place.shape, jnp.int32)
-        return PestsState(population=none, on_host=jnp.zeros((len(place.hosts), *place.shape), jnp.int32))
+        """No pests yet; the waves of the days ahead are on their way."""
+        waves, noise = jax.random.split(key)
+        ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape)))
+        return PestsState(
+            population=jnp.zeros(place.shape, jnp.int32), ahead=ahead,
+            on_host=jnp.zeros((len(place.hosts), *place.shape), jnp.int32),
+            forecast=self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,))),
+        )  # fmt: skip
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Besides the axes of the field the ways to step and the draws among them, none where there is one plot."""
+        """Besides the axes of the field the days ahead, the ways to step and the draws among them, none on one plot."""
         ways = (len(moves.WAYS) + 1) * (place.shape != (1, 1))
-        return place.sizes | {"way": (ways,), "turn": (max(ways - 1, 0),)}
+        return place.sizes | {"lead": (LOOKAHEAD,), "way": (ways,), "turn": (max(ways - 1, 0),)}
 
     @publishes(Load)
     def load(self, state: PestsState, place: Place, board: Board, draws: Draws) -> Load:
@@ -69,10 +88,22 @@ class Pests(Entity):
         on_host = moves.spread(state.population, canopy.alive, canopy.repulsion, draws["host"])
         return Load(pests=on_host.astype(jnp.float32))
 
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """At the western side of a plot."""
+        return seen.marks(self.sprites()["pest"], "plot_population#nb", (0.11 + 0.1 * seen.rank, 0.33), "pests")
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """How many there are."""
+        number = seen.total("plot_population#nb")
+        return [f"pests: {number:.0f}"] if number > 0 else []
+
     def update(self, state: PestsState, place: Place, board: Board, draws: Draws) -> tuple[PestsState, Ledger]:
         """Those of this morning leave or stay, others come, and all step at once."""
         air, now = board.one(Air), self._surroundings(place, board)
-        edge = flows.burst(self.frequency, self.least, self.most, draws["wave"], draws["size"])
+        edge, ahead = (
+            state.ahead[0],
+            jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0),
+        )
         p_stay, p_appear = flows.staying(self.stay, now), flows.appearing(self.appear, now)
         population = flows.come_and_go(state.population, edge, p_stay, p_appear, (draws["stay"], draws["come"]))
         if place.shape != (1, 1):
@@ -80,7 +111,17 @@ class Pests(Entity):
             population = moves.walked(population, weights, draws["step"])
         on_host = board.sent(Load).pests.astype(jnp.int32)
         tally = {"pests#nb": population.sum().astype(jnp.float32)}
-        return PestsState(population=population, on_host=on_host), Ledger({}, tally)
+        forecast = self._forecast(ahead, draws["forecast"])
+        return PestsState(population=population, on_host=on_host, forecast=forecast, ahead=ahead), Ledger({}, tally)
+
+    def _waves(self, happens: jax.Array, size: jax.Array) -> jax.Array:
+        return flows.burst(self.frequency, self.least, self.most, happens, size)
+
+    def _forecast(self, ahead: jax.Array, uniform: jax.Array) -> jax.Array:
+        """The attacks of the days ahead with an error whose variance grows with the lead, as the weather's does."""
+        attacked = jnp.mean((ahead > 0).astype(jnp.float32), axis=(1, 2))
+        error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD))) * normal(uniform)
+        return jnp.clip(attacked + error, 0.0, 1.0)
 
     def _surroundings(self, place: Place, board: Board) -> Surroundings:
         return Surroundings(

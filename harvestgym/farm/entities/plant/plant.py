@@ -10,11 +10,13 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from ....core.marks import Mark
 from ....core.tree import metas, pytree, replace
 from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
 from ...messages import NUTRIENTS, Air, Canopy, Flock, Ground, Litter, Load, Need, Share, Strain, Visits
+from ...seen import Seen
 from ...stand import light_left
-from . import needs, season
+from . import needs, picture, season
 from .conditions import Crop
 from .laws import Drivers
 from .settle import settled
@@ -116,6 +118,14 @@ class Plant(Crop, Entity):
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
         new = replace(cleared(state, done), harvested=state.harvested | done, harvest_weight=state.harvest_weight + kg)
         return Deed(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """The stand of each plot in its stage, as high as it has grown."""
+        return picture.stands(self, seen)
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """On how many plots it is in which stage, and what it has yielded."""
+        return picture.told(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
         """A day: what the morning decides, then what comes of it."""

@@ -8,11 +8,13 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from ....core.marks import Mark
 from ....core.random import bernoulli
 from ....core.response import Response, Window, expglm
 from ....core.tree import pytree, var
 from ...entity import Board, Draws, Entity, Ledger, Place, publishes
 from ...messages import Air, Canopy, Flock, Structures, Visits
+from ...seen import Seen
 
 TARGET = "pollinators"
 """What cides act on when they keep pollinators away."""
@@ -79,6 +81,16 @@ class Pollinators(Entity):
         flowering = board.heard(Canopy).flowers > 0
         come = bernoulli(draws["visit"], self.chance(place, board)) & flowering
         return Visits(occurrence=come.astype(jnp.float32))
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """Over the plots that are visited."""
+        at = (0.88 - 0.1 * seen.rank, 0.33)
+        return seen.marks(self.sprites()["bee"], "occurrence#bin", at, "pollinators came")
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """On how many plots they came."""
+        plots = sum(1 for _ in seen.plots("occurrence#bin"))
+        return [f"pollinators on {plots}"] if plots else []
 
     def update(
         self, state: PollinatorsState, place: Place, board: Board, draws: Draws

@@ -33,6 +33,16 @@ class Bucket(NamedTuple):
     wilting: jax.Array
 
 
+def run_past(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
+    """Share of a watering that runs past the roots, 0 to 1; `bypass` is that of a soil without water for plants.
+
+    The paper's sand «does not retain water», yet as a bucket it loses no drop that it has room for. A dry sand repels
+    water, which seeps through it in fingers, and the less the moister it is (Dekker and Ritsema 1994, Water Resources
+    Research 30). No nutrients are washed out on that way.
+    """
+    return bypass * (1 - jnp.clip(extractable / (bucket.capacity - bucket.wilting), 0.0, 1.0))
+
+
 class Water(NamedTuple):
     """The water of a day, L per plot: what stays, and what crossed the boundary."""
 

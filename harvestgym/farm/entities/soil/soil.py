@@ -11,11 +11,14 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from ....core.marks import Mark
 from ....core.tree import par, pytree, replace, var
 from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
 from ...messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
-from . import dynamics
+from ...seen import Seen
+from . import dynamics, wetness
 from .dynamics import Bucket, Survival, Water
 
 TARGET = "soil"
@@ -67,6 +70,9 @@ class Soil(Entity):
     depth: jax.Array = par("depth#m", "depth of the soil", low=0.01)
     max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1)
     wilting_point: jax.Array = par("wilting_point#L.m-3", "water that no plant can take", low=0)
+    bypass: jax.Array = par(
+        "watering_bypass#%", "of a watering, what runs past the roots of a dry soil, share (0 to 1)", low=0, high=1
+    )
     absorption: jax.Array = par(
         "water_surface_absorption_speed#m2.day-1", "wet surface that dries in a day, per m2 of plot", low=0
     )
@@ -128,14 +134,39 @@ class Soil(Entity):
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> Deed:
         """Water a plot with one of some amounts; its whole surface is wet the while."""
-        return _watered(state, place, where, amount, minutes)
+        return self._watered(state, place, where, amount, minutes)
 
     @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), Parameter("duration#min", MINUTES))
     def watering_continuous(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> Deed:
         """Water a plot with any amount; its whole surface is wet the while."""
-        return _watered(state, place, where, amount, minutes)
+        return self._watered(state, place, where, amount, minutes)
+
+    def _watered(
+        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
+    ) -> Deed:
+        done, bucket = where & (amount > 0), self.bucket(place)
+        poured = jnp.where(done, amount, 0.0)
+        lost = poured * dynamics.run_past(state.water - bucket.wilting, bucket, self.bypass)
+        wet = state.wet_surface + jnp.where(done, place.surface * minutes / MINUTES_A_DAY, 0.0)
+        new = replace(state, water=state.water + poured - lost, wet_surface=jnp.minimum(wet, place.surface))
+        flows = {"water:watering": poured, "water:drainage": -lost}
+        return Deed(new, done, Ledger(flows, {"water#L": poured.sum()}))
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """Each plot in the colour of its water; grey where that is not known."""
+        return wetness.squares(self._filled(seen, place))
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """How much of the water that plants can take is there."""
+        return wetness.told(self._filled(seen, place))
+
+    def _filled(self, seen: Seen, place: Place) -> np.ndarray:
+        """Water above the wilting point as a share of what the soil can hold of it; NaN where it is not known."""
+        bucket = self.bucket(place)
+        water = np.asarray(seen.get("available_Water#L", np.full(place.shape, np.nan)), float)
+        return np.clip((water - float(bucket.wilting)) / float(bucket.capacity - bucket.wilting), 0.0, 1.0)
 
     def update(self, state: SoilState, place: Place, board: Board, draws: Draws) -> tuple[SoilState, Ledger]:
         """Serve the hosts, then leach and evaporate from the remainder, then add what comes in."""
@@ -181,14 +212,6 @@ class Soil(Entity):
     def indices(self, state: SoilState) -> dict[str, jax.Array]:
         """r_soil of section 3.1.2: the mean health of the microlife."""
         return {"soil": jnp.mean(state.microlife) / 100}
-
-
-def _watered(state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array) -> Deed:
-    done = where & (amount > 0)
-    poured = jnp.where(done, amount, 0.0)
-    wet = state.wet_surface + jnp.where(done, place.surface * minutes / MINUTES_A_DAY, 0.0)
-    new = replace(state, water=state.water + poured, wet_surface=jnp.minimum(wet, place.surface))
-    return Deed(new, done, Ledger({"water:watering": poured}, {"water#L": poured.sum()}))
 
 
 def _between(low: jax.Array, high: jax.Array, uniform: jax.Array) -> jax.Array:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import datetime
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -61,6 +62,29 @@ class WeatherTable:
     def day_of_year(self) -> np.ndarray:
         """The day of the year of each row, 1 to 365; int32."""
         return ((self.start_day - 1 + np.arange(len(self))) % YEAR + 1).astype(np.int32)
+
+    @property
+    def calendar_years(self) -> list[int]:
+        """The calendar years that the table has from their first day to their last."""
+        if self.start_year is None:
+            return []
+        first = self.start_year + (self.start_day > 1)
+        return list(range(first, first + (len(self) - (1 - self.start_day) % YEAR) // YEAR))
+
+    def of_years(self, years: Sequence[int]) -> WeatherTable:
+        """The rows of these calendar years alone, in the order of time; after the last day of one comes the next.
+
+        Raises WeatherTableError for a year that is not in the table from its first day to its last.
+        """
+        known = self.calendar_years
+        if missing := [year for year in years if year not in known] or (not years and ["none"]):
+            raise WeatherTableError(
+                f"{self.name}: wanted years that the table has from 1 January to 31 December "
+                f"({', '.join(map(str, known)) or 'none: it has no dates'}), found {', '.join(map(str, missing))}"
+            )
+        starts = (1 - self.start_day) % YEAR + YEAR * (np.asarray(sorted(set(years))) - known[0])
+        rows = (starts[:, None] + np.arange(YEAR)).ravel()
+        return replace(self, days=Day(*(_frozen(v[rows]) for v in self.days)), start_day=1, start_year=min(years))
 
 
 def read_table(

@@ -18,10 +18,13 @@ from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
 from ....core.config import Strict, build, chosen_set, schema, validate
 from ....core.errors import ConfigError
+from ....core.marks import Mark
 from ....core.random import normal
 from ....core.tree import par, pytree, replace, static, var
 from ...entity import Board, Draws, Entity, Ledger, Place, publishes
 from ...messages import Air
+from ...seen import Seen
+from . import picture
 from .climate import climate_of
 from .day import YEAR, Day
 from .et0 import extraterrestrial_radiation, reference_evapotranspiration
@@ -69,6 +72,7 @@ class Days(Strict):
 
     site: str | None = None
     table: Any = None
+    years: list[StrictInt] | None = None
     rain: Literal["auto", "mm", "occurrence"] = "auto"
     generate: StrictBool = False
     station: float | None = Field(alias="station_altitude#m", default=None, ge=-430, le=8850)
@@ -129,7 +133,8 @@ class Weather(Entity):
     @classmethod
     def named(cls, which: str | Mapping[str, Any]) -> Weather:
         """A set of the file, or one made of changes to one: `site`, `table` (a CSV path or a DataFrame of the
-        paper's columns), `generate: true` to draw new days after the climate of a table, and any setting."""
+        paper's columns), `years` for some of its calendar years alone, `generate: true` to draw new days after the
+        climate of a table, and any setting."""
         name, data = chosen_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
         validate(_whole(), data, where)
@@ -194,6 +199,14 @@ class Weather(Entity):
             rain=state.rain, rain_intensity=state.rain_intensity, dry_days=state.dry.astype(jnp.float32),
             frost_days=state.frost.astype(jnp.float32), et0=et0,
         )  # fmt: skip
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """The sky, and wind and frost where there are, at the north-western corner."""
+        return picture.sky(self, seen)
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """The air of the day in figures."""
+        return picture.told(seen)
 
     def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
         """What was coming comes; one more day is drawn at the far end, and a new forecast made."""
@@ -288,7 +301,12 @@ def _sky(own: Days, where: str) -> tuple[Sky, Any, Any]:
     if altitude is None:
         altitude = site.about.altitude if site and site.about.altitude is not None else np.nan
     table = read_table(given, rain=own.rain) if given is not None else site.table if site else None
+    if own.years is not None:
+        if table is None:
+            raise ConfigError(f"{where}: years {own.years} want a table of days; the site {own.site!r} has none")
+        table = table.of_years(own.years)
     if table is not None and not own.generate:
         return replay(table), rose, np.float32(altitude)
-    normals = measure(table.days, table.start_day) if given is not None and table else site.normals  # type: ignore[union-attr]
+    measured = table if given is not None or own.years is not None else None
+    normals = measure(measured.days, measured.start_day) if measured else site.normals  # type: ignore[union-attr]
     return Generate(climate=climate_of(normals)), rose, np.float32(altitude)

@@ -10,10 +10,13 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from ....core.marks import Mark
 from ....core.tree import pytree, replace, var
 from ...entity import Board, Deed, Draws, Entity, Ledger, Place, action, publishes
 from ...messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
+from ...seen import Seen
 from ...stand import light_left, open_stomata, water_threshold
 from . import dynamics
 from .conditions import WEEDS_MAX, Weed
@@ -96,6 +99,19 @@ class Weeds(Weed, Entity):
         bare = {n: jnp.where(done, jnp.zeros((), getattr(state, n).dtype), getattr(state, n)) for n in gone}
         flows = {f"{n}:export": bare[n] - getattr(state, n) for n in ("water", "nutrients")}
         return Deed(replace(state, **bare), done, Ledger(flows, {}))
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """At the western side of a plot those that grow and above them those in bloom."""
+        kinds = (("grow", "grow#nb", 0.72, "weeds that grow"), ("bloom", "flowers#nb", 0.52, "weeds in bloom"))
+        return [
+            mark for name, key, y, meaning in kinds
+            for mark in seen.marks(self.sprites()[name], key, (0.11 + 0.1 * seen.rank, y), meaning)
+        ]  # fmt: skip
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """How many there are out of the seed."""
+        number = np.nansum([seen.total("grow#nb"), seen.total("flowers#nb")])
+        return [f"weeds: {number:.0f}"] if number > 0 else []
 
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
         """A day: what the stand takes up, then who is left of it."""

@@ -1,0 +1,410 @@
+"""PPO in one file: farms, learner and the whole loop of training on the device, compiled once.
+
+    pip install 'harvestgym[train]'
+    python examples/ppo.py                                            # a minute or two on two cores
+    python examples/ppo.py --id farm/paid-looks-1x1-v0                # a farm on which every look costs
+    python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick look that everything works
+
+Prints the mean return of the expert, of the random policy and of the trained agent over seasons that none of them has
+seen. `train` is a pure function of a key: more seeds compile nothing new.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from gymnasium.vector import AutoresetMode
+from jax.tree_util import Partial
+
+import harvestgym
+from harvestgym.core.env import Env, Timestep
+from harvestgym.core.lanes import advance, begin, ended, keep
+from harvestgym.core.policy import Policy
+from harvestgym.core.random import keys_for
+from harvestgym.core.rollout import evaluate
+from harvestgym.core.wrappers import Log, Wrapper, flatten
+from harvestgym.evaluate.evaluation import horizon, policy_named
+from harvestgym.evaluate.risk import Summary, summarise
+from harvestgym.farm.active import ActiveFarm
+
+HELD_OUT = 70_001
+"""Seed of the seasons that results are reported on; settings were chosen on others."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hyper-parameters; the defaults are those of the curves in docs/training.md."""
+
+    num_envs: int = 512
+    num_steps: int = 64
+    updates: int = 200
+    epochs: int = 3
+    minibatches: int = 4
+    learning_rate: float = 2e-3
+    gamma: float = 1.0
+    trace: float = 0.97
+    clip: float = 0.2
+    entropy: float = 0.01
+    hidden: int = 64
+    stack: int = 1
+
+
+# What is decided, and what is seen.
+
+
+@dataclass(frozen=True)
+class Evening(Wrapper[Any]):
+    """A farm on which looking costs, with one choice a day: what to do now, and what to look at tomorrow morning."""
+
+    env: ActiveFarm
+
+    def inner(self, state: Any) -> Any:
+        return state
+
+    def reset(self, key: jax.Array, params: Any) -> tuple[Any, Timestep]:
+        return self._morning(key, self.env.reset(key, params)[0], params)
+
+    def again(self, key: jax.Array, last: Any, anew: jax.Array, params: Any) -> tuple[Any, Timestep]:
+        return self._morning(key, self.env.again(key, last, anew, params)[0], params)
+
+    def _morning(self, key: jax.Array, state: Any, params: Any) -> tuple[Any, Timestep]:
+        """The first morning, on which nothing is looked at."""
+        nothing = {"order": jnp.int32(0), "request": jnp.zeros(len(self.env.offered.looks), jnp.int32)}
+        return self.env.step(key, state, nothing, params)
+
+    def step(self, key: jax.Array, state: Any, action: Any, params: Any) -> tuple[Any, Timestep]:
+        day, look = keys_for(key, ("day", "look"))
+        state, evening = self.env.step(day, state, action, params)
+        state, morning = self.env.step(look, state, action, params)
+        return state, morning._replace(reward=evening.reward + morning.reward)
+
+
+Memory = tuple[Any, Callable[[Any, Any], tuple[Any, jax.Array]]]
+"""What is remembered at first, and `see(memory, obs) -> (memory, features)`."""
+
+
+def memory_of(space: gymnasium.Space[Any], stack: int) -> Memory:
+    """What an agent makes of observations: where they are masked, what was seen last and how long ago; else the last
+    `stack` of them."""
+    if isinstance(space, gymnasium.spaces.Dict) and set(space.spaces) == {"values", "mask"}:
+        start = jnp.zeros(space["values"].shape), jnp.full(space["mask"].shape, 30.0)
+        return start, _last_seen
+    size = gymnasium.spaces.flatdim(space)
+    return jnp.zeros((stack, size)), partial(_last_few, space)
+
+
+def _last_seen(memory: Any, obs: Any) -> tuple[Any, jax.Array]:
+    values, age = memory
+    seen = obs["mask"] > 0
+    memory = jnp.where(seen, obs["values"], values), jnp.where(seen, 0.0, jnp.minimum(age + 1, 30.0))
+    return memory, jnp.concatenate(memory)
+
+
+def _last_few(space: gymnasium.Space[Any], memory: jax.Array, obs: Any) -> tuple[Any, jax.Array]:
+    memory = jnp.concatenate([memory[1:], flatten(space, obs)[None]])
+    return memory, memory.ravel()
+
+
+def choices(space: gymnasium.Space[Any]) -> list[int]:
+    """The sizes of the choices that an action is made of."""
+    match space:
+        case gymnasium.spaces.Discrete():
+            return [int(space.n)]
+        case gymnasium.spaces.MultiDiscrete():
+            return [int(n) for n in space.nvec.ravel()]
+        case gymnasium.spaces.MultiBinary():
+            return [2] * int(np.prod(space.shape))
+        case gymnasium.spaces.Dict():
+            return [n for inside in space.values() for n in choices(inside)]
+    raise TypeError(f"wanted actions that are choices, found {space}; for a farm, see harvestgym.farm.faces")
+
+
+def as_action(space: gymnasium.Space[Any], chosen: jax.Array) -> Any:
+    """The action that some choices are."""
+    if isinstance(space, gymnasium.spaces.Discrete):
+        return chosen[0]
+    if not isinstance(space, gymnasium.spaces.Dict):
+        return chosen.reshape(space.shape or ())
+    ends = np.cumsum([len(choices(inside)) for inside in space.values()])
+    parts = jnp.split(chosen, ends[:-1])
+    return {name: as_action(inside, part) for (name, inside), part in zip(space.items(), parts, strict=True)}
+
+
+# The agent: two perceptrons on standardised features.
+
+
+class Moments(NamedTuple):
+    """Mean and variance of the features so far, and the number they are of."""
+
+    mean: jax.Array
+    var: jax.Array
+    count: jax.Array
+
+    def scaled(self, features: jax.Array) -> jax.Array:
+        """Features with mean 0 and variance 1."""
+        return jnp.clip((features - self.mean) * jax.lax.rsqrt(self.var + 1e-6), -8.0, 8.0)
+
+    def with_batch(self, features: jax.Array) -> Moments:
+        """After some more features, (..., features)."""
+        rows = features.reshape(-1, features.shape[-1])
+        share = len(rows) / (self.count + len(rows))
+        apart = rows.mean(0) - self.mean
+        var = (1 - share) * self.var + share * rows.var(0) + share * (1 - share) * apart**2
+        return Moments(self.mean + share * apart, var, self.count + len(rows))
+
+
+def perceptron(key: jax.Array, sizes: list[int], last: float) -> list[Any]:
+    """Weights and biases of a perceptron, orthogonal, the last layer `last` times as large."""
+    scales = [np.sqrt(2)] * (len(sizes) - 2) + [last]
+    keys = jax.random.split(key, len(scales))
+    shapes = zip(keys, scales, sizes[:-1], sizes[1:], strict=True)
+    return [(jax.nn.initializers.orthogonal(scale)(k, (n, m)), jnp.zeros(m)) for k, scale, n, m in shapes]
+
+
+def apply(layers: list[Any], x: jax.Array) -> jax.Array:
+    """What a perceptron makes of features, (..., features)."""
+    for weights, bias in layers[:-1]:
+        x = jnp.tanh(x @ weights + bias)
+    return x @ layers[-1][0] + layers[-1][1]
+
+
+def chances(sizes: list[int], logits: jax.Array) -> list[jax.Array]:
+    """The log probabilities of each choice."""
+    return [jax.nn.log_softmax(part) for part in jnp.split(logits, np.cumsum(sizes)[:-1], axis=-1)]
+
+
+def log_chance(logs: list[jax.Array], chosen: jax.Array) -> jax.Array:
+    """The log probability of an action, (...); `chosen` is (..., choices)."""
+    return sum(jnp.take_along_axis(p, chosen[..., i, None], -1)[..., 0] for i, p in enumerate(logs))  # pyright: ignore
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """The likeliest action, for `Policy`."""
+
+    env: Env[Any, Any]
+    stack: int
+
+    def __call__(self, agent: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+        actor, moments = agent
+        space = self.env.action_space
+        memory, features = memory_of(self.env.observation_space, self.stack)[1](memory, obs)
+        logs = chances(choices(space), apply(actor, moments.scaled(features)))
+        return memory, as_action(space, jnp.stack([jnp.argmax(p) for p in logs]))
+
+
+def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
+    """A trained agent as a policy that does not explore."""
+    start, _ = memory_of(env.observation_space, settings.stack)
+    return Policy(start, Partial(Greedy(env, settings.stack), agent))
+
+
+# Learning.
+
+
+class Batch(NamedTuple):
+    """What was seen and done, with leading axes time and environment."""
+
+    features: jax.Array
+    chosen: jax.Array
+    log_chance: jax.Array
+    reward: jax.Array
+    after: jax.Array
+    terminated: jax.Array
+    ended: jax.Array
+    total: jax.Array
+
+
+class Loop(NamedTuple):
+    """All that goes from one update to the next."""
+
+    nets: Any
+    optimiser: Any
+    moments: Moments
+    lane: Any
+    memory: Any
+    features: jax.Array
+    key: jax.Array
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def train(env: Env[Any, Any], settings: Settings, params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
+    """A trained agent, and the mean return of the seasons that ended during each update, exploration included."""
+    learner = Learner(Log(env), settings, params)
+    loop, curve = jax.lax.scan(learner.update, learner.start(key), None, settings.updates)
+    return (loop.nets[0], loop.moments), curve
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Proximal policy optimisation (Schulman et al. 2017) on an environment."""
+
+    env: Env[Any, Any]
+    settings: Settings
+    params: Any
+
+    @property
+    def memory(self) -> Memory:
+        return memory_of(self.env.observation_space, self.settings.stack)
+
+    @property
+    def sizes(self) -> list[int]:
+        return choices(self.env.action_space)
+
+    @property
+    def optimiser(self) -> optax.GradientTransformation:
+        s = self.settings
+        steps = s.updates * s.epochs * s.minibatches
+        rate = optax.linear_schedule(s.learning_rate, 0.05 * s.learning_rate, steps)
+        return optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate, eps=1e-5))
+
+    def start(self, key: jax.Array) -> Loop:
+        """Fresh nets, and environments at the start of their first seasons."""
+        s = self.settings
+        actor_key, critic_key, lanes, later = jax.random.split(key, 4)
+        lane, first = begin(self.env, jax.random.split(lanes, s.num_envs), self.params)
+        memory, features = self._seen(self._blank(), first.obs)
+        width = features.shape[-1]
+        actor = perceptron(actor_key, [width, s.hidden, s.hidden, sum(self.sizes)], 0.01)
+        critic = perceptron(critic_key, [width, s.hidden, s.hidden, 1], 1.0)
+        moments = Moments(jnp.zeros(width), jnp.ones(width), jnp.float32(1e-3)).with_batch(features)
+        nets = actor, critic
+        return Loop(nets, self.optimiser.init(nets), moments, lane, memory, features, later)
+
+    def update(self, loop: Loop, _: None) -> tuple[Loop, jax.Array]:
+        """Some days of all environments, and what is learnt from them."""
+        key, days_key, learn_key = jax.random.split(loop.key, 3)
+        loop, batch = jax.lax.scan(self._day, loop, jax.random.split(days_key, self.settings.num_steps))
+        nets, optimiser = self._learnt(loop, batch, learn_key)
+        number = jnp.maximum(batch.ended.sum(), 1)
+        curve = jnp.where(batch.ended, batch.total, 0.0).sum() / number
+        moments = loop.moments.with_batch(batch.features)
+        return loop._replace(nets=nets, optimiser=optimiser, moments=moments, key=key), curve
+
+    def _day(self, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
+        logs = chances(self.sizes, apply(loop.nets[0], loop.moments.scaled(loop.features)))
+        keys = jax.random.split(key, len(logs))
+        chosen = jnp.stack([jax.random.categorical(k, p) for k, p in zip(keys, logs, strict=True)], -1)
+        action = jax.vmap(partial(as_action, self.env.action_space))(chosen)
+        lane, shown, last = advance(self.env, loop.lane, action, self.params, AutoresetMode.SAME_STEP)
+        memory, after = self._seen(loop.memory, last.obs)
+        memory, features = keep(ended(last), self._seen(self._blank(), shown.obs), (memory, after))
+        total = last.info["episode_return"]
+        done = Batch(
+            loop.features, chosen, log_chance(logs, chosen), last.reward, after, last.terminated, ended(last), total
+        )
+        return loop._replace(lane=lane, memory=memory, features=features), done
+
+    def _blank(self) -> Any:
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.settings.num_envs, *leaf.shape)), self.memory[0])
+
+    def _seen(self, memory: Any, obs: Any) -> tuple[Any, jax.Array]:
+        return jax.vmap(self.memory[1])(memory, obs)
+
+    def _learnt(self, loop: Loop, batch: Batch, key: jax.Array) -> tuple[Any, Any]:
+        """The nets and the optimiser after some epochs over the batch in shuffled parts."""
+        s = self.settings
+        worth, advantage = self._advantages(loop, batch)
+        features = loop.moments.scaled(batch.features)
+        rows = features, batch.chosen, batch.log_chance, worth, advantage
+        rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
+
+        def part(now: Any, which: jax.Array) -> tuple[Any, None]:
+            nets, optimiser = now
+            slope = jax.grad(self._loss)(nets, jax.tree.map(lambda leaf: leaf[which], rows))
+            change, optimiser = self.optimiser.update(slope, optimiser)
+            return (optax.apply_updates(nets, change), optimiser), None
+
+        number = s.num_envs * s.num_steps
+        order = jax.vmap(lambda k: jax.random.permutation(k, number))(jax.random.split(key, s.epochs))
+        parts = order.reshape(s.epochs * s.minibatches, -1)
+        return jax.lax.scan(part, (loop.nets, loop.optimiser), parts)[0]
+
+    def _advantages(self, loop: Loop, batch: Batch) -> tuple[jax.Array, jax.Array]:
+        """What each state turned out to be worth, and by how much that is more than was thought (Schulman 2016)."""
+        s = self.settings
+        value, after = (apply(loop.nets[1], loop.moments.scaled(f))[..., 0] for f in (batch.features, batch.after))
+        surprise = batch.reward + s.gamma * jnp.where(batch.terminated, 0.0, after) - value
+
+        def back(later: jax.Array, now: Any) -> tuple[jax.Array, jax.Array]:
+            surprise, over = now
+            total = surprise + s.gamma * s.trace * jnp.where(over, 0.0, later)
+            return total, total
+
+        _, advantage = jax.lax.scan(back, jnp.zeros(s.num_envs), (surprise, batch.ended), reverse=True)
+        return value + advantage, advantage
+
+    def _loss(self, nets: Any, rows: Any) -> jax.Array:
+        features, chosen, before, worth, advantage = rows
+        logs = chances(self.sizes, apply(nets[0], features))
+        ratio = jnp.exp(log_chance(logs, chosen) - before)
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        kept = jnp.clip(ratio, 1 - self.settings.clip, 1 + self.settings.clip)
+        gain = jnp.minimum(ratio * advantage, kept * advantage).mean()
+        error = jnp.square(apply(nets[1], features)[..., 0] - worth).mean()
+        entropy = -sum((jnp.exp(p) * p).sum(-1).mean() for p in logs)
+        return 0.5 * error - gain - self.settings.entropy * entropy
+
+
+# The comparison.
+
+
+def task(id: str) -> Env[Any, Any]:
+    """The environment of an id; where looking costs, with one choice a day."""
+    env = harvestgym.make(id)
+    return Evening(env) if isinstance(env, ActiveFarm) else env
+
+
+def score(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> Summary:
+    """The returns of a policy over `seasons` seasons of a seed."""
+    return summarise(np.asarray(evaluate(env, policy, jax.random.key(seed), seasons, _longest(env)).returns))
+
+
+def _longest(env: Env[Any, Any]) -> int:
+    return horizon(env) if not isinstance(env, Evening) else horizon(env.env)
+
+
+def main() -> None:
+    """Train, then compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--id", default="farm/bean-clay-1x1-v0")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seasons", type=int, default=1000)
+    parser.add_argument("--held-out", type=int, default=HELD_OUT)
+    parser.add_argument("--out", type=Path)
+    for setting in fields(Settings):
+        kind = type(setting.default)
+        parser.add_argument(f"--{setting.name.replace('_', '-')}", type=kind, default=setting.default)
+    args = parser.parse_args()
+    settings = Settings(**{setting.name: getattr(args, setting.name) for setting in fields(Settings)})
+    env = task(args.id)
+    clocks = time.perf_counter(), time.process_time()
+    agent, curve = jax.block_until_ready(train(env, settings, env.params, jax.random.key(args.seed)))
+    wall, cpu = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
+    plain = harvestgym.make(args.id)
+    found = {"agent": score(env, policy_of(env, settings, agent), args.seasons, args.held_out)}
+    for name in ("expert", "random"):
+        found[name] = score(plain, policy_named(args.id, plain, name), args.seasons, args.held_out)
+    days = settings.updates * settings.num_envs * settings.num_steps
+    print(f"trained {days} days in {wall:.0f} s ({cpu:.0f} s of processor); mean return over {args.seasons} seasons:")
+    print(", ".join(f"{name} {s.mean:.3f} ({s.low:.3f} to {s.high:.3f})" for name, s in found.items()))
+    if args.out is not None:
+        told = {"id": args.id, "seed": args.seed, "settings": asdict(settings), "wall": wall, "cpu": cpu}
+        told |= {name: asdict(s) for name, s in found.items()} | {"curve": np.asarray(curve).tolist()}
+        args.out.write_text(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

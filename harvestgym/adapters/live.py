@@ -1,0 +1,108 @@
+"""The record of the episode going on, and the picture of its last step, for environments that are looked at."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import lru_cache, partial
+from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..core.env import Env, Timestep
+from ..core.wrappers import base, base_state
+
+MODES = ("rgb_array", "ansi", "svg")
+"""The render modes of whatever offers a scene: pixels, text, SVG."""
+
+
+@lru_cache
+def family_of(kind: type) -> ModuleType | None:
+    """The module that says what is kept and seen of environments of a class (`record`, `scene`): its own, or `make`
+    beside it; None if there is none."""
+    for cls in kind.__mro__:
+        own = sys.modules[cls.__module__]
+        beside = f"{cls.__module__.rpartition('.')[0]}.make"
+        found = own if hasattr(own, "scene") else None
+        if found is None and beside != ".make" and importlib.util.find_spec(beside) is not None:
+            found = importlib.import_module(beside)
+        if hasattr(found, "scene") and hasattr(found, "record"):
+            return found
+    return None
+
+
+def modes(env: Env[Any, Any]) -> tuple[str, ...]:
+    """The render modes that a record gives for an environment."""
+    return MODES if family_of(type(base(env))) is not None else ()
+
+
+class Live:
+    """What was kept of an episode so far, one frame for each reset and step; it grows with the episode."""
+
+    def __init__(self, env: Env[Any, Any]) -> None:
+        self._env = env
+        family = family_of(type(base(env)))
+        assert family is not None, "modes() offers nothing for an environment without a family"
+        self._family = family
+        self._frames: dict[str, np.ndarray] = {}
+        self._length = 0
+
+    def clear(self) -> None:
+        """Forget the episode."""
+        self._length = 0
+
+    def add(self, state: Any, action: Any, timestep: Any, params: Any) -> None:
+        """Keep a step; the first one after `clear` is the start, whose action is of no account."""
+        told = _frame(self._family.record, base(self._env), base_state(self._env, state), action, timestep, params)
+        for name, value in jax.device_get(told).items():
+            self._put(name, np.asarray(value))
+        self._length += 1
+
+    def _put(self, name: str, value: np.ndarray) -> None:
+        """Write a value into its buffer, which doubles where it is full."""
+        rows = self._frames.get(name)
+        if rows is None or rows.shape[1:] != value.shape:
+            rows = np.zeros((64, *value.shape), value.dtype)
+        if self._length == len(rows):
+            rows = np.concatenate([rows, np.zeros_like(rows)])
+        rows[self._length] = value
+        self._frames[name] = rows
+
+    def start(self, lane: Any, params: Any) -> None:
+        """Keep the state of a lane as a start, where none was kept: one that was put there by hand."""
+        if self._length:
+            return
+        inside: Any = base(self._env)
+        state = base_state(self._env, lane.state)
+        obs = inside.observation(lane.key, state, None, params)
+        ends = inside.terminal(state, params), inside.truncation(state, params)
+        timestep = Timestep(obs, np.float32(0.0), *ends, inside.info(state, params))  # pyright: ignore[reportArgumentType]
+        self.add(lane.state, None, timestep, params)
+
+    @property
+    def record(self) -> dict[str, np.ndarray]:
+        """Named arrays with a leading time axis, as `evaluate.record.record_episode` gives them."""
+        return {name: rows[: self._length] for name, rows in self._frames.items()}
+
+    def picture(self, mode: str) -> Any:
+        """The last step in one of the `MODES`."""
+        scene = self._family.scene(base(self._env), self.record, self._length - 1)
+        return _renderer(mode)(scene)
+
+
+def _renderer(mode: str) -> Callable[[Any], Any]:
+    from ..render import canvas, svg, text
+
+    return {"rgb_array": canvas.to_rgb, "ansi": text.to_text, "svg": svg.to_svg}[mode]
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _frame(keep: Any, env: Env[Any, Any], state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
+    from ..evaluate.evaluation import nothing
+    from ..evaluate.record import frame
+
+    return frame(keep, env, state, nothing(env.action_space) if action is None else action, timestep, params)

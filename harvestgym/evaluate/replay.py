@@ -1,0 +1,35 @@
+"""A recorded episode of any family as one HTML file, to look at without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..render.replay import to_html
+from .evaluation import family_function
+from .record import Record
+
+
+def write_replay(
+    id: str,
+    env: Any,
+    record: Record,
+    path: str | Path,
+    title: str = "",
+    about: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> Path:
+    """Write the page of a record that `record_episode` made; needs the extra `plot`.
+
+    Args:
+        title, about: at the head of the page; by default the id and nothing.
+        progress: told of every picture that is drawn.
+    """
+    story, scene = family_function(id, "story")(env, record), family_function(id, "scene")
+    shown = {"true": record} | ({} if story.known is None else {"seen": story.known})
+    views = {name: partial(scene, env, of) for name, of in shown.items()}
+    path = Path(path)
+    path.write_text(to_html(title or id, about, story, views, progress), encoding="utf-8", newline="\n")
+    return path

@@ -1,0 +1,95 @@
+"""How a crop looks: a drawing for each stage, taller as it grows, and its state in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....core.marks import Mark
+from ...seen import Seen
+from .state import CAUSES, STAGES, Stage
+
+LETTERS = 0.1
+"""Height of the letters below a plant, in plots."""
+
+VERBS = {"seed": "in the seed", "grow": "grow", "bloom": "bloom", "fruit": "bear fruit", "ripe": "ripe"}
+
+
+def stands(crop: Any, seen: Seen) -> list[Mark]:
+    """The stand of each plot, and below it how many plants there are, their stage and their height."""
+    if "stage" not in seen:
+        return []
+    stage = np.asarray(seen["stage"], float)
+    species, drawings = _species(seen, crop.sprites()), crop.sprites()
+    marks = []
+    for x, y in np.argwhere(stage > 0).tolist():
+        label, size = STAGES[int(stage[x, y])], _at(seen, "size#cm", x, y)
+        tall = _height(label, size / float(crop.size_max))
+        middle, ground = _column(seen), _ground(seen)
+        at = (x + middle, y + ground - tall / 2)
+        marks.append(Mark(drawings[f"{species}_{label}"], at, tall, meaning=f"{name(seen)}: {label}"))
+        row = y + 0.94 - LETTERS * (seen.kinds - 1 - seen.rank)
+        marks.append(Mark("text", (x + 0.5, row), LETTERS, text=_words(seen, label, size, x, y)))
+    cut = np.argwhere((stage == 0) & (np.asarray(seen.get("harvested", 0.0 * stage), float) == 1)).tolist()
+    place = (_column(seen), _ground(seen) - 0.15)
+    return marks + [
+        Mark(drawings["stubble"], (x + place[0], y + place[1]), 0.3, meaning=f"{name(seen)}: harvested") for x, y in cut
+    ]
+
+
+def name(seen: Seen) -> str:
+    """What the crop is called: as its parameter set, else as the entity."""
+    return seen.sets[0] if seen.sets else seen.name
+
+
+def _species(seen: Seen, drawings: Any) -> str:
+    return next((of for of in seen.sets if f"{of}_{STAGES[Stage.SEED]}" in drawings), "crop")
+
+
+def _at(seen: Seen, key: str, x: int, y: int) -> float:
+    return float(seen[key][x, y]) if key in seen else float("nan")
+
+
+def _height(label: str, share: float) -> float:
+    """The side of the drawing, in plots; of a height that is not known a middling one."""
+    if label == STAGES[Stage.SEED]:
+        return 0.34
+    return 0.28 + 0.44 * (min(max(share, 0.0), 1.0) if np.isfinite(share) else 0.5)
+
+
+def _column(seen: Seen) -> float:
+    """Where in a plot the crop stands: side by side with the others of the field."""
+    return 0.5 if seen.kinds == 1 else 0.32 + 0.36 * seen.rank / (seen.kinds - 1)
+
+
+def _ground(seen: Seen) -> float:
+    return 0.87 - LETTERS * (seen.kinds - 1)
+
+
+def _words(seen: Seen, label: str, size: float, x: int, y: int) -> str:
+    who = f"{name(seen)} " if seen.kinds > 1 else ""
+    if label == STAGES[Stage.DEAD]:
+        cause = _at(seen, "cause_of_death", x, y)
+        return f"{who}dead" + (f" ({CAUSES[int(cause)].partition(': ')[2]})" if cause > 0 else "")
+    number = _at(seen, "population#nb", x, y)
+    count = f"{number:.0f} " if np.isfinite(number) else ""
+    tall = f", {size:.0f} cm" if np.isfinite(size) and label != STAGES[Stage.SEED] else ""
+    return f"{count}{who}{VERBS[label]}{tall}"
+
+
+def told(seen: Seen) -> list[str]:
+    """On how many plots the crop is in which stage, and how much was harvested."""
+    stage = np.asarray(seen.get("stage", np.nan), float)
+    known = stage[np.isfinite(stage)].astype(int)
+    if not known.size:
+        return [f"{name(seen)}: not seen yet"]
+    names = ("no plants", *STAGES[1:])
+    found = [(names[s], int((known == s).sum())) for s in range(len(STAGES)) if (known == s).any()]
+    plots = f" on {stage.size} plots" if stage.size > 1 else ""
+    where = ", ".join(f"{n} {label}" if stage.size > 1 else label for label, n in found)
+    size = np.asarray(seen.get("size#cm", np.nan), float)
+    tall = np.nanmax(size) if np.isfinite(size).any() else 0.0
+    crop = seen.total("harvest_weight#kg")
+    parts = [f"{name(seen)}{plots}: {where}"] + [f"up to {tall:.0f} cm"] * bool(tall > 0)
+    return [", ".join(parts + ([f"harvested {crop:.2f} kg"] if crop > 0 else []))]

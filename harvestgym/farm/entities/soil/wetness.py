@@ -1,0 +1,40 @@
+"""The colours of wet and dry soil, light to dark, told apart with any colour vision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....core.marks import Mark
+
+CLASSES = (
+    (0.1, "#f6e8c3", "dry soil, to 10 %"),
+    (0.35, "#dcdccb", "10 to 35 %"),
+    (0.65, "#b5cfdc", "35 to 65 %"),
+    (0.9, "#86b5d8", "65 to 90 %"),
+    (1.0, "#5596c6", "wet soil, to 100 %"),
+)
+"""The most water of each class, as a share of what plants can take of a full soil, its colour, and its name."""
+
+UNKNOWN = ("#e6e6e6", "soil not seen yet")
+
+
+def squares(filled: np.ndarray) -> list[Mark]:
+    """Each plot in the colour of its class."""
+    ends = np.asarray([end for end, _, _ in CLASSES[:-1]])
+    at = np.searchsorted(ends, filled, side="right")
+    looks = [(x, y, UNKNOWN if np.isnan(filled[x, y]) else CLASSES[at[x, y]][1:]) for x, y in np.ndindex(*filled.shape)]
+    return [Mark("square", (x + 0.5, y + 0.5), 1.0, colour, meaning=name) for x, y, (colour, name) in looks]
+
+
+def scale() -> list[Mark]:
+    """All classes, for the legend."""
+    return [Mark("square", (0.0, 0.0), 1.0, colour, meaning=name) for _, colour, name in CLASSES]
+
+
+def told(filled: np.ndarray) -> list[str]:
+    """The mean over the plots, and the least and the most where they differ."""
+    if np.isnan(filled).all():
+        return ["soil: not seen yet"]
+    low, mean, high = (100 * f(filled) for f in (np.nanmin, np.nanmean, np.nanmax))
+    ends = f" ({low:.0f} to {high:.0f} %)" if high - low >= 1 else ""
+    return [f"soil: {mean:.0f} %{ends} of the water plants can take"]

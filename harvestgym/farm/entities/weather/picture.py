@@ -1,0 +1,59 @@
+"""How a day looks: one sky, with wind and frost beside it, and the figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....core.marks import Mark
+from ...seen import Seen
+from .site import DIRECTIONS
+
+WINDY = 30.0
+"""Mean wind from which the sky has a sign for it, km/h: branches move."""
+
+WORDS = {
+    "sunny": "sunny", "fair": "sun and clouds", "overcast": "overcast", "light_rain": "light rain",
+    "heavy_rain": "heavy rain", "snow": "snow",
+}  # fmt: skip
+
+
+def sky_of(seen: Seen) -> str:
+    """The sprite of the day's sky; empty if nothing of it is known."""
+    rain, sun, warm = (seen.number(k) for k in ("rain_amount", "sun_exposure#int5", "air_temperature/mean#°C"))
+    if np.isnan(rain):
+        amount = seen.number("rain/amount#mm")
+        rain = float(amount > 0) if np.isfinite(amount) else rain
+    if rain > 0:
+        return "snow" if warm < 0.5 else ("light_rain", "heavy_rain")[int(rain) - 1]
+    if np.isnan(sun):
+        return "fair" if rain == 0 else ""
+    return ("overcast", "overcast", "fair", "fair", "sunny", "sunny")[int(sun)]
+
+
+def sky(weather: Any, seen: Seen) -> list[Mark]:
+    """The sky, and wind and frost where there are, at the north-western corner."""
+    room, what = seen.margin, sky_of(seen)
+    signs = [(what, WORDS[what])] if what else []
+    signs += [("wind", "strong wind")] if seen.number("wind/speed#km.h-1") >= WINDY else []
+    signs += [("frost", "frost")] if seen.number("air_temperature/min#°C") < 0 else []
+    return [
+        Mark(weather.sprites()[sign], (-0.5 * room, (0.95 * i - 0.5) * room), 0.9 * room, meaning=meaning)
+        for i, (sign, meaning) in enumerate(signs)
+    ]
+
+
+def told(seen: Seen) -> list[str]:
+    """Temperatures, rain, wind and humidity, those that are known."""
+    low, mean, high = (seen.number(f"air_temperature/{which}#°C") for which in ("min", "mean", "max"))
+    rain, wind, damp = (seen.number(key) for key in ("rain/amount#mm", "wind/speed#km.h-1", "humidity_index#%"))
+    blows = seen.number("wind/direction")
+    whence = f" from {DIRECTIONS[int(blows)]}" if np.isfinite(blows) else ""
+    sky = WORDS.get(sky_of(seen), "")
+    air = [f"{low:.0f} to {high:.0f} °C (mean {mean:.0f})"] if np.isfinite(low + high) else []
+    air += [f"mean {mean:.0f} °C"] if not air and np.isfinite(mean) else []
+    fell = [f"rain {rain:.1f} mm" if rain > 0 else "no rain"] if np.isfinite(rain) else []
+    more = [f"wind {wind:.0f} km/h{whence}"] if np.isfinite(wind) else []
+    more += [f"humidity {damp:.0f} %"] if np.isfinite(damp) else []
+    return [", ".join(part) for part in ([sky] * bool(sky) + air, fell + more) if part]

@@ -1,0 +1,89 @@
+"""Years in the hands of a fisher: what the survey shows, a quota for the year, the catch."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..core.env import Env
+from ..core.errors import ConfigError
+from ..evaluate.evaluation import family_function
+from ..evaluate.record import Record
+from .session import Session
+
+
+class FisherSession(Session):
+    """A fishery, or a stock under protection, year by year."""
+
+    unit = "year"
+
+    def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
+        super().__init__(id, env, seed)
+        self.model: Any = env
+
+    @property
+    def rivals(self) -> list[str]:
+        """Those of every session, without an optimum that holds only for who sees the stock as it is."""
+        own = family_function(self.id, "policies")(self.env)
+        known = own.get("expert") is own.get("sdp")
+        return [name for name in super().rivals if known or name != "sdp-finite"]
+
+    @property
+    def year(self) -> int:
+        """Years since the start."""
+        return int(self.info["year"])
+
+    @property
+    def survey(self) -> np.ndarray:
+        """The biomass that was seen at the start of the year."""
+        return np.asarray(self.model.units.survey(np.asarray(self.obs)))
+
+    @property
+    def protects(self) -> bool:
+        """Whether nothing is caught here, and the stock itself is worth something."""
+        return hasattr(self.model.params, "benefit")
+
+    @property
+    def drives(self) -> bool:
+        """Whether an action is against what presses on the stock."""
+        return hasattr(self.model, "pushed")
+
+    @property
+    def question(self) -> str:
+        """What is to be decided every year."""
+        if self.drives:
+            return "Effort against the pressure on the stock"
+        if self.protects:
+            return "Biomass to bring in"
+        return "Share of the stock to take" if self.model.units.control == "rate" else "Quota: catch to allow"
+
+    @property
+    def beliefs(self) -> Record | None:
+        """The record with the stocks as they were seen; None where surveys do not tell them apart."""
+        record = self.record
+        seen = record["seen"].reshape(len(record["reward"]), -1)
+        if seen.shape != record["stock"].shape:
+            return None
+        return record | {"stock": seen, "biomass": seen.sum(1)}
+
+    @property
+    def targets(self) -> int:
+        """How many numbers are to be decided."""
+        return self.model.units.targets
+
+    @cached_property
+    def choices(self) -> np.ndarray:
+        """What can be decided for each target: the levels, or steps of a two-hundredth of the most."""
+        units, space = self.model.units, self.model.action_space
+        if units.levels:
+            return np.asarray([np.ravel(units.wanted(i))[0] for i in range(units.levels)])
+        return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
+
+    def fish(self, amounts: list[float]) -> float:
+        """Decide, in units of biomass or as shares, and let the year pass; its reward."""
+        low, high = float(self.choices[0]), float(self.choices[-1])
+        if len(amounts) != self.targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
+            raise ConfigError(f"quota: wanted {self.targets} numbers from {low:g} to {high:g}, found {amounts}")
+        return self.act(np.asarray(self.model.units.action(np.asarray(amounts, np.float32))))

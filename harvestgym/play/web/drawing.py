@@ -1,0 +1,65 @@
+"""Maps, charts and legends as pictures on a page, drawn by the renderer of the pictures.
+
+Each is the address of an SVG (a data: address), so that nothing of one drawing can touch another.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import NamedTuple
+
+from ...core.marks import Chart, Map, Scene
+from ...render import chart as charts
+from ...render import page
+from ...render.pen import Box
+from ...render.svg import Vector
+
+UNIT = 100
+"""Pixels of a plot in the drawing's own measure; the page scales it."""
+
+FONT = "Helvetica, Arial, sans-serif"
+
+
+class Drawn(NamedTuple):
+    """A map: its address, its width over its height, and where its plots are, in shares of its width and height."""
+
+    address: str
+    aspect: float
+    plots: Box
+
+
+def map_of(panel: Map) -> Drawn:
+    """A map without its title and legend, to the edge of its margin."""
+    pen = Vector()
+    wide, high = (UNIT * (n + 2 * panel.margin) for n in panel.shape)
+    page._map(Map("", panel.shape, panel.marks, panel.margin), pen, Box(-4, -2, wide + 8, high + 4), UNIT // 4)
+    edge, (length, width) = UNIT * panel.margin, panel.shape
+    plots = Box(edge / wide, edge / high, UNIT * length / wide, UNIT * width / high)
+    return Drawn(_address_of(pen, wide, high), wide / high, plots)
+
+
+def chart_of(chart: Chart, width: int = 480, height: int = 230) -> str:
+    """The address of a chart."""
+    pen = Vector()
+    charts.draw(chart, pen, Box(4, 2, width - 8, height - 4), 15)
+    return _address_of(pen, width, height)
+
+
+def legend_of(scene: Scene) -> list[tuple[str, str]]:
+    """What the marks of a scene mean: the address of an icon, and the words."""
+    out = []
+    for mark in scene.legend:
+        pen = Vector()
+        page.symbol(mark, pen, 16, 16, 32)
+        out.append((_address_of(pen, 32, 32), mark.meaning))
+    return out
+
+
+def _address_of(pen: Vector, width: float, height: float) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" font-family="{FONT}">'
+    return address("".join((head, "<defs>", *pen.symbols.values(), "</defs>", *pen.parts, "</svg>")))
+
+
+def address(svg: str) -> str:
+    """The data: address of an SVG."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

@@ -1,0 +1,286 @@
+"""The page of a farm: the weather above, the field in the middle, what is known and what can be done beside it."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nicegui import ui
+
+from ...core.marks import Chart, Map, Scene
+from ...evaluate.evaluation import family_function
+from ..farmer import Fact, FarmerSession, named, unit
+from .drawing import chart_of, legend_of, map_of
+from .page import Page
+from .parts import box, button, number, picture, words
+
+MOVES = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
+
+STRIP = {
+    "air_temperature/min#°C": "lowest", "air_temperature/mean#°C": "mean", "air_temperature/max#°C": "highest",
+    "rain/amount#mm": "rain", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
+    "consecutive_dry#day": "dry for",
+}  # fmt: skip
+"""What of the weather the strip shows, in order, and what it calls it."""
+
+WEEK = 7
+
+
+class FarmPage(Page):
+    """A season on a farm."""
+
+    go = "End the day"
+
+    def __init__(self, session: FarmerSession, folder: Path) -> None:
+        super().__init__(session, folder)
+        self.field, self.plot = 0, (0, 0)
+        self.wanted: set[int] = set()
+        self.picked: dict[tuple[int, int], int] = {}
+
+    @property
+    def lasted(self) -> int:
+        return self.session.day
+
+    def tallies(self) -> list[tuple[str, str]]:
+        return [(name, f"{value:+.3f}") for name, value in self.session.books.items() if abs(value) > 5e-7]
+
+    def advance(self) -> None:
+        self.session.end_day()
+        self.wanted.clear()
+        for refused in self.session.refused:
+            ui.notify(f"Not done, the farmer's day was over: {refused}", type="warning", position="top")
+
+    def week(self) -> None:
+        """Let some days pass with nothing done, until the season is over."""
+        for _ in range(WEEK):
+            if not self.session.over:
+                self.advance()
+
+    def pressed(self, key: str) -> None:
+        if key in MOVES:
+            at = tuple(np.add(self.plot, MOVES[key]).tolist())
+            if at in np.ndindex(self._shape(self.field)):
+                self.choose(self.field, at)
+
+    def choose(self, field: int, plot: tuple[int, int]) -> None:
+        """Look at a plot."""
+        self.field, self.plot = field, plot
+        self.fields.refresh()
+        self.beside.refresh()
+        self.doing.refresh()
+
+    def _shape(self, field: int) -> tuple[int, int]:
+        return self.session.model.fields[field].shape
+
+    # What is drawn.
+
+    def body(self) -> None:
+        self.sky()
+        with box("div", "columns farm"):
+            with box("div", "middle"):
+                self.fields()
+            with box("div", "side"):
+                self.doing()
+                self.beside()
+            with box("div", "below"):
+                self.charts()
+
+    def redraw(self) -> None:
+        for part in (self.sky, self.fields, self.charts, self.doing, self.beside):
+            part.refresh()
+
+    @ui.refreshable_method
+    def sky(self) -> None:
+        """The day, its weather and the forecast."""
+        for field in range(len(self.session.model.fields)):
+            with box("section", "card sky", "sky"):
+                number(self._date(field), f"day {self.session.day} of {self._horizon()}", "date", "day")
+                for key, name in STRIP.items():
+                    value = self.session.value(field, key)
+                    if value is not None:
+                        number(f"{float(value):.3g}{unit(key).replace('km.h-1', 'km/h')}", name)
+                self._forecast(field)
+
+    def _horizon(self) -> int:
+        return int(self.session.model.params.horizon)
+
+    def _date(self, field: int) -> str:
+        number = self.session.value(field, "day#int365")
+        if number is None:
+            return f"Day {self.session.day}"
+        at = date(2023, 1, 1) + timedelta(days=int(number) - 1)
+        return f"{at.day} {at:%B}"
+
+    def _forecast(self, field: int) -> None:
+        """A column for each day ahead, as high as rain is likely."""
+        chances = self.session.value(field, "forecast/rain")
+        if chances is None:
+            return
+        with box("div", "forecast", "forecast", title="Chance of rain on the days ahead"):
+            words("span", "chance of rain", "name")
+            for i, chance in enumerate(chances.tolist()):
+                with box("div", "ahead"):
+                    words("b", f"{100 * chance:.0f} %")
+                    with box("div", "tube"):
+                        box("div", "water", style=f"height: {100 * chance:.0f}%")
+                    words("span", "tomorrow" if i == 0 else f"+{i + 1} days")
+
+    @property
+    def scene(self) -> Scene:
+        """The farm as the farmer knows it, at the end as it is."""
+        record = self.session.record if self.session.over else self.session.beliefs
+        return family_function(self.session.id, "scene")(self.session.env, record, self.session.steps)
+
+    @ui.refreshable_method
+    def fields(self) -> None:
+        """The fields, each plot a button."""
+        scene = self.scene
+        maps = [panel for panel in scene.panels if isinstance(panel, Map)]
+        with box("section", "card fields"):
+            for field, panel in enumerate(maps):
+                if len(maps) > 1:
+                    words("h2", panel.title)
+                self._map(field, panel)
+            with box("ul", "legend"):
+                for icon, meaning in legend_of(scene):
+                    with box("li"):
+                        picture(icon, "", "icon")
+                        words("span", meaning)
+
+    @ui.refreshable_method
+    def charts(self) -> None:
+        """The course of the season, as far as it is known."""
+        with box("section", "card charts"):
+            for panel in self.scene.panels:
+                if isinstance(panel, Chart):
+                    picture(chart_of(panel), panel.title)
+
+    def _map(self, field: int, panel: Map) -> None:
+        drawn = map_of(panel)
+        x, y, w, h = (f"{100 * share:.4f}%" for share in drawn.plots)
+        with box("div", "map", style=f"aspect-ratio: {drawn.aspect:.4f}"):
+            picture(drawn.address, panel.title)
+            grid = f"left: {x}; top: {y}; width: {w}; height: {h}; grid-template-columns: repeat({panel.shape[0]}, 1fr)"
+            with box("div", "plots", style=grid):
+                for j, i in np.ndindex(panel.shape[1], panel.shape[0]):
+                    chosen = "chosen" if (field, (i, j)) == (self.field, self.plot) else ""
+                    planned = sum(o.field == field and o.plot == (i, j) for o in self.session.orders)
+                    do, part = (lambda f=field, p=(i, j): self.choose(f, p)), f"plot-{field}-{i}-{j}"
+                    button("✎" * planned, do, f"plot {chosen}", part, aria_label=f"plot ({i}, {j})")
+
+    @ui.refreshable_method
+    def beside(self) -> None:
+        """What is known of the plot and of the field."""
+        with box("section", "card known", "known"):
+            words("h2", f"Known of plot {self.plot}")
+            self._facts(self.session.facts(self.field, self.plot))
+            rest = [fact for fact in self.session.facts(self.field, None) if not fact.name.startswith("Weather")]
+            if rest:
+                words("h2", "Known of the field")
+                self._facts(rest)
+
+    @staticmethod
+    def _facts(facts: list[Fact]) -> None:
+        if not facts:
+            words("p", "Nothing yet.", "quiet")
+        with box("dl"):
+            for fact in facts:
+                words("dt", fact.name)
+                old = {0: "", 1: ", yesterday"}.get(fact.age, f", {fact.age} days ago")
+                words("dd", f"{fact.value}{old}", "old" if fact.age else "")
+
+    @ui.refreshable_method
+    def doing(self) -> None:
+        """Looks that cost, what can be ordered, and today's list."""
+        if self.session.over:
+            return
+        if self.session.looks:
+            self._looks()
+        with box("section", "card doing", "doing"):
+            words("h2", f"To do on plot {self.plot}")
+            self._rows([r for r, row in enumerate(self.session.model.actions.rows) if self._fits(row)])
+            whole = [r for r, row in enumerate(self.session.model.actions.rows)
+                     if row.field == self.field and not row.action.plot]  # fmt: skip
+            if whole:
+                words("h2", "To do on the whole field")
+                self._rows(whole)
+        self._list()
+
+    def _fits(self, row: Any) -> bool:
+        return row.field == self.field and row.action.plot and self.plot in row.plots
+
+    def _looks(self) -> None:
+        """What can be seen this morning, and at what price."""
+        with box("section", "card looks", "looks"):
+            words("h2", "Look this morning" if not self.session.looked else "Looked this morning")
+            for number_, (look, price) in enumerate(zip(self.session.looks, self.session.prices, strict=True)):
+                if look.variable.field == self.field and look.plot in (None, self.plot):
+                    self._look(number_, look, float(price))
+            if not self.session.looked:
+                button(f"Look, for {self._bill():g}", self.guarded(self._go_and_see), "", "look")
+
+    def _look(self, at: int, look: Any, price: float) -> None:
+        where = "" if look.plot is None else f" on plot {look.plot}"
+        name = f"{look.variable.where[1].partition('-')[0]} {named(look.variable.key)}{where}"
+        tick = ui.checkbox(f"{name}, {price:g}", value=at in self.wanted, on_change=lambda e: self._want(at, e.value))
+        tick.props(f"dense data-part=want-{at}").set_enabled(not self.session.looked)
+
+    def _want(self, at: int, yes: bool | None) -> None:
+        (self.wanted.add if yes else self.wanted.discard)(at)
+        self.doing.refresh()
+
+    def _bill(self) -> float:
+        return float(sum(self.session.prices[list(self.wanted)]))
+
+    def _go_and_see(self) -> None:
+        self.session.look(sorted(self.wanted))
+
+    def _rows(self, rows: list[int]) -> None:
+        if not rows:
+            words("p", "Nothing can be done here.", "quiet")
+        for r in rows:
+            row = self.session.model.actions.rows[r]
+            with box("div", "order", f"order-{r}"):
+                several = len(self.session.model.actions.rows) > 1
+                words("b", f"{named(row.action.name).capitalize()}" + (f" ({row.names[1]})" if several else ""))
+                words("span", row.action.doc, "quiet")
+                for k, (parameter, grid) in enumerate(zip(row.allowed, row.grids[1:], strict=True)):
+                    if len(grid) > 1:
+                        self._pick((r, k), parameter, grid)
+                button("Add", self.guarded(lambda r=r: self._add(r)), "add", f"add-{r}")
+
+    def _pick(self, place: tuple[int, int], parameter: Any, grid: Any) -> None:
+        """A choice of a parameter's value, by its place; it stays as it was until another is chosen."""
+        told = {i: value if isinstance(value, str) else f"{value:.3g}{unit(parameter.key)}"
+                for i, value in enumerate(grid if parameter.continuous else parameter.choices)}  # fmt: skip
+
+        def picked(event: Any) -> None:
+            self.picked[place] = int(event.value)
+
+        kind = ui.toggle if len(told) <= 5 else ui.select
+        pick = kind(told, value=self.picked.get(place, 0), on_change=picked)
+        pick.props("dense no-caps unelevated").classes("pick").tooltip(named(parameter.key))
+
+    def _add(self, row: int) -> None:
+        mine = self.session.model.actions.rows[row]
+        values = tuple(self.picked.get((row, k), 0) for k in range(len(mine.allowed)))
+        self.session.order(row, self.plot if mine.action.plot else None, values)
+
+    def _list(self) -> None:
+        """Today's orders, each with a button that takes it off."""
+        with box("section", "card today", "today"):
+            words("h2", f"Today's list ({len(self.session.orders)} of at most {self.session.model.schedule})")
+            with box("ul"):
+                for i, order in enumerate(self.session.orders):
+                    with box("li"):
+                        words("span", f"{order.words}, costs {order.cost:g}")
+                        button("✕", self.guarded(lambda i=i: self.session.remove(i)), "remove", f"remove-{i}",
+                               aria_label="take it off the list")  # fmt: skip
+            if not self.session.orders:
+                words("p", "Nothing: the day passes by itself.", "quiet")
+                with box("div", "buttons"):
+                    button(f"Let {WEEK} days pass", self.guarded(self.week), "quiet", "week")
+                    if self.session.yesterday:
+                        button("As yesterday", self.guarded(self.session.repeat), "quiet", "repeat")

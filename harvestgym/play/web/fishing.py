@@ -1,0 +1,160 @@
+"""The page of a fishery: what the survey saw, a slider for the year, catch and score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from nicegui import ui
+
+from ...core.marks import Chart, Line, Map
+from ...evaluate.evaluation import family_function
+from ...render.svg import to_svg
+from ..fisher import FisherSession
+from .drawing import address, chart_of, map_of
+from .page import Page
+from .parts import box, button, number, picture, words
+
+COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+CAUGHT = "#d55e00"
+SPAN = 10
+
+
+class FishPage(Page):
+    """A fishery, year by year."""
+
+    go = "End the year"
+
+    def __init__(self, session: FisherSession, folder: Path) -> None:
+        super().__init__(session, folder)
+        self.amounts = [0.0] * session.targets
+
+    def tallies(self) -> list[tuple[str, str]]:
+        caught = float(self.session.info["total_catch"])
+        return [("caught so far", f"{caught:.2f}")] if caught or "benefit" not in self.session.question else []
+
+    def advance(self) -> None:
+        self.session.fish(self.amounts)
+
+    def body(self) -> None:
+        self.year()
+        with box("div", "columns"):
+            with box("div", "middle"):
+                self.course()
+            with box("div", "side"):
+                self.doing()
+
+    def redraw(self) -> None:
+        for part in (self.year, self.course, self.doing):
+            part.refresh()
+
+    @ui.refreshable_method
+    def year(self) -> None:
+        """The year, the survey, and last year's catch."""
+        with box("section", "card sky", "sky"):
+            number(f"Year {self.session.year}", f"of {self.session.longest}", "date", "day")
+            for name, seen in zip(self._names(), self.session.survey, strict=True):
+                number(f"{seen:.2f}", name)
+            if self.session.year and not self.session.protects:
+                number(f"{float(self.session.info['catch']):.2f}", "caught last year")
+
+    def _names(self) -> list[str]:
+        seen = len(self.session.survey)
+        if seen == 1:
+            return ["stock seen by the survey"]
+        if self.session.drives:
+            return ["stock seen by the survey", "pressure on it"]
+        return [f"stock {i + 1} seen" for i in range(seen)]
+
+    @ui.refreshable_method
+    def course(self) -> None:
+        """What was seen and caught so far; at the end what was so, beside what the optimum would have done."""
+        if self.session.over:
+            scene = family_function(self.session.id, "scene")(self.session.env, self.session.record, self.session.steps)
+            with box("section", "card", "truth"):
+                words("h2", "How it really was")
+                picture(address(to_svg(scene)), scene.title, "wide")
+            return
+        with box("section", "card course", "course"):
+            for panel in self._shoals():
+                picture(map_of(panel).address, "the stocks, as they were seen", "wide")
+            picture(chart_of(self._seen(), 640, 250), "what the surveys saw")
+            picture(chart_of(self._done(), 640, 250), "what was done")
+
+    def _shoals(self) -> list[Map]:
+        """Several stocks as fish in the sea, as many as were seen."""
+        seen = self.session.beliefs
+        if seen is None:
+            return []
+        scene = family_function(self.session.id, "scene")(self.session.env, seen, self.session.steps)
+        return [panel for panel in scene.panels if isinstance(panel, Map)]
+
+    def _seen(self) -> Chart:
+        seen = self.session.record["seen"].reshape(self.session.steps + 1, -1).T
+        lines = [Line(*line) for line in zip(self._names(), seen, COLOURS, strict=False)]
+        return self._chart("Stock, as the survey saw it", lines)
+
+    def _done(self) -> Chart:
+        if self.session.protects:
+            return self._chart("Score so far", [Line("", np.cumsum([0.0, *self.session.rewards]), COLOURS[1])])
+        caught = self.session.record["catch"].reshape(self.session.steps + 1, -1).sum(1).astype(float)
+        caught[0] = np.nan
+        return self._chart("Catch of the year", [Line("", caught, CAUGHT)])
+
+    def _chart(self, title: str, lines: list[Line]) -> Chart:
+        """Lines over all the years, from nothing up, so that small changes look small."""
+        values = np.concatenate([line.values for line in lines])
+        top = float(np.max(values, initial=0.0, where=np.isfinite(values))) or 1.0
+        low = float(np.min(values, initial=0.0, where=np.isfinite(values)))
+        return Chart(title, "", self.session.longest, tuple(lines), {}, (1.1 * low, 1.1 * top))
+
+    @ui.refreshable_method
+    def doing(self) -> None:
+        """A slider and a number for each thing that is to be decided."""
+        if self.session.over:
+            return
+        with box("section", "card doing", "doing"):
+            words("h2", self.session.question)
+            for target in range(self.session.targets):
+                self._slider(target)
+            self.share()
+            button(f"Let {SPAN} years pass like this", self.guarded(self.span), "quiet", "span")
+
+    def span(self) -> None:
+        """Let some years pass with the same decision."""
+        for _ in range(SPAN):
+            if not self.session.over:
+                self.advance()
+
+    def _slider(self, target: int) -> None:
+        """A slider over the sensible half of the quotas, and a number for any of them."""
+        choices = self.session.choices
+        step, most = float(choices[1] - choices[0]), float(choices[-1])
+        with box("div", "slide"):
+            if self.session.targets > 1:
+                words("span", f"target {target + 1}")
+            slider = ui.slider(min=0.0, max=most / 2 if self._halved else most, step=step, value=self.amounts[target])
+            exact = ui.number(min=0.0, max=most, step=step, value=self.amounts[target])
+            slider.props(f'label data-part=slider-{target} aria-label="{self.session.question}"')
+            exact.props(f'dense outlined data-part=amount-{target} aria-label="{self.session.question}"')
+            slider.on_value_change(lambda e: self._decide(target, e.value, exact))
+            exact.on_value_change(lambda e: self._decide(target, e.value, slider))
+
+    @property
+    def _halved(self) -> bool:
+        return self.session.model.units.control == "quota" and not self.session.model.units.levels
+
+    def _decide(self, target: int, amount: float | None, other: ui.slider | ui.number) -> None:
+        if amount is not None and amount != self.amounts[target]:
+            self.amounts[target] = float(amount)
+            other.value = amount
+            self.share.refresh()
+
+    @ui.refreshable_method
+    def share(self) -> None:
+        """A quota as a share of what was seen."""
+        seen = float(self.session.survey.sum())
+        if self.session.protects or self.session.model.units.control == "rate" or seen <= 0:
+            return
+        share = 100 * sum(self.amounts) / seen
+        words("p", f"That is {share:.0f} % of the stock that the survey saw.", "quiet", "share")

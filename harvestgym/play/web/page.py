@@ -1,0 +1,218 @@
+"""What every page has: a head, a bar with the score and the buttons, messages, and the end of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nicegui import background_tasks, run, ui
+
+from ...core.errors import ConfigError
+from ...core.marks import Chart, Line
+from ..session import Rival, Session
+from .drawing import chart_of
+from .parts import box, button, number, picture, shown, words
+
+STYLE = Path(__file__).with_name("style.css")
+COLOURS = ("#009e73", "#0072b2", "#e69f00", "#8a8a8a")
+"""Of the person and the rivals in charts (Okabe and Ito 2008)."""
+
+LET_GO = """
+document.addEventListener('click', e => {
+  const b = e.target.closest('button'); if (b && e.detail > 0) b.blur();
+});
+"""
+"""A button that was clicked gives the keyboard back, so that Enter goes to the page and not to the button again."""
+
+
+class Page:
+    """The page of one browser tab and the episode in it; families fill in the middle."""
+
+    go = "Next"
+    """What the main button says."""
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        self.session: Any = session
+        self.folder = folder
+        self.rivals: list[Rival] | None = None
+
+    # What families say.
+
+    def body(self) -> None:
+        """The middle of the page."""
+        raise NotImplementedError
+
+    def advance(self) -> None:
+        """What the main button and Enter do."""
+        raise NotImplementedError
+
+    def pressed(self, key: str) -> None:
+        """A key other than Enter."""
+
+    def tallies(self) -> list[tuple[str, str]]:
+        """Names and numbers for the bar, beside the score."""
+        return []
+
+    # What is the same for all.
+
+    def build(self, title: str, doc: str) -> None:
+        """Fill an empty page."""
+        ui.add_css(STYLE)
+        ui.add_body_html(f"<script>{LET_GO}</script>")
+        with box("header", "head"):
+            words("h1", title)
+            words("p", doc)
+        with box("main", "main"):
+            self.ending()
+            self.body()
+        with box("footer", "bar"):
+            self.bar()
+        ui.keyboard(on_key=self._key, repeating=True)
+
+    @ui.refreshable_method
+    def bar(self) -> None:
+        """The score, what it is made of, and the buttons."""
+        with box("div", "tallies"):
+            number(f"{self.session.total:.3f}", "score so far", "score", "score")
+            for name, value in self.tallies():
+                number(value, name)
+        with box("div", "buttons"):
+            button("New", self._ask_anew, "quiet", "new", title="Begin another episode")
+            if self.finished:
+                button("Save as demonstration", self._save, "main-button", "save")
+            else:
+                button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
+
+    @ui.refreshable_method
+    def ending(self) -> None:
+        """What came of it, beside what others made of the same seed; empty before the end."""
+        if not self.finished:
+            return
+        with box("section", "card ending", "ending"):
+            words("h2", self.verdict())
+            if self.rivals is None:
+                with ui.row().classes("items-center"):
+                    ui.spinner(size="1.5em")
+                    ui.label("Letting others play the same seed …")
+                return
+            self._standings(self.rivals)
+            picture(chart_of(self._race(self.rivals), 640, 260), "score over time, yours and theirs", "wide")
+
+    @property
+    def finished(self) -> bool:
+        """Whether the end is to be shown."""
+        return self.session.over
+
+    def verdict(self) -> str:
+        """The end in a sentence."""
+        unit = self.session.unit + ("s" if self.lasted != 1 else "")
+        return f"The end, after {self.lasted} {unit}: a score of {self.session.total:.3f}"
+
+    @property
+    def lasted(self) -> int:
+        """How long it took, in the unit of the session."""
+        return self.session.steps
+
+    def _standings(self, rivals: list[Rival]) -> None:
+        mine = Rival("you", self.session.total, self.session.rewards, self.session.columns)
+        everyone = [mine, *rivals]
+        with box("table", "standings", "standings"):
+            with box("tr"):
+                for name in ("", *(r.name for r in everyone)):
+                    words("th", name)
+            self._row("score", [r.total for r in everyone], "best")
+            for name in mine.columns:
+                self._row(name, [r.columns.get(name, "") for r in everyone])
+
+    @staticmethod
+    def _row(name: str, values: list[Any], kind: str = "") -> None:
+        with box("tr", kind):
+            words("th", name)
+            for value in values:
+                words("td", shown(value))
+
+    def _race(self, rivals: list[Rival]) -> Chart:
+        runs = [("you", self.session.rewards), *((r.name, r.rewards) for r in rivals)]
+        lines = tuple(
+            Line(name, np.cumsum([0.0, *rewards]), colour)
+            for (name, rewards), colour in zip(runs, COLOURS, strict=False)
+        )
+        longest = max(len(rewards) for _, rewards in runs)
+        return Chart(f"Score, by {self.session.step_unit.removesuffix('s')}", "", longest, lines, {})
+
+    # What happens.
+
+    def guarded(self, do: Callable[[], Any]) -> Callable[[], None]:
+        """`do`, its refusals shown as messages; the page is then drawn anew."""
+
+        def act() -> None:
+            try:
+                do()
+            except ConfigError as error:
+                ui.notify(str(error), type="warning", position="top")
+            self.refresh()
+
+        return act
+
+    def refresh(self) -> None:
+        """Draw anew what changes; at the end, ask others for theirs."""
+        self.bar.refresh()
+        self.redraw()
+        self.ending.refresh()
+        if self.finished and self.rivals is None:
+            background_tasks.create(self.compare())
+
+    def redraw(self) -> None:
+        """Draw the middle anew."""
+
+    async def compare(self) -> None:
+        """Let the others play, in a thread, and show what they made of it."""
+        session = self.session
+        rivals = await run.io_bound(lambda: [session.rival(name) for name in session.rivals])
+        if session is self.session:
+            self.rivals = rivals or []
+            self.ending.refresh()
+
+    def _key(self, event: Any) -> None:
+        if not event.action.keydown:
+            return
+        if event.key.enter:
+            if not self.session.over and not event.action.repeat:
+                self.guarded(self.advance)()
+        else:
+            self.pressed(event.key.name)
+
+    def _save(self) -> None:
+        def save() -> None:
+            ui.notify(f"Saved as {self.session.save(self.folder)}", type="positive", position="top", timeout=10_000)
+
+        self.guarded(save)()
+
+    def _ask_anew(self) -> None:
+        with ui.dialog(value=True) as dialog, ui.card():
+            ui.label("Begin another episode?")
+            seed = ui.number("Seed", value=self.session.seed, min=0, max=2**32 - 1, precision=0).props("data-part=seed")
+            with ui.row():
+                button("Go on with this one", dialog.close, "quiet")
+                button("Begin", lambda: self._anew(seed.value, dialog), "main-button", "begin")
+
+    def _anew(self, seed: Any, dialog: ui.dialog) -> None:
+        def begin() -> None:
+            self.session = self.session.again(seed_of(seed))
+            self.rivals = None
+            dialog.close()
+
+        self.guarded(begin)()
+
+
+def seed_of(given: Any) -> int:
+    """A seed as a person gives it; ConfigError if it is none."""
+    try:
+        seed = int(given)
+    except (TypeError, ValueError):
+        raise ConfigError(f"seed: wanted a whole number from 0 to {2**32 - 1}, found {given!r}") from None
+    if not 0 <= seed < 2**32 or seed != float(given):
+        raise ConfigError(f"seed: wanted a whole number from 0 to {2**32 - 1}, found {given!r}")
+    return seed

@@ -1,0 +1,85 @@
+"""The server of the page: on the loopback address unless it is told otherwise, a season for each tab."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from nicegui import app, ui
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from ... import registry
+from ...core.errors import ConfigError
+from ..farmer import FarmerSession
+from ..fisher import FisherSession
+from ..forager import ForagerSession
+from ..session import Session
+from .farm import FarmPage
+from .fishing import FishPage
+from .forager import ForagePage
+from .page import Page, seed_of
+from .parts import box, words
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def page_of(session: Session, folder: Path) -> Page:
+    """The page on which a session is played."""
+    match session:
+        case FarmerSession():
+            return FarmPage(session, folder)
+        case FisherSession():
+            return FishPage(session, folder)
+        case ForagerSession():
+            return ForagePage(session, folder)
+    raise TypeError(f"no page for a {type(session).__name__}")
+
+
+def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> None:
+    """Serve the page of the environment of `first`, until the process is ended; tabs begin with its seed."""
+    if host in LOOPBACK:
+        # A page of another site cannot have itself taken for this one by a name that leads here.
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
+    app.exception_handler(404)(_nothing_there)
+
+    @ui.page("/", title=f"{first.id} - HarvestGym")
+    def index(seed: str = str(first.seed)) -> None:
+        try:
+            session = first.again(seed_of(seed))
+        except ConfigError as error:
+            with box("section", "card", "mistake"):
+                words("h1", "This season cannot begin")
+                words("p", str(error))
+            return
+        page_of(session, folder).build(first.id, registry.doc(first.id))
+
+    ui.run(host=host, port=port, show=show, reload=False, title="HarvestGym", favicon="🌱", show_welcome_message=False)
+
+
+def _nothing_there(request: Request, error: HTTPException) -> Response:
+    return PlainTextResponse(f"There is nothing at {request.url.path}; the game is at /\n", status_code=404)
+
+
+def check_port(host: str, port: int) -> None:
+    """ConfigError if nothing can be served at a host and port."""
+    try:
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
+            pass
+    except (OSError, OverflowError) as error:
+        told = f"{host}:{port}: nothing can be served there ({error}); choose another --port or --host"
+        raise ConfigError(told) from None
+
+
+def address(host: str, port: int) -> str:
+    """Where a browser on this machine finds the page."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
+
+
+def free_port(host: str) -> int:
+    """A port that is free now."""
+    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
+        return found.getsockname()[1]

@@ -1,0 +1,151 @@
+"""A scene as pixels. Sprites and words are rasterised once per size, at several times it, and stamped from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from PIL import Image, ImageColor, ImageDraw
+
+from ..core.marks import Scene, Sprite, Stroke
+from . import page
+from .pen import INK, PAPER, Box, font, plain
+
+FINER = 4
+"""How many times finer than the page sprites are rasterised."""
+
+
+def to_rgb(scene: Scene, width: int = 960) -> np.ndarray:
+    """The scene as uint8 (height, width, 3); the height follows from the kinds of its panels."""
+    width = width // 2 * 2
+    image = Image.new("RGB", (width, page.height(scene, width)), PAPER)
+    page.lay(scene, Canvas(image), width)
+    return np.asarray(image)
+
+
+class Canvas:
+    """A pen for Pillow images."""
+
+    def __init__(self, image: Image.Image) -> None:
+        self.image = image
+
+    def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
+        """A filled rectangle."""
+        x, y, right, down = (round(v) for v in (box.x, box.y, box.x + box.w, box.y + box.h))
+        if right <= x or down <= y:
+            return
+        mask = None if opacity >= 1 else Image.new("L", (right - x, down - y), round(255 * opacity))
+        self.image.paste(colour, (x, y, right, down), mask)
+
+    def disc(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
+        """A filled circle."""
+        self.sprite(_circle(colour, False), x, y, side, opacity)
+
+    def ring(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
+        """A circle."""
+        self.sprite(_circle(colour, True), x, y, side, opacity)
+
+    def line(
+        self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
+    ) -> None:
+        """A line; one that follows the pixels is drawn sharp."""
+        if dashed:
+            for piece in _dashes(points):
+                self.line(piece, colour, width)
+            return
+        straight = len({x for x, _ in points}) == 1 or len({y for _, y in points}) == 1
+        if straight or len(points) < 2:
+            ImageDraw.Draw(self.image).line([(round(x), round(y)) for x, y in points], colour, max(1, round(width)))
+            return
+        self._smooth(points, colour, width)
+
+    def _smooth(self, points: Sequence[tuple[float, float]], colour: str, width: float) -> None:
+        at = np.asarray(points)
+        low, high = np.floor(at.min(0) - width).astype(int), np.ceil(at.max(0) + width).astype(int)
+        mask = Image.new("L", tuple(2 * (high - low)))
+        path = [tuple(p) for p in 2 * (at - low)]
+        ImageDraw.Draw(mask).line(path, 255, max(2, round(2 * width)), joint="curve")
+        mask, (x, y) = mask.reduce(2), low.tolist()
+        self.image.paste(colour, (x, y, x + mask.width, y + mask.height), mask)
+
+    def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:
+        """A sprite."""
+        size = max(1, round(side))
+        stamp = _raster(sprite, size, round(20 * opacity))
+        self.image.paste(stamp, (round(x - size / 2), round(y - size / 2)), stamp)
+
+    def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
+        """A line of text."""
+        stamp = _letters(plain(text), size, colour)
+        shift = {"l": 0.0, "m": 0.5, "r": 1.0}[anchor[0]]
+        left = x - shift * (stamp.width - 2 * _HALO) - _HALO
+        self.image.paste(stamp, (round(left), round(y - stamp.height / 2)), stamp)
+
+
+_HALO = 2
+
+
+@lru_cache(maxsize=4096)
+def _raster(sprite: Sprite, size: int, twentieths: int) -> Image.Image:
+    fine = size * FINER
+    image = Image.new("RGBA", (fine, fine))
+    draw = ImageDraw.Draw(image)
+    for stroke in sprite.strokes:
+        _stroke(draw, stroke, fine)
+    image = image.convert("RGBa").resize((size, size), Image.Resampling.BOX).convert("RGBA")
+    if twentieths < 20:
+        image.putalpha(image.getchannel("A").point([a * twentieths // 20 for a in range(256)]))
+    return image
+
+
+def _stroke(draw: ImageDraw.ImageDraw, stroke: Stroke, size: int) -> None:
+    points = [(x * size, y * size) for x, y in stroke.points]
+    if stroke.shape == "polygon":
+        draw.polygon(points, fill=stroke.colour)
+    elif stroke.shape == "ellipse":
+        (x, y), (a, b) = points
+        draw.ellipse((x - a, y - b, x + a, y + b), fill=stroke.colour)
+    else:
+        draw.line(points, fill=stroke.colour, width=max(1, round(stroke.width * size)), joint="curve")
+
+
+@lru_cache
+def _circle(colour: str, hollow: bool) -> Sprite:
+    whole = Stroke("ellipse", ((0.5, 0.5), (0.5, 0.5)), colour)
+    around = tuple((0.5 + 0.44 * np.cos(a), 0.5 + 0.44 * np.sin(a)) for a in np.linspace(0, 2 * np.pi, 41))
+    return Sprite("ring", (Stroke("line", around, colour, 0.1),)) if hollow else Sprite("disc", (whole,))
+
+
+@lru_cache(maxsize=4096)
+def _letters(text: str, size: int, colour: str) -> Image.Image:
+    """A line of text with a rim of the other lightness, so that it can be read on anything."""
+    letters = font(size)
+    width, tall = round(letters.getlength(text)) + 2 * _HALO, round(1.25 * size) + 2 * _HALO
+    rim = PAPER if _lightness(colour) < 0.6 else INK
+    image = Image.new("RGBA", (width, tall), (*ImageColor.getrgb(rim)[:3], 0))
+    at = (_HALO, tall / 2)
+    draw = ImageDraw.Draw(image)
+    draw.text(at, text, (*ImageColor.getrgb(rim)[:3], 170), letters, "lm", stroke_width=_HALO)
+    ink = Image.new("RGBA", (width, tall), (*ImageColor.getrgb(colour)[:3], 0))
+    ImageDraw.Draw(ink).text(at, text, colour, letters, "lm")
+    image.alpha_composite(ink)
+    return image
+
+
+def _lightness(colour: str) -> float:
+    red, green, blue = ImageColor.getrgb(colour)[:3]
+    return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
+
+
+def _dashes(
+    points: Sequence[tuple[float, float]], on: float = 5.0, off: float = 4.0
+) -> list[list[tuple[float, float]]]:
+    """The pieces of a dashed line between two points."""
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    length = float(np.hypot(x1 - x0, y1 - y0)) or 1.0
+    starts = np.arange(0.0, length, on + off)
+    ends = np.minimum(starts + on, length)
+    step = ((x1 - x0) / length, (y1 - y0) / length)
+    return [[(x0 + a * step[0], y0 + a * step[1]), (x0 + b * step[0], y0 + b * step[1])]
+            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]  # fmt: skip

@@ -1,0 +1,113 @@
+"""A chart: lines over the steps of an episode, with ticks at round numbers and levels to compare with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..core.marks import Chart
+from .pen import INK, PALE, Box, Pen, extent, fitting
+
+FAINT = "#e4e1db"
+
+
+def draw(chart: Chart, pen: Pen, box: Box, size: int) -> None:
+    """The chart in its box."""
+    small = max(8, size - 3)
+    title = f"{chart.title}, {chart.unit}" if chart.unit else chart.title
+    pen.text(box.x, box.y + 0.8 * size, title, fitting(title, 0.95 * box.w, size) or small)
+    names = _names(chart, pen, box, size, small)
+    low, high = chart.ends or _ends(chart)
+    ticks = _ticks(low, high, 4)
+    left = box.x + max((extent(_number(t), small) for t in ticks), default=0.0) + 8
+    frame = Box(left, names, box.x + box.w - left - 14, box.y + box.h - names - 1.9 * small)
+    for tick in ticks:
+        y = _y(tick, low, high, frame)
+        pen.line([(frame.x, y), (frame.x + frame.w, y)], FAINT)
+        pen.text(frame.x - 5, y, _number(tick), small, INK, "rm")
+    for tick in _ticks(0, chart.steps, 6):
+        pen.text(_x(tick, chart, frame), frame.y + frame.h + small, _number(tick), small, INK, "mm")
+    pen.line([(frame.x, frame.y + frame.h), (frame.x + frame.w, frame.y + frame.h)], PALE)
+    _levels(chart, pen, frame, (low, high), small)
+    for line in chart.lines:
+        _line(line.values, line.colour, line.dots, chart, pen, frame, (low, high))
+
+
+def _names(chart: Chart, pen: Pen, box: Box, size: int, small: int) -> float:
+    """The names of the lines in a row below the title, or more where they are long; where the frame begins."""
+    x, y = box.x, box.y + 1.6 * size + 0.6 * small
+    named = [line for line in chart.lines if line.label]
+    for line in named:
+        wide = 16 + extent(line.label, small) + 12
+        if x > box.x and x + wide > box.x + box.w:
+            x, y = box.x, y + 1.35 * small
+        pen.rect(Box(x, y - 2, 12, 4), line.colour)
+        pen.text(x + 16, y, line.label, small)
+        x += wide
+    return y + (1.2 * small if named else 0.0)
+
+
+def _ends(chart: Chart) -> tuple[float, float]:
+    """The least and the greatest number there is to draw, 0 among them unless it is far."""
+    values = [np.asarray(line.values, float) for line in chart.lines] + [np.asarray(list(chart.levels.values()), float)]
+    found = np.concatenate([v[np.isfinite(v)] for v in values])
+    low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
+    low = 0.0 if 0 <= low <= 0.7 * high else low
+    high = 0.0 if low < 0 and 0.7 * low <= high < 0 else high
+    room = 0.05 * (high - low) or 0.5
+    return (low - room * (low != 0), high + room)
+
+
+def _line(
+    values: np.ndarray, colour: str, dots: bool, chart: Chart, pen: Pen, frame: Box, ends: tuple[float, float]
+) -> None:
+    """The finite parts of a series; a gap where it is not."""
+    piece: list[tuple[float, float]] = []
+    for step, value in [*enumerate(np.asarray(values, float).tolist()), (0, math.nan)]:
+        if math.isfinite(value):
+            at = (_x(step, chart, frame), _y(min(max(value, ends[0]), ends[1]), *ends, frame))
+            piece.append(at)
+            if dots:
+                pen.disc(*at, 5, colour)
+        else:
+            if len(piece) > 1 and not dots:
+                pen.line(piece, colour, 2.0)
+            elif piece and not dots:
+                pen.disc(*piece[0], 4, colour)
+            piece = []
+
+
+def _levels(chart: Chart, pen: Pen, frame: Box, ends: tuple[float, float], small: int) -> None:
+    """Dashed lines, their names at the right end, one above the other where they would touch."""
+    last = math.inf
+    for label, value in sorted(chart.levels.items(), key=lambda item: item[1]):
+        if not (math.isfinite(value) and ends[0] <= value <= ends[1]):
+            continue
+        y = _y(value, *ends, frame)
+        pen.line([(frame.x, y), (frame.x + frame.w, y)], PALE, 1.0, dashed=True)
+        last = min(y - 0.6 * small, last - 1.2 * small)
+        pen.text(frame.x + frame.w, last, label, small, "#555555", "rm")
+
+
+def _x(step: float, chart: Chart, frame: Box) -> float:
+    return frame.x + frame.w * step / max(chart.steps, 1)
+
+
+def _y(value: float, low: float, high: float, frame: Box) -> float:
+    return frame.y + frame.h * (1 - (value - low) / ((high - low) or 1.0))
+
+
+def _ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers between two ends, at most about `most`."""
+    span = high - low
+    if span <= 0:
+        return [low]
+    raw = span / most
+    scale = 10.0 ** math.floor(math.log10(raw))
+    step = next(scale * m for m in (1, 2, 5, 10) if scale * m >= raw)
+    return [step * n for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if abs(value) < 1e5 else f"{value:.1e}"

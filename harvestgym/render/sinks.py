@@ -1,0 +1,305 @@
+"""Where what is monitored goes: a window or a picture, a table, TensorBoard, Weights & Biases.
+
+Tables, TensorBoard and Weights & Biases are written as readings come. A plot keeps at most `POINTS` readings of a
+curve: where there are more, every second one of the older and the newer alike.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import ConfigError
+from .monitor import Reading
+
+POINTS = 1024
+ROWS = 512
+"""Rows of a Parquet file that are held back, to be written together."""
+
+REST = {True: 5, False: 20}
+"""How many times as long as a drawing took is waited for the next, in a window and in a file."""
+
+BLUE = "#0072b2"
+
+
+class Curve:
+    """A bounded history of a few numbers: all of it, ever more thinly."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._steps, self._values = np.zeros(POINTS), np.zeros((len(self.names), POINTS))
+        self._size, self._stride, self._count = 0, 1, 0
+
+    def add(self, step: int, numbers: dict[str, float]) -> None:
+        """One reading."""
+        if self._count % self._stride == 0:
+            if self._size == POINTS:
+                self._thin()
+            self._steps[self._size] = step
+            self._values[:, self._size] = [numbers[name] for name in self.names]
+            self._size += 1
+        self._count += 1
+
+    def _thin(self) -> None:
+        half = POINTS // 2
+        self._steps[:half], self._values[:, :half] = self._steps[::2], self._values[:, ::2]
+        self._size, self._stride = half, 2 * self._stride
+
+    def series(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """The steps, and the numbers at them by name."""
+        return self._steps[: self._size], dict(zip(self.names, self._values[:, : self._size], strict=True))
+
+
+class Plot:
+    """A panel for each variable, in a window, or as a PNG file where there is none; needs the extra `plot`.
+
+    Args:
+        path: of the PNG file, written anew at the close and, where that does not cost too much time, at the end of
+            each episode; None for a window, which wants an interactive backend of Matplotlib.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self._curves: dict[str, Curve] = {}
+        self._last: Sequence[Reading] = ()
+        self._figure: Any = None
+        self._next = 0.0
+
+    def open(self, name: str, axis: str) -> None:
+        """A window with this name."""
+        import matplotlib
+        import matplotlib.figure
+
+        self._name, self._axis = name, axis
+        if self.path is not None:
+            self._figure = matplotlib.figure.Figure(layout="constrained")
+            return
+        if matplotlib.get_backend().casefold() not in map(str.casefold, matplotlib.rcsetup.interactive_bk):
+            raise ConfigError(f"Plot: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give Plot a path")
+        import matplotlib.pyplot
+
+        self._figure = matplotlib.pyplot.figure(layout="constrained")
+        self._figure.show()
+
+    def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
+        """Remember; draw, where there is a window and it is time."""
+        for reading in readings:
+            if reading.numbers:
+                curve = self._curves.setdefault(reading.watch.label, Curve([*reading.numbers]))
+                curve.add(step, reading.numbers)
+        self._last = readings
+        if self.path is None and time.monotonic() > self._next:
+            self._show()
+
+    def pause(self) -> None:
+        """Bring the picture up to date, if it is time."""
+        if time.monotonic() > self._next:
+            self._show()
+
+    def close(self) -> None:
+        """Bring the picture up to date; a window stays until it is closed by hand."""
+        self._show()
+
+    def _show(self) -> None:
+        if not self._last:
+            return
+        start = time.monotonic()
+        self._draw()
+        if self.path is not None:
+            self._figure.savefig(self.path, dpi=100)
+        else:
+            self._figure.canvas.draw_idle()
+            self._figure.canvas.flush_events()
+        end = time.monotonic()
+        self._next = end + REST[self.path is None] * (end - start)
+
+    def _draw(self) -> None:
+        columns = math.ceil(math.sqrt(len(self._last)))
+        rows = math.ceil(len(self._last) / columns)
+        self._figure.clear()
+        self._figure.set_size_inches(4.2 * columns, 2.8 * rows)
+        self._figure.suptitle(self._name)
+        panels = self._figure.subplots(rows, columns, squeeze=False).ravel()
+        for panel, reading in zip(panels, self._last, strict=False):
+            panel.set_title(reading.watch.title, fontsize=10)
+            (self._map if reading.numbers == {} else self._lines)(panel, reading)
+        for panel in panels[len(self._last) :]:
+            panel.set_axis_off()
+
+    def _lines(self, panel: Any, reading: Reading) -> None:
+        watch = reading.watch
+        steps, named = self._curves[watch.label].series()
+        if "mean" in named:
+            panel.fill_between(steps, named["q10"], named["q90"], color=BLUE, alpha=0.25, lw=0, label="10 to 90 %")
+            panel.plot(steps, named["mean"], color=BLUE, label="mean")
+            panel.legend(fontsize=8, frameon=False)
+        else:
+            style = "steps-post" if watch.labels else "default"
+            panel.plot(steps, named[""], color=BLUE, marker="." if len(steps) < 2 else None, drawstyle=style)
+        panel.set_xlabel(self._axis)
+        panel.set_ylabel(watch.meta.unit)
+        if watch.range is not None:
+            panel.set_ylim(*watch.range)
+        if watch.labels and all(np.isin(values, range(len(watch.labels))).all() for values in named.values()):
+            panel.set_yticks(range(len(watch.labels)), watch.labels, fontsize=8)
+
+    def _map(self, panel: Any, reading: Reading) -> None:
+        picture, limits = reading.picture, reading.watch.range or (None, None)
+        assert picture is not None, "a reading is numbers or a picture"
+        if picture.ndim == 3:
+            panel.imshow(picture)
+            panel.set_axis_off()
+            return
+        image = panel.imshow(picture, vmin=limits[0], vmax=limits[1], cmap="viridis", interpolation="nearest")
+        self._figure.colorbar(image, ax=panel, label=reading.watch.meta.unit)
+        panel.set(xlabel="x (plot)", ylabel="y (plot)")
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.get_major_locator().set_params(integer=True)
+
+
+class Table:
+    """A row for each reading in a file `*.csv` or `*.parquet` (extra `data`); a matrix is a column per entry.
+
+    Images are left out. A Parquet file can be read once it is closed.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._file: Any = None
+        self._rows: list[dict[str, float]] = []
+
+    def open(self, name: str, axis: str) -> None:
+        """Nothing is written before the first reading."""
+
+    def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
+        """One row."""
+        row = {"step": step, "episode": episode} | dict(pair for reading in readings for pair in _entries(reading))
+        (self._to_csv if self.path.suffix == ".csv" else self._to_parquet)(row)
+
+    def _to_csv(self, row: dict[str, float]) -> None:
+        if self._file is None:
+            self._file = self.path.open("w", newline="", encoding="utf-8")
+            csv.writer(self._file).writerow(row)
+        csv.writer(self._file).writerow(row.values())
+
+    def _to_parquet(self, row: dict[str, float]) -> None:
+        self._rows.append(row)
+        if len(self._rows) == ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        table = pyarrow.Table.from_pylist(self._rows)
+        if self._file is None:
+            self._file = pyarrow.parquet.ParquetWriter(self.path, table.schema)
+        self._file.write_table(table)
+        self._rows = []
+
+    def pause(self) -> None:
+        """Let others read what is there."""
+        if self.path.suffix == ".csv" and self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._rows:
+            self._flush()
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+
+
+def _entries(reading: Reading) -> Iterator[tuple[str, float]]:
+    """The numbers of a reading, a matrix entry by entry, under the label."""
+    label = reading.watch.label
+    yield from ((f"{label}/{name}" if name else label, number) for name, number in reading.numbers.items())
+    if reading.picture is not None and reading.picture.ndim == 2:
+        yield from ((f"{label}/{at[::-1]}", float(entry)) for at, entry in np.ndenumerate(reading.picture))
+
+
+class TensorBoard:
+    """Event files in a folder, for `tensorboard --logdir`; needs the extra `track`."""
+
+    def __init__(self, folder: str | Path) -> None:
+        from tensorboardX import SummaryWriter
+
+        self._writer = SummaryWriter(str(folder))
+
+    def open(self, name: str, axis: str) -> None:
+        """Nothing to do: event files know steps only."""
+
+    def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
+        """Scalars, and pictures as images."""
+        for reading in readings:
+            label = reading.watch.label
+            for name, number in reading.numbers.items():
+                self._writer.add_scalar(f"{label}/{name}" if name else label, number, step)
+            if reading.picture is not None:
+                image = _image(reading)
+                self._writer.add_image(label, image, step, dataformats="HW" if image.ndim == 2 else "HWC")
+
+    def pause(self) -> None:
+        """Let others read what is there."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+
+
+class WeightsAndBiases:
+    """A run of Weights & Biases; needs the extra `track`.
+
+    Args:
+        run: one that was begun elsewhere, and is finished there; by default a new one, of `wandb.init(**settings)`.
+    """
+
+    def __init__(self, run: Any = None, **settings: Any) -> None:
+        self._own = run is None
+        if run is None:
+            import wandb
+
+            run = wandb.init(**settings)
+        self.run = run
+
+    def open(self, name: str, axis: str) -> None:
+        """Note what is monitored."""
+        self.run.config.update({"monitored": name, "step": axis}, allow_val_change=True)
+
+    def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
+        """One entry of the log."""
+        row: dict[str, Any] = {"episode": episode}
+        for reading in readings:
+            label = reading.watch.label
+            row |= {f"{label}/{name}" if name else label: number for name, number in reading.numbers.items()}
+            if reading.picture is not None:
+                import wandb
+
+                row[label] = wandb.Image(_image(reading))
+        self.run.log(row, step=step)
+
+    def pause(self) -> None:
+        """Nothing to do: it sends what it has by itself."""
+
+    def close(self) -> None:
+        """Finish the run, if it is the monitor's own."""
+        if self._own:
+            self.run.finish()
+
+
+def _image(reading: Reading) -> np.ndarray:
+    """A picture as bytes; a matrix from black (the lowest of its range, or its own) to white."""
+    picture = reading.picture
+    assert picture is not None, "asked of pictures only"
+    if picture.ndim == 3:
+        return picture if picture.dtype == np.uint8 else np.uint8(np.clip(picture, 0, 1) * 255)
+    low, high = reading.watch.range or (float(picture.min()), float(picture.max()))
+    return np.uint8(np.clip((picture - low) / max(high - low, 1e-12), 0, 1) * 255)

@@ -1,0 +1,341 @@
+"""What is saved in mid-episode goes on bit for bit, here and in another process; what is not whole is refused.
+
+That every farm and fishery goes on from a file is part of the contract, `harvestgym.testing.check_env`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import harvestgym
+from harvestgym import Moment, load, save
+from harvestgym.adapters.gymnasium import GymEnv, VecEnv
+from harvestgym.core import checkpoint, codec
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.wrappers import Exponential, Log, TimeLimit, Utility
+from harvestgym.fishing.env import FishingEnv
+from harvestgym.forager import ForagerConfig, ForagerEnv
+from harvestgym.forager.make import build
+from harvestgym.forager.many import ForagerVec
+from harvestgym.forager.objects import Flower, Wall
+from harvestgym.forager.traced_env import TracedForagerEnv
+from tests.farm.test_language import farm as pond_farm
+from tests.forager.worlds import Berry
+from tests.toy import BoxStock, Stock
+
+FARM = "farm/bean-clay-1x1-v0"
+
+
+def played(env: Any, steps: int, seed: int) -> str:
+    """A digest of all that some steps gave; episodes that end begin anew."""
+    env.action_space.seed(seed)
+    digest = hashlib.sha256()
+    for _ in range(steps):
+        seen = env.step(env.action_space.sample())
+        told(digest, seen)
+        if not isinstance(env, gymnasium.vector.VectorEnv) and (seen[2] or seen[3]):
+            told(digest, env.reset())
+    return digest.hexdigest()
+
+
+def told(digest: Any, tree: Any) -> None:
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        array = np.asarray(leaf)
+        digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
+        digest.update(repr(array.tolist()).encode() if array.dtype == object else array.tobytes())
+
+
+def begun(env: Any, steps: int = 9) -> Any:
+    env.reset(seed=3)
+    played(env, steps, 1)
+    return env
+
+
+FACES: dict[str, Callable[[], Any]] = {
+    "gymnasium.make, a fishery": lambda: gymnasium.make("fishing/logistic-survey-v0", Tmax=13),
+    "gymnasium.make, a world": lambda: gymnasium.make("forager/two-biome-v1", horizon=13),
+    "a limit of Gymnasium's": lambda: gymnasium.wrappers.TimeLimit(GymEnv(harvestgym.make("fishing/may-v0")), 12),
+    "a batch of fisheries": lambda: harvestgym.make_vec("fishing/logistic-random-v0", 3, Tmax=11),
+    "many lives": lambda: ForagerVec(harvestgym.make("forager/seasons-v1", horizon=13), 3),
+    "the fishery of the seed": lambda: FishingEnv(sigma=0.2, Tmax=12, levels=4),
+    "wrapped": lambda: GymEnv(Log(TimeLimit(Utility(harvestgym.make("fishing/ricker-v0"), Exponential(0.5)), 14))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_a_face_goes_on_and_is_not_changed(name: str, tmp_path: Path) -> None:
+    env, path = begun(FACES[name]()), tmp_path / "kept"
+    save(env, path)
+    save(env, tmp_path / "again")
+    assert path.read_bytes() == (tmp_path / "again").read_bytes()
+    twin = load(path)
+    assert repr(twin) == repr(env) and type(twin.unwrapped) is type(env.unwrapped)
+    assert played(twin, 30, 2) == played(env, 30, 2)
+
+
+@pytest.mark.parametrize("id", harvestgym.ids("forager"))
+def test_every_world_goes_on(id: str, tmp_path: Path) -> None:
+    env = begun(gymnasium.make(id), 400)
+    save(env, tmp_path / "life")
+    assert played(load(tmp_path / "life"), 200, 2) == played(env, 200, 2)
+
+
+def test_a_farm_goes_on_in_the_middle_of_a_day(tmp_path: Path) -> None:
+    game = pond_farm()
+    game.reset(seed=2)
+    game.step(())
+    game.step(())
+    looked = game.observations()
+    game.farmgym_step([(*game.language.to_tuple(game.language.from_pair((0, 0))),)])
+    assert game.acting and len(game.observations()) >= len(looked)
+    save(game, tmp_path / "noon")
+    twin = load(tmp_path / "noon")
+    assert str(twin) == str(game) and twin.acting and repr(twin.observations()) == repr(game.observations())
+    for _ in range(5):
+        assert repr(twin.farmgym_step([])) == repr(game.farmgym_step([]))
+
+
+OTHER = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from tests.core.test_checkpoint import goes_on
+sys.stdout.write(json.dumps([goes_on(path) for path in sys.argv[2:]]))
+"""
+
+
+def goes_on(path: str | Path) -> str:
+    """A digest of what becomes of a file."""
+    found = load(path)
+    if not isinstance(found, Moment):
+        return played(found, 40, 5)
+    keys = jax.vmap(jax.random.fold_in, (0, None))(found.key, 1)
+    actions = jnp.zeros((len(keys), *found.env.action_space.shape))
+    after = jax.jit(jax.vmap(found.env.step, (0, 0, 0, None)))(keys, found.state, actions, found.params)
+    digest = hashlib.sha256()
+    told(digest, after)
+    return digest.hexdigest()
+
+
+def test_all_families_go_on_in_another_process(tmp_path: Path) -> None:
+    fishery = harvestgym.make("fishing/drifting-v0")
+    keys = jax.random.split(jax.random.key(4), 3)
+    state, _ = jax.vmap(fishery.reset, (0, None))(keys, fishery.params)
+    saved = {
+        "farm": begun(gymnasium.make(FARM), 70),
+        "fishery": begun(harvestgym.make_vec("fishing/logistic-v0", 2, Tmax=20)),
+        "world": begun(gymnasium.make("forager/weather-v1")),
+        "moment": Moment(fishery, state, keys, fishery.params),
+    }
+    paths = [str(tmp_path / name) for name in saved]
+    for env, path in zip(saved.values(), paths, strict=True):
+        save(env, path)
+    root = Path(__file__).parents[2]
+    run = subprocess.run([sys.executable, "-c", OTHER, root, *paths], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == [goes_on(path) for path in paths]
+    assert json.loads(run.stdout)[0] == played(saved["farm"], 40, 5)
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_a_batch_of_ones_own_goes_on_in_one_that_is_made_likewise(mode: AutoresetMode, tmp_path: Path) -> None:
+    def batch(number: int = 4) -> VecEnv:
+        return VecEnv(BoxStock(), number, autoreset_mode=mode)
+
+    env = batch()
+    env.reset(seed=1)
+    while not env.step(env.action_space.sample())[3].any():
+        pass
+    save(env, tmp_path / "batch")
+    with pytest.raises(ConfigError, match=r"BoxStock lives in Python only .* give load\(path, env\)"):
+        load(tmp_path / "batch")
+    twin = load(tmp_path / "batch", batch())
+    if mode is AutoresetMode.DISABLED:
+        for one in (env, twin):
+            one.reset(options={"reset_mask": one._over.copy()})
+        assert jax.tree.all(jax.tree.map(np.array_equal, env._obs, twin._obs))
+        assert played(twin, 1, 3) == played(env, 1, 3)
+    else:
+        assert played(twin, 12, 3) == played(env, 12, 3)
+    other = batch(5)
+    with pytest.raises(ConfigError, match=r"of another structure: state: .* wanted uint32\[5, 2\], found uint32\[4, 2\]"):
+        load(tmp_path / "batch", other)
+    assert not other._driver.begun, "what was refused changed nothing"
+
+
+class Shy(Berry):
+    """An object that remembers how often it was met."""
+
+    met = 0
+
+    def reward(self, rng: np.random.Generator, clock: int) -> float:
+        self.met = self.met + 1
+        return self.met + rng.random()
+
+
+def life(kind: type) -> ForagerEnv:
+    env = ForagerEnv(ForagerConfig(20, {"thing": kind, "wall": Wall}, aperture=5, seed=3))
+    env.generate_objects(0.3, "thing")
+    env.generate_objects(0.1, "wall")
+    return env
+
+
+def lived(env: Any, steps: int, seed: int) -> list[Any]:
+    actions = np.random.default_rng(seed).integers(0, 4, steps).tolist()
+    return [(obs.tobytes(), reward) for obs, reward in map(env.step, actions)]
+
+
+def test_a_life_goes_on_with_what_its_objects_remember(tmp_path: Path) -> None:
+    for kind, given in ((Flower, None), (Shy, life(Shy))):
+        env = life(kind)
+        env.start(seed=7)
+        lived(env, 300, 1)
+        save(env, tmp_path / "life")
+        twin = load(tmp_path / "life", given)
+        assert (twin is given) == (given is not None)
+        assert [vars(thing) for thing in twin.things] == [vars(thing) for thing in env.things]
+        assert lived(twin, 300, 2) == lived(env, 300, 2)
+
+
+def test_a_life_without_numba_goes_on(tmp_path: Path) -> None:
+    env = TracedForagerEnv(ForagerConfig(12, {"flower": Flower}, seed=3))
+    env.generate_objects(0.4, "flower")
+    save(env, tmp_path / "before")
+    env.start()
+    lived(env, 30, 1)
+    save(env, tmp_path / "life")
+    twin, young = load(tmp_path / "life"), load(tmp_path / "before")
+    young.start()
+    assert lived(twin, 30, 2) == lived(env, 30, 2)
+    assert lived(young, 30, 1) != lived(twin, 30, 1)
+
+
+# -- what is refused -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fish(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kept") / "fish"
+    save(begun(GymEnv(harvestgym.make("fishing/logistic-v0"))), path)
+    return path
+
+
+def test_what_is_cut_off_or_changed_is_refused(fish: Path, tmp_path: Path) -> None:
+    whole, path = fish.read_bytes(), tmp_path / "cut"
+    for length in {0, 1, 30, len(whole) // 3, len(whole) // 2, len(whole) - 30, len(whole) - 1}:
+        path.write_bytes(whole[:length])
+        with pytest.raises(ConfigError, match="no whole checkpoint"):
+            load(path)
+    with zipfile.ZipFile(fish) as archive:
+        spots = [info.header_offset + 60 for info in archive.infolist()]
+    for spot in spots:
+        path.write_bytes(whole[:spot] + bytes([whole[spot] ^ 1]) + whole[spot + 1 :])
+        with pytest.raises(ConfigError, match="no whole checkpoint"):
+            load(path)
+
+
+def rewritten(fish: Path, path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """The same file with another head."""
+    with zipfile.ZipFile(fish) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == checkpoint.HEAD:
+                head = json.loads(data)
+                change(head)
+                data = json.dumps(head).encode()
+            new.writestr(name, data)
+    return path
+
+
+def test_another_version_is_refused_and_says_what_to_install(fish: Path, tmp_path: Path) -> None:
+    older = rewritten(fish, tmp_path / "a", lambda head: head.update(version=0))
+    with pytest.raises(ConfigError, match=r"wanted version 1 .* found version 0"):
+        load(older)
+    later = rewritten(fish, tmp_path / "b", lambda head: head.update(harvestgym="9.9"))
+    with pytest.raises(ConfigError, match=r"found version 1 of harvestgym 9.9.*pip install 'harvestgym==9.9'"):
+        load(later)
+    stranger = rewritten(fish, tmp_path / "c", lambda head: head.update(format="seeds"))
+    with pytest.raises(ConfigError, match="found another file"):
+        load(stranger)
+    with pytest.raises(ConfigError, match="no such file"):
+        load(tmp_path / "nothing")
+
+
+def test_a_state_of_another_structure_is_refused(fish: Path, tmp_path: Path) -> None:
+    def renamed(head: dict[str, Any]) -> None:
+        text = json.dumps(head).replace(".state.stock", ".state.shoal")
+        head.update(json.loads(text))
+
+    with pytest.raises(ConfigError, match=r"of another structure: state: wanted .state.stock float32\[1\], found"):
+        load(rewritten(fish, tmp_path / "a", renamed))
+    with pytest.raises(ConfigError, match="not made as the saved one was"):
+        load(fish, GymEnv(harvestgym.make("fishing/ricker-v0")))
+    with pytest.raises(ConfigError, match="wanted .*GymEnv, found VecEnv"):
+        load(fish, harvestgym.make_vec("fishing/logistic-v0", 2))
+
+
+@pytest.mark.parametrize("name", ["os:system", "subprocess:Popen", "gymnasium.spaces:Box", "harvestgym.cli:app"])
+def test_a_file_names_no_class_but_ours(name: str, fish: Path, tmp_path: Path) -> None:
+    def forged(head: dict[str, Any]) -> None:
+        head["made"] = {"is": "record", "of": [name, {"command": "true"}]}
+
+    with pytest.raises(ConfigError, match="wanted a class of harvestgym"):
+        load(rewritten(fish, tmp_path / "forged", forged))
+
+
+def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
+    recorded = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("fishing/logistic-v0"))
+    with pytest.raises(ConfigError, match="RecordEpisodeStatistics: what this wrapper remembers is not known"):
+        save(recorded, tmp_path / "a")
+    with pytest.raises(ConfigError, match="wanted an environment of harvestgym or a Moment, found Stock"):
+        save(Stock(), tmp_path / "a")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_save_that_fails_leaves_the_old_file(fish: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kept"
+    path.write_bytes(fish.read_bytes())
+
+    def full(*names: Any) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        save(FishingEnv(), path)
+    assert path.read_bytes() == fish.read_bytes() and [*tmp_path.iterdir()] == [path]
+
+
+def test_values_come_back_as_they_were() -> None:
+    small = build({"doc": ".", "size": [9, 9], "aperture": [3, 3], "kinds": {"fig": {}}})
+    values = [
+        {"a": (1, 2.5, None), (1, 2): [True, "x"]}, float("inf"), 2**70, AutoresetMode.SAME_STEP, Flower, small,
+        np.float32(0.1), np.arange(6, dtype=np.int8).reshape(2, 3), np.array(["north", "south"]),
+    ]  # fmt: skip
+    arrays: list[np.ndarray] = []
+    back = codec.decode(json.loads(json.dumps(codec.encode(values, arrays))), arrays)
+    assert back[:7] == values[:7] and type(back[6]) is np.float32
+    for mine, theirs in zip(back[7:], values[7:], strict=True):
+        assert mine.dtype == theirs.dtype and (mine == theirs).all()
+    drawn = np.random.default_rng(5)
+    drawn.random(3)
+    again = codec.decode(codec.encode(drawn, arrays), arrays)
+    assert (again.random(4) == drawn.random(4)).all()
+    key = jax.random.key(7)
+    assert codec.decode(codec.encode(key, arrays), arrays) == key
+    for stranger in (object(), np.array([object()]), lambda: 0, Path("x")):
+        with pytest.raises(ConfigError, match=r"value > 0: .* lives in Python only"):
+            codec.encode([stranger], [])

@@ -1,0 +1,236 @@
+"""The page, played in a real browser against a server of its own: seasons, years and steps, by clicking."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from harvestgym.evaluate import demonstrations
+from harvestgym.play.web import server
+
+from ..browser import PHONE, Visit, chromium, visit
+
+COMMAND = [sys.executable, "-c", "from harvestgym.cli import app; app()", "play", "--no-browser"]
+GAMES = {
+    "farm": ["farm/bean-clay-1x1-v0"],
+    "paid": ["farm/paid-looks-1x1-v0", "--seed", "3"],
+    "fishing": ["fishing/logistic-v0", "--horizon", "14"],
+    "forager": ["forager/two-biome-v1"],
+}
+
+
+class Served(NamedTuple):
+    """Where a game is, and the folder of what is kept of it."""
+
+    url: str
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Served]]:
+    """A server for each game, all preparing at once."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    folders = {name: tmp_path_factory.mktemp(name) for name in GAMES}
+    started = {
+        name: subprocess.Popen([*COMMAND, *args, "--port", "0", "--out", str(folders[name])],
+                               stdout=subprocess.PIPE, text=True, env=env)
+        for name, args in GAMES.items()
+    }  # fmt: skip
+    try:
+        yield {name: Served(address(process), folders[name]) for name, process in started.items()}
+    finally:
+        for process in started.values():
+            process.terminate()
+        for process in started.values():
+            process.communicate(timeout=20)
+
+
+def address(process: subprocess.Popen[str]) -> str:
+    """The address that a server says it has, when it answers there."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := re.search(r"http://\S+", line):
+            return wait_for(found[0])
+    raise AssertionError("the server ended without an address")
+
+
+def wait_for(url: str) -> str:
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(url, timeout=10):
+                return url
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise AssertionError(f"nothing answers at {url}")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+def part(name: str) -> str:
+    return f"[data-part='{name}']"
+
+
+def wait_for_text(seen: Visit, name: str, text: str) -> None:
+    """Until a part of the page says something."""
+    seen.page.locator(part(name), has_text=re.compile(text)).first.wait_for(timeout=30_000)
+
+
+def known(seen: Visit, what: str) -> str:
+    """A fact of the chosen plot, as the page says it."""
+    return (
+        seen.page.locator(f"{part('known')} dt", has_text=what).locator("xpath=following-sibling::dd[1]").inner_text()
+    )
+
+
+def test_a_season_from_seed_to_harvest_and_what_others_made_of_it(browser: Any, games: dict[str, Served]) -> None:
+    """Waters once a week where the plant is thirsty, harvests when it is ripe: the score beats doing nothing."""
+    with visit(browser, games["farm"].url) as seen:
+        wait_for_text(seen, "day", "day 0 of 220")
+        seen.shot("play-farm-first-day", whole=False)
+        seen.page.get_by_role("button", name="20 L").click()
+        days = 0
+        while known(seen, "Plant stage") != "ripe":
+            dry = float(known(seen, "Soil available Water").split()[0]) < 150
+            if dry:
+                seen.page.click(part("add-0"))
+                seen.page.wait_for_selector(part("remove-0"))
+                seen.page.keyboard.press("Enter")
+            else:
+                seen.page.click(part("go"))
+            days += 1
+            wait_for_text(seen, "day", f"day {days} of")
+            if days == 75:
+                seen.shot("play-farm-summer", whole=False)
+        seen.page.click(part("add-1"))
+        seen.page.click(part("go"))
+        wait_for_text(seen, "ending", f"The end, after {days + 1} days")
+        wait_for_text(seen, "standings", "the expert")
+        seen.shot("play-farm-end", whole=False)
+        rows = seen.page.locator(f"{part('standings')} tr").all_inner_texts()
+        scores = [float(value) for value in rows[1].split("\t")[1:]]
+        assert len(scores) == 3 and scores[0] > scores[2]
+        seen.page.click(part("save"))
+        seen.page.wait_for_selector("text=Saved as")
+    seen.check()
+    (kept,) = games["farm"].folder.iterdir()
+    (episode,) = demonstrations.read(kept).episodes
+    assert len(episode) == days + 1 and episode.terminated[-1]
+    assert episode.rewards.sum() == pytest.approx(scores[0], abs=1e-3)
+
+
+def test_two_tabs_are_two_seasons_and_a_seed_may_be_asked_for(browser: Any, games: dict[str, Served]) -> None:
+    url = games["paid"].url
+    with visit(browser, url) as one, visit(browser, f"{url}?seed=4") as other:
+        one.page.click(part("go"))
+        wait_for_text(one, "day", "day 1 of")
+        wait_for_text(other, "day", "day 0 of")
+        one.page.click(part("new"))
+        one.page.locator(f"input{part('seed')}, {part('seed')} input").first.fill("4")
+        one.page.click(part("begin"))
+        wait_for_text(one, "day", "day 0 of")
+        assert one.page.inner_text(part("sky")) == other.page.inner_text(part("sky"))
+    one.check()
+    other.check()
+
+
+def test_looks_are_paid_for_and_a_mistake_is_told(browser: Any, games: dict[str, Served]) -> None:
+    with visit(browser, games["paid"].url, PHONE) as seen:
+        assert "Nothing yet" in seen.page.inner_text(part("known"))
+        seen.page.click(part("want-0"))
+        seen.page.click(part("want-1"))
+        seen.page.locator(part("look"), has_text="0.006").click()
+        wait_for_text(seen, "known", "Plant stage")
+        assert seen.page.inner_text(f"{part('score')} b") == "-0.006"
+        seen.page.click(part("add-0"))
+        wait_for_text(seen, "today", "1 of at most 1")
+        seen.page.click(part("add-0"))
+        seen.page.wait_for_selector("text=at most 1 a day")
+        seen.shot("play-farm-phone")
+        seen.page.click(part("remove-0"))
+        wait_for_text(seen, "today", "0 of at most 1")
+        wide = seen.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, "the page is wider than the phone"
+    seen.check()
+
+
+def test_years_of_a_fishery_with_the_optimum_at_the_end(browser: Any, games: dict[str, Served]) -> None:
+    with visit(browser, games["fishing"].url) as seen:
+        seen.page.locator(f"input{part('amount-0')}, {part('amount-0')} input").first.fill("0.07")
+        wait_for_text(seen, "share", "9 % of the stock")
+        for year in range(1, 4):
+            seen.page.click(part("go"))
+            wait_for_text(seen, "day", f"Year {year}")
+        seen.page.click(part("span"))
+        wait_for_text(seen, "day", "Year 13")
+        seen.shot("play-fishing", whole=False)
+        seen.page.click(part("go"))
+        wait_for_text(seen, "standings", "the optimum")
+        seen.shot("play-fishing-end", whole=False)
+        row = seen.page.locator(f"{part('standings')} tr").nth(1).inner_text().split("\t")
+        mine, _, best = (float(value) for value in row[1:])
+        assert mine == pytest.approx(14 * 0.07, abs=1e-3) and best > mine
+    seen.check()
+
+
+def test_steps_of_a_forager_by_keys_and_buttons(browser: Any, games: dict[str, Served]) -> None:
+    with visit(browser, games["forager"].url) as seen:
+        first = seen.page.locator(f"{part('view')} img").first.get_attribute("src")
+        for key in ("ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowUp", "ArrowUp"):
+            seen.page.keyboard.press(key)
+        seen.page.click(part("south"))
+        seen.page.click(part("go"))
+        wait_for_text(seen, "ending", "after 6 steps")
+        wait_for_text(seen, "standings", "the expert")
+        assert seen.page.locator(f"{part('view')} img").first.get_attribute("src") != first
+        seen.shot("play-forager", whole=False)
+    seen.check()
+
+
+@pytest.mark.parametrize("seed", ["abc", "-1", "1.5", "99999999999"])
+def test_a_seed_that_is_none_is_told(browser: Any, games: dict[str, Served], seed: str) -> None:
+    with visit(browser, f"{games['farm'].url}?seed={seed}") as seen:
+        seen.page.wait_for_selector(f"text=wanted a whole number from 0 to 4294967295, found '{seed}'")
+    seen.check()
+
+
+def test_nothing_but_the_page_is_served_and_to_nobody_else(games: dict[str, Served]) -> None:
+    url = games["farm"].url
+    with pytest.raises(urllib.error.HTTPError, match="404") as missing:
+        urllib.request.urlopen(f"{url}nowhere", timeout=10)
+    assert b"the game is at /" in missing.value.read()
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "example.org"}), timeout=10)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        route.connect(("192.0.2.1", 9))  # sends nothing: tells which address of ours the outside would see
+        outside = route.getsockname()[0]
+    port = int(url.rstrip("/").rpartition(":")[2])
+    if not outside.startswith("127."):
+        with pytest.raises(OSError):
+            socket.create_connection((outside, port), timeout=3)
+
+
+def test_a_port_that_is_taken_is_told(games: dict[str, Served]) -> None:
+    port = games["farm"].url.rstrip("/").rpartition(":")[2]
+    done = subprocess.run([*COMMAND, "farm/bean-clay-1x1-v0", "--port", port], capture_output=True, text=True)
+    assert done.returncode == 2 and "choose another --port" in done.stderr
+
+
+def test_addresses() -> None:
+    assert server.address("127.0.0.1", 80) == "http://127.0.0.1:80/"
+    assert server.address("0.0.0.0", 80) == "http://127.0.0.1:80/"
+    assert server.address("::1", 80) == "http://[::1]:80/"

@@ -1,0 +1,154 @@
+"""Episodes in the hands of a person, without a page: they are the episodes that everyone else plays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate import demonstrations
+from harvestgym.play.farmer import FarmerSession
+from harvestgym.play.fisher import FisherSession
+from harvestgym.play.forager import ForagerSession
+from harvestgym.play.open import start
+
+FARM, PAID = "farm/bean-clay-1x1-v0", "farm/paid-looks-1x1-v0"
+DAYS = 6
+
+
+def farmer(id: str = FARM, seed: int = 3) -> FarmerSession:
+    session = start(id, seed, DAYS)
+    assert isinstance(session, FarmerSession)
+    return session
+
+
+@pytest.fixture(scope="module")
+def season() -> FarmerSession:
+    """A season with water on the second day, its last day to come."""
+    session = farmer()
+    for day in range(DAYS - 1):
+        if day == 1:
+            session.order(0, (0, 0), (3, 0))
+        session.end_day()
+    return session
+
+
+def test_a_season_by_hand_is_the_one_of_gymnasium(season: FarmerSession) -> None:
+    env = gymnasium.make(FARM, rules={"horizon#day": DAYS})
+    obs, _ = env.reset(seed=3)
+    seen, rewards = [obs], []
+    for day in range(DAYS - 1):
+        obs, reward, *_ = env.step(4 if day == 1 else 0)
+        seen.append(obs)
+        rewards.append(reward)
+    np.testing.assert_array_equal(season.episode.observations, np.stack(seen))
+    np.testing.assert_array_equal(season.rewards, rewards)
+
+
+def test_what_is_known_is_what_was_seen_and_no_more(season: FarmerSession) -> None:
+    labels = season.model.plan.labels
+    told = dict(zip(labels, season.obs.tolist(), strict=True))
+    water = season.value(0, "available_Water#L")
+    assert water is not None and water[0, 0] == pytest.approx(told["Field-0/Soil-0/available_Water#L/(0, 0)"])
+    assert season.value(0, "microlife_health_index#%") is None
+    known = {fact.name: fact for fact in season.facts(0, (0, 0))}
+    stage = ("none", "seed", "grow")[int(told["Field-0/Plant-0/stage/(0, 0)"])]
+    assert known["Plant stage"].value.strip() == stage and known["Plant stage"].age == 0
+    hidden = season.beliefs["Field-0/Soil-0/microlife_health_index#%"]
+    assert np.isnan(hidden).all() and np.isfinite(season.beliefs["Field-0/Plant-0/stage"]).all()
+
+
+def test_the_books_sum_to_the_score(season: FarmerSession) -> None:
+    assert sum(season.books.values()) == pytest.approx(season.total, abs=1e-6)
+    assert season.books["intervention cost"] == pytest.approx(-0.005)
+
+
+def test_a_look_costs_once_and_is_remembered() -> None:
+    session = farmer(PAID)
+    assert session.value(0, "available_Water#L") is None
+    assert session.look([0]) == pytest.approx(0.003)
+    with pytest.raises(ConfigError, match="today's looks are over"):
+        session.look([1])
+    session.order(0, (0, 0), (1, 0))
+    session.end_day()
+    session.end_day()
+    ages = {fact.name: fact.age for fact in session.facts(0, (0, 0))}
+    assert ages == {"Soil available Water": 2}
+    assert session.books["observation cost"] == pytest.approx(-0.003)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "told"),
+    [
+        (lambda s: s.order(9), "wanted an action from 0 to 1"),
+        (lambda s: s.order(0, (5, 5), (0, 0)), r"wants a plot among \[\(0, 0\)\]"),
+        (lambda s: s.order(0, (0, 0), (7, 0)), "wants a choice for each of"),
+        (lambda s: s.order(0, (0, 0), ()), "wants a choice for each of"),
+        (lambda s: [s.order(0, (0, 0), (1, 0)) for _ in range(2)], "at most 1 a day"),
+        (lambda s: s.remove(4), "wanted an order"),
+        (lambda s: s.look([0]), "everything is seen for nothing"),
+    ],
+)
+def test_a_mistake_is_told_and_lets_no_day_pass(season: FarmerSession, mistake: object, told: str) -> None:
+    before = season.total, season.day
+    with pytest.raises(ConfigError, match=told):
+        mistake(season)  # type: ignore[operator]
+    assert (season.total, season.day) == before
+    season.orders.clear()
+
+
+def test_a_season_is_kept_as_a_demonstration_and_read_back(season: FarmerSession, tmp_path: Path) -> None:
+    paths = [season.save(tmp_path), season.save(tmp_path)]
+    assert len(set(paths)) == 2 and all(path.parent == tmp_path for path in paths)
+    kept = demonstrations.read(paths[0])
+    assert (kept.id, kept.by, kept.overrides) == (FARM, "human", {"rules": {"horizon#day": DAYS}})
+    (episode,) = kept.episodes
+    assert episode.seed == 3 and list(episode.actions) == [0, 4, 0, 0, 0]
+    np.testing.assert_array_equal(episode.rewards, season.rewards)
+    np.testing.assert_array_equal(episode.observations, season.episode.observations)
+
+
+def test_the_rivals_play_the_same_weather(season: FarmerSession) -> None:
+    """Who does what the rival does gets what the rival got."""
+    idle = start(FARM, 3, DAYS)
+    assert isinstance(idle, FarmerSession)
+    while not idle.over:
+        idle.end_day()
+    assert season.rivals == ["expert", "none"]
+    np.testing.assert_array_equal(season.rival("none").rewards, idle.rewards)
+    with pytest.raises(ConfigError, match="over"):
+        idle.order(0, (0, 0), (0, 0))
+
+
+def test_years_of_a_fishery() -> None:
+    session = start("fishing/logistic-v0", 1, 5)
+    assert isinstance(session, FisherSession) and session.rivals == ["expert", "sdp-finite"]
+    while not session.over:
+        session.fish([0.05])
+    assert session.year == 5 and session.total == pytest.approx(0.25)
+    assert session.rival("sdp-finite").total > session.total
+    for wrong in ([], [-1.0], [float("nan")], [0.1, 0.1]):
+        with pytest.raises(ConfigError, match="wanted 1 numbers"):
+            session.fish(wrong)
+
+
+def test_steps_of_a_forager() -> None:
+    session = start("forager/two-biome-v1", 0)
+    assert isinstance(session, ForagerSession) and session.rivals == ["expert"]
+    at = [(int(session.last["x#cell"]), int(session.last["y#cell"]))]
+    for way in ("north", "east", "south", "west"):
+        session.go(way)
+        at.append((int(session.last["x#cell"]), int(session.last["y#cell"])))
+    moved = np.diff(np.array(at), axis=0)
+    np.testing.assert_array_equal(moved, [(0, 1), (1, 0), (0, -1), (-1, 0)])
+    assert len(session.rival("expert").rewards) == 4
+    with pytest.raises(ConfigError, match="norht.*north"):
+        session.go("norht")
+
+
+def test_what_cannot_be_played_is_refused() -> None:
+    with pytest.raises(ConfigError, match="bean-clay-1x1-v0"):
+        start("farm/bean-clay-1x1-v9")
