@@ -127,11 +127,11 @@ def play(
 
 @app.command()
 def study(
-    name: Annotated[str, typer.Argument(help="density, fishing or forager")],
+    name: Annotated[str, typer.Argument(help="watering, pollinators, pests-weeds, fertilizer, card, density, ...")],
     replicates: Annotated[int | None, typer.Option(min=1, help="episodes or lives; by default the study's own")] = None,
     out: Annotated[Path | None, typer.Option(help="a folder for the table (CSV or Parquet) and a picture")] = None,
 ) -> None:
-    """Run a study and print its table."""
+    """Run a study and print its tables; its seasons run at once on all that the device has, so there are no jobs."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -145,8 +145,9 @@ def study(
     options = {} if replicates is None else {"replicates": replicates}
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"study {name}", total=None)
-        table = run_study(out=out, progress=lambda n: bar.update(task, advance=n), **options)
-    _draw(Console(), table)
+        found = run_study(out=out, progress=lambda n: bar.update(task, advance=n), **options)
+    for table in found if isinstance(found, list) else [found]:
+        _draw(Console(), table)
     if out is not None:
         typer.echo(f"wrote {', '.join(sorted(str(p) for p in out.iterdir()))}")
 

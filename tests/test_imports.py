@@ -54,6 +54,8 @@ def test_imports_point_one_way(path: Path) -> None:
         assert not used & set(FAMILIES), "the registry names families by string only"
     if here == "render":
         assert used <= {"core"}
+    if here == "play":
+        assert used <= {"adapters", "core", "evaluate", "registry", "render"}
 
 
 def test_nothing_in_a_family_imports_its_shell() -> None:
@@ -85,11 +87,11 @@ def test_import_loads_neither_jax_nor_a_family() -> None:
 
 def test_optional_libraries_are_imported_where_they_are_used_only() -> None:
     """A module-level import of an optional library would make it a requirement of everything that imports it."""
-    optional = {"matplotlib", "stable_baselines3", "pyarrow", "pandas", "numba", "pettingzoo", "torch"}
+    optional = {"matplotlib", "stable_baselines3", "pyarrow", "pandas", "numba", "pettingzoo", "torch", "nicegui"}
     for path in modules():
         tree = ast.parse(path.read_text())
         top = {n for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) for n in _roots(node)}
-        homes = path.parent.name == "adapters" or path.name in ("host.py", "fleets.py")
+        homes = path.parent.name in ("adapters", "web") or path.name in ("host.py", "fleets.py")
         assert homes or not top & optional, f"{path.relative_to(ROOT)} imports {top & optional} at its top"
 
 

@@ -15,6 +15,7 @@ import gymnasium
 import jax
 import minari
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
 from minari.dataset.minari_storage import MinariStorage
 
@@ -48,7 +49,7 @@ def _spec(demonstrations: Demonstrations) -> Any:
     if demonstrations.id.endswith(FILES):
         return None
     spec = gymnasium.spec(demonstrations.id)
-    return gymnasium.envs.registration.EnvSpec(
+    return EnvSpec(
         **{name: getattr(spec, name) for name in ("id", "entry_point", "vector_entry_point", "order_enforce")},
         kwargs=spec.kwargs | dict(demonstrations.overrides),
     )

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import gymnasium
 import jax
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
-from . import codec
+from . import cache, codec
 from .env import Env
 from .errors import ConfigError
 from .pack import Layout, Packed, layout_of
@@ -72,7 +73,10 @@ class Tree:
             raise ConfigError(f"{what}: {_difference(wanted, self.table)}")
         pairs = zip(self.leaves, layout.slots, strict=True)
         return layout.treedef.unflatten(
-            [jax.random.wrap_key_data(leaf, impl=slot.key_impl) if slot.key_impl else leaf for leaf, slot in pairs]
+            [
+                jax.random.wrap_key_data(jax.numpy.asarray(leaf), impl=slot.key_impl) if slot.key_impl else leaf
+                for leaf, slot in pairs
+            ]
         )
 
     def like(self, tree: Any, what: str) -> Any:
@@ -140,6 +144,8 @@ def save(env: Any, path: str | Path) -> None:
 def load(path: str | Path, env: Any = None) -> Any:
     """The environment that a file keeps, ready to go on where it was saved.
 
+    Switches JAX's persistent compilation cache on, as `make` does.
+
     Args:
         path: of the file.
         env: one made as the saved one was, to be put into that state; wanted only where a part of it (a subclass, a
@@ -148,6 +154,7 @@ def load(path: str | Path, env: Any = None) -> Any:
     Raises:
         ConfigError: for a file that is damaged, of another version or of another environment; nothing was changed.
     """
+    cache.enable()
     head, arrays = _read(Path(path))
     kept = codec.decode(head["kept"], arrays["kept"])
     if env is None:
@@ -180,8 +187,8 @@ def _unwrapped(env: Any) -> tuple[Any, list[Any]]:
     while isinstance(env, gymnasium.Wrapper):
         name = type(env).__name__
         if name not in WRAPPERS or not type(env).__module__.startswith("gymnasium."):
-            raise ConfigError(f"{name}: what this wrapper remembers is not known; save the environment inside of it, "
-                              f"`env.unwrapped`, and what it remembers beside; known: {', '.join(WRAPPERS)}")  # fmt: skip
+            raise ConfigError(f"{name}: what this wrapper remembers is not known; save `env.unwrapped`, and what it "
+                              f"remembers beside; known: {', '.join(WRAPPERS)}")  # fmt: skip
         arguments, memory = WRAPPERS[name]
         found.append([name, {k: getattr(env, attr) for k, attr in arguments.items()},
                       {attr: getattr(env, attr) for attr in memory if hasattr(env, attr)}])  # fmt: skip
@@ -191,11 +198,18 @@ def _unwrapped(env: Any) -> tuple[Any, list[Any]]:
 
 def _rewrapped(env: Any, head: dict[str, Any], wrappers: list[Any]) -> Any:
     if head["spec"] is not None:
-        env.spec = gymnasium.envs.registration.EnvSpec.from_json(head["spec"])
+        env.spec = EnvSpec.from_json(head["spec"])
     for name, arguments, memory in wrappers:
         env = getattr(gymnasium.wrappers, name)(env, **arguments)
-        vars(env).update(memory)
+        _remember(env, memory)
     return env
+
+
+def _remember(wrapper: Any, memory: dict[str, Any]) -> None:
+    """Let a wrapper remember; a checker, whose checks begin at a reset, has done its checks."""
+    if isinstance(wrapper, gymnasium.wrappers.PassiveEnvChecker):
+        memory = {name: True for name in vars(wrapper) if name.startswith("checked_")}
+    vars(wrapper).update(memory)
 
 
 def _remembering(env: Any, inner: Any, wrappers: list[Any]) -> Any:
@@ -205,7 +219,7 @@ def _remembering(env: Any, inner: Any, wrappers: list[Any]) -> Any:
         layers.append(env)
         env = env.env
     for layer, (_, _, memory) in zip(layers[::-1], wrappers, strict=True):
-        vars(layer).update(memory)
+        _remember(layer, memory)
     return layers[0] if layers else inner
 
 

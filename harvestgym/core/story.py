@@ -88,4 +88,3 @@ class Story:
 def part_names(shape: tuple[int, ...]) -> tuple[str, ...]:
     """`(0, 1)` for each number of an array of a shape, in C order; none for a single number without axes."""
     return tuple(str(tuple(int(i) for i in at)) for at in np.ndindex(shape)) if shape else ()
-

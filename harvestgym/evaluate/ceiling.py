@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +21,7 @@ from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.lanes import Lane, advance, begin, keep
 from ..core.policy import Policy, sample
-from ..core.random import keys_for
+from ..core.random import keys_for, uniforms
 from .evaluation import horizon
 
 HABITS = 64
@@ -78,30 +79,29 @@ def ceiling(
         progress: told 1 for each generation.
 
     Raises:
-        ConfigError: for actions that are not integers.
+        ConfigError: for actions that are no integers from 0 on.
     """
     params, steps = env.params if params is None else params, horizon(env)
+    sizes = tuple(map(tuple, _sizes(env.action_space)))
     keys = jax.random.split(key, seasons)
     length, done = _followed(env, steps, policy.traced(), keys, params)
-    _check_integers(done)
-    trials, make = _begun(done, search.trials), partial(_trials, env, search.trials)
+    trials = _begun(done, sizes, search.trials)
     values = _replayed(env, steps, trials, keys, params)
     expert, (found, values) = values[:, 0], _best(trials, values, search.elites)
-    room, habits = jnp.minimum(length + length // 4 + 1, steps), jax.tree.map(_habits, done)
+    room, habits = jnp.minimum(length + length // 4 + 1, steps), _habits(done, sizes)
     for generation in range(search.generations):
-        trials = make(jax.random.fold_in(key, generation), found, habits, room)
+        trials = _trials(sum(sizes, ()), search.trials, jax.random.fold_in(key, generation), found, habits, room)
         new = _replayed(env, steps, trials, keys, params)
-        found, values = _best(_joined(found, trials), jnp.concatenate([values, new], 1), search.elites)
+        found, values = _best(jnp.concatenate([found, trials], 1), jnp.concatenate([values, new], 1), search.elites)
         progress(1)
-    best = jax.tree.map(lambda leaf: np.asarray(leaf[:, 0]), found)
+    best = jax.tree.map(np.asarray, _actions(env, found[:, 0]))
     return Ceiling(np.asarray(values[:, 0]), np.asarray(expert), best, keys)
 
 
 def replay(env: Env[Any, Any], keys: jax.Array, schedules: Any, params: Any = None) -> np.ndarray:
     """The return of each schedule (seasons, steps, ...) in the season of its key."""
-    steps = jax.tree.leaves(schedules)[0].shape[1]
-    one = jax.tree.map(lambda leaf: jnp.asarray(leaf)[:, None], schedules)
-    return np.asarray(_replayed(env, steps, one, keys, env.params if params is None else params))[:, 0]
+    flat = _flat(schedules, 2)[:, None]
+    return np.asarray(_replayed(env, flat.shape[2], flat, keys, env.params if params is None else params))[:, 0]
 
 
 class _Run(NamedTuple):
@@ -144,8 +144,10 @@ def _lanes(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[Lane, Any,
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _followed(env: Env[Any, Any], steps: int, policy: Policy, keys: jax.Array, params: Any) -> tuple[jax.Array, Any]:
-    """Length and actions (seasons, steps, ...) of a policy in the seasons of some keys."""
+def _followed(
+    env: Env[Any, Any], steps: int, policy: Policy, keys: jax.Array, params: Any
+) -> tuple[jax.Array, jax.Array]:
+    """Length and actions (seasons, steps, entries) of a policy in the seasons of some keys."""
     lane, obs, mind = _lanes(env, keys, params)
     carry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, keys.shape + jnp.shape(leaf)), policy.init)
 
@@ -153,129 +155,136 @@ def _followed(env: Env[Any, Any], steps: int, policy: Policy, keys: jax.Array, p
         return jax.vmap(policy.act)(carry, obs, jax.vmap(jax.random.fold_in, (0, None))(mind, now))
 
     def write(actions: Any, action: Any, over: jax.Array, now: jax.Array) -> Any:
-        idle = jax.tree.map(jnp.zeros_like, action)
-        return jax.tree.map(lambda book, new: book.at[:, now].set(new), actions, keep(over, idle, action))
+        return actions.at[:, now].set(jnp.where(over[:, None], 0, _flat(action, 1)))
 
-    none = jax.eval_shape(act, carry, obs, jnp.int32(0))[1]
-    book = jax.tree.map(lambda leaf: jnp.zeros((len(keys), steps, *leaf.shape[1:]), leaf.dtype), none)
+    book = jnp.zeros((len(keys), steps, sum(map(len, _sizes(env.action_space)))), jnp.int32)
     start = _Run(jnp.int32(0), lane, obs, carry, jnp.zeros(keys.shape), jnp.zeros(keys.shape, jnp.int32), book)
     end = _live(env, steps, act, write, start, params)
     return end.length, end.actions
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _replayed(env: Env[Any, Any], steps: int, schedules: Any, keys: jax.Array, params: Any) -> jax.Array:
-    """The returns (seasons, trials) of schedules (seasons, trials, steps, ...)."""
-    shape = jax.tree.leaves(schedules)[0].shape[:2]
-    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), schedules)
+def _replayed(env: Env[Any, Any], steps: int, schedules: jax.Array, keys: jax.Array, params: Any) -> jax.Array:
+    """The returns (seasons, trials) of schedules (seasons, trials, steps, entries)."""
+    shape = schedules.shape[:2]
+    flat = schedules.reshape(-1, *schedules.shape[2:])
     lane, _, _ = _lanes(env, jnp.repeat(keys, shape[1]), params)
 
     def act(carry: Any, obs: Any, now: jax.Array) -> Any:
-        return carry, jax.tree.map(lambda leaf: leaf[:, now], flat)
+        return carry, _actions(env, flat[:, now])
 
     zero = jnp.zeros(lane.over.shape)
     start = _Run(jnp.int32(0), lane, None, None, zero, zero.astype(jnp.int32), None)
     return _live(env, steps, act, lambda *_: None, start, params).returns.reshape(shape)
 
 
-def _begun(done: Any, number: int) -> Any:
-    """The first trials (seasons, trials, steps, ...): the expert's schedule, and it without one part (its looks)."""
-    leaves, tree = jax.tree.flatten(done)
-    without = [tree.unflatten([leaf * (i != j) for j, leaf in enumerate(leaves)]) for i in range(len(leaves))]
-    filled = [done, *without, *[done] * number][:number]
-    return jax.tree.map(lambda *parts: jnp.stack(parts, 1), *filled)
+def _sizes(space: gymnasium.Space[Any]) -> list[list[int]]:
+    """The number of choices of each entry of an action, part by part in the order of its leaves."""
+    match space:
+        case gymnasium.spaces.Discrete(start=0):
+            return [[int(space.n)]]
+        case gymnasium.spaces.MultiDiscrete() if not np.any(space.start):
+            return [[int(n) for n in space.nvec.ravel()]]
+        case gymnasium.spaces.MultiBinary():
+            return [[2] * int(np.prod(space.shape))]
+        case gymnasium.spaces.Dict():
+            return [part for name in sorted(space.spaces) for part in _sizes(space[name])]
+    raise ConfigError(f"wanted actions that are integers from 0 on, found {space}; plan on a discrete face")
 
 
-def _joined(found: Any, trials: Any) -> Any:
-    return jax.tree.map(lambda old, new: jnp.concatenate([old, new], 1), found, trials)
+def _flat(actions: Any, axes: int) -> jax.Array:
+    """Actions with some leading axes as one array (..., entries)."""
+    leaves = [jnp.asarray(leaf, jnp.int32) for leaf in jax.tree.leaves(actions)]
+    return jnp.concatenate([leaf.reshape(*leaf.shape[:axes], -1) for leaf in leaves], -1)
+
+
+def _actions(env: Env[Any, Any], flat: jax.Array) -> Any:
+    """The actions that an array (..., entries) is."""
+    like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, env.action_space), jax.random.key(0)))
+    parts = jnp.split(flat, np.cumsum([leaf.size for leaf in like])[:-1], axis=-1)
+    shaped = [part.reshape(*flat.shape[:-1], *leaf.shape) for part, leaf in zip(parts, like, strict=True)]
+    return tree.unflatten([part.astype(leaf.dtype) for part, leaf in zip(shaped, like, strict=True)])
+
+
+def _begun(done: jax.Array, sizes: tuple[tuple[int, ...], ...], number: int) -> jax.Array:
+    """The first trials (seasons, trials, steps, entries): the expert's, and those without one part (its looks)."""
+    part = np.repeat(np.arange(len(sizes)), [len(of_part) for of_part in sizes])
+    filled = [done, *(done * (part != i) for i in range(len(sizes))), *[done] * number]
+    return jnp.stack(filled[:number], 1)
 
 
 @partial(jax.jit, static_argnums=2)
-def _best(schedules: Any, values: jax.Array, number: int) -> tuple[Any, jax.Array]:
+def _best(schedules: jax.Array, values: jax.Array, number: int) -> tuple[jax.Array, jax.Array]:
     """The best schedules of each season and their returns, the best first."""
     order = jnp.argsort(-values, axis=1)[:, :number]
     rows = jnp.arange(len(values))[:, None]
-    return jax.tree.map(lambda leaf: leaf[rows, order], schedules), values[rows, order]
+    return schedules[rows, order], values[rows, order]
 
 
-def _check_integers(done: Any) -> None:
-    kinds = {str(leaf.dtype) for leaf in jax.tree.leaves(done)}
-    if any(not np.issubdtype(kind, np.integer) for kind in kinds):
-        raise ConfigError(
-            f"wanted actions that are integers, found {', '.join(sorted(kinds))}; plan on a discrete face"
-        )
-
-
-def _habits(actions: jax.Array) -> jax.Array:
-    """Actions that the expert takes, as many of each as it happens (64,)."""
-    taken = np.asarray(actions)[np.asarray(actions) > 0]
-    rows = np.linspace(0, max(len(taken) - 1, 0), HABITS).astype(int)
-    return jnp.asarray(np.sort(taken)[rows] if len(taken) else np.zeros(HABITS, int), actions.dtype)
+def _habits(done: jax.Array, sizes: tuple[tuple[int, ...], ...]) -> jax.Array:
+    """Of each entry what the expert does with entries of its part, as often as it happens (64, entries)."""
+    parts = np.split(np.asarray(done), np.cumsum([len(of_part) for of_part in sizes])[:-1], axis=-1)
+    columns = []
+    for part in parts:
+        taken = np.sort(part[part > 0])
+        rows = np.linspace(0, max(len(taken) - 1, 0), HABITS).astype(int)
+        column = taken[rows] if len(taken) else np.zeros(HABITS, int)
+        columns.append(np.repeat(column[:, None], part.shape[-1], axis=1))
+    return jnp.asarray(np.concatenate(columns, 1), jnp.int32)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _trials(env: Env[Any, Any], number: int, key: jax.Array, found: Any, habits: Any, room: jax.Array) -> Any:
-    """New trials (seasons, trials, steps, ...) made of the elites of each season."""
+def _trials(
+    sizes: tuple[int, ...], number: int, key: jax.Array, found: jax.Array, habits: jax.Array, room: jax.Array
+) -> jax.Array:
+    """New trials (seasons, trials, steps, entries) made of the elites of each season."""
     draws = jax.random.split(key, (len(room), number))
-    make = partial(_trial, env.action_space)
-    return jax.vmap(jax.vmap(make, (0, None, None, None)), (0, 0, None, 0))(draws, found, habits, room)
+    make = jax.vmap(partial(_trial, sizes), (0, None, None, None))
+    return jax.vmap(make, (0, 0, None, 0))(draws, found, habits, room)
 
 
-def _trial(space: Any, key: jax.Array, elites: Any, habits: Any, room: jax.Array) -> Any:
-    """One schedule (steps, ...) made of the elites (elites, steps, ...): crossed, moved, thinned, written."""
-    number, steps = jax.tree.leaves(elites)[0].shape[:2]
-    pair, cut, move, thin, *writes = jax.random.split(key, 4 + WRITES)
-    a, b = jax.random.randint(pair, (2,), 0, number)
-    at = jnp.where(jax.random.uniform(cut) < 0.3, jax.random.randint(cut, (), 0, room), steps)
-    trial = jax.tree.map(lambda leaf: keep(jnp.arange(steps) < at, leaf[a], leaf[b]), elites)
-    trial = _thinned(thin, _moved(move, trial, room, steps), steps)
-    for write in writes:
-        trial = _written(space, write, trial, habits, room, steps)
+def _trial(sizes: tuple[int, ...], key: jax.Array, elites: jax.Array, habits: jax.Array, room: jax.Array) -> jax.Array:
+    """One schedule (steps, entries) made of the elites (elites, steps, entries): crossed, moved, thinned, written."""
+    number, steps, width = elites.shape
+    drawn = uniforms(key, {"cross": 4, "move": 5, "thin": 2 + steps * width, "write": WRITES * (3 + 2 * width)})
+    a, b, whether, where = drawn["cross"]
+    cut = jnp.where(whether < 0.3, _whole(where, room), steps)
+    own, other = elites[_whole(a, number)], elites[_whole(b, number)]
+    trial = jnp.where(jnp.arange(steps)[:, None] < cut, own, other)
+    trial = _thinned(drawn["thin"], _moved(drawn["move"], trial, room))
+    for write in drawn["write"].reshape(WRITES, -1):
+        trial = _written(sizes, write, trial, habits, room)
     return trial
 
 
-def _moved(key: jax.Array, trial: Any, room: jax.Array, steps: int) -> Any:
-    """With a chance of one half, what is done in some stretch of days, days earlier or later."""
-    whether, where, long, by = jax.random.split(key, 4)
-    start = jax.random.randint(where, (), -10, room)
-    length = jnp.exp(jax.random.uniform(long) * jnp.log(room.astype(jnp.float32))).astype(jnp.int32) + 4
-    shift = jax.random.randint(by, (), 1, 8) * jax.random.choice(by, jnp.asarray([-1, 1]))
-    now = jnp.arange(steps)
-    inside = (now >= start) & (now < start + length)
-    source = now - shift
-    filled = (source >= jnp.maximum(start, 0)) & (source < jnp.minimum(start + length, steps))
-    moved = jax.tree.map(lambda leaf: leaf[jnp.clip(source, 0, steps - 1)], trial)
-    moved = keep(filled, moved, jax.tree.map(jnp.zeros_like, trial))
-    return keep(inside & (jax.random.uniform(whether) < 0.5), moved, trial)
+def _whole(uniform: jax.Array, number: Any) -> jax.Array:
+    """A whole number from 0 on, below `number`."""
+    return (uniform * number).astype(jnp.int32)
 
 
-def _thinned(key: jax.Array, trial: Any, steps: int) -> Any:
+def _moved(uniform: jax.Array, trial: jax.Array, room: jax.Array) -> jax.Array:
+    """With a chance of one half, what is done in some stretch of days, up to a week earlier or later."""
+    whether, where, long, by, back = uniform
+    now, start = jnp.arange(len(trial)), _whole(where, room + 10) - 10
+    end = jnp.minimum(start + 4 + jnp.exp(long * jnp.log(room)).astype(jnp.int32), len(trial))
+    source = now - (1 + _whole(by, 7)) * jnp.where(back < 0.5, 1, -1)
+    filled = (source >= jnp.maximum(start, 0)) & (source < end)
+    moved = jnp.where(filled[:, None], trial[jnp.clip(source, 0, len(trial) - 1)], 0)
+    return jnp.where((((now >= start) & (now < end)) & (whether < 0.5))[:, None], moved, trial)
+
+
+def _thinned(uniform: jax.Array, trial: jax.Array) -> jax.Array:
     """With a chance of one half, some of what is done is left out: from every second to every 64th part of it."""
-    whether, much, which = jax.random.split(key, 3)
-    share = 2.0 ** -jax.random.uniform(much, (), jnp.float32, 1.0, 6.0)
-    left_out = jnp.where(jax.random.uniform(whether) < 0.5, share, 0.0)
-
-    def thin(number: int, leaf: jax.Array) -> jax.Array:
-        out = jax.random.uniform(jax.random.fold_in(which, number), leaf.shape) < left_out
-        return jnp.where(out, 0, leaf)
-
-    leaves, tree = jax.tree.flatten(trial)
-    return tree.unflatten([thin(i, leaf) for i, leaf in enumerate(leaves)])
+    share = jnp.where(uniform[0] < 0.5, 2.0 ** -(1 + 5 * uniform[1]), 0.0)
+    return jnp.where(uniform[2:].reshape(trial.shape) < share, 0, trial)
 
 
-def _written(space: Any, key: jax.Array, trial: Any, habits: Any, room: jax.Array, steps: int) -> Any:
+def _written(
+    sizes: tuple[int, ...], uniform: jax.Array, trial: jax.Array, habits: jax.Array, room: jax.Array
+) -> jax.Array:
     """With a chance of one third, something is done on some day, of what the expert does or of all there is."""
-    whether, when, what, which, pick = jax.random.split(key, 5)
-    day = jnp.where(jax.random.uniform(whether) < 1 / 3, jax.random.randint(when, (), 0, room), steps)
-    some, tree = jax.tree.flatten(sample(space, what))
-    usual = jax.random.uniform(pick) < 0.7
-
-    def write(number: int, leaf: jax.Array, any_: jax.Array, habit: jax.Array) -> jax.Array:
-        here, one = jax.random.split(jax.random.fold_in(which, number))
-        new = jnp.where(usual, jax.random.choice(one, habit, any_.shape), any_)
-        taken = jax.random.uniform(here, any_.shape) < 1 / max(any_.size, 1)
-        on = (jnp.arange(steps) == day).reshape(-1, *(1,) * any_.ndim)
-        return jnp.where(on & taken, new.astype(leaf.dtype), leaf)
-
-    parts = zip(jax.tree.leaves(trial), some, jax.tree.leaves(habits), strict=True)
-    return tree.unflatten([write(i, *part) for i, part in enumerate(parts)])
+    (whether, when, usual), (which, taken) = uniform[:3], uniform[3:].reshape(2, -1)
+    habit = habits[_whole(which, HABITS), jnp.arange(len(sizes))]
+    new = jnp.where(usual < 0.7, habit, _whole(which, jnp.asarray(sizes)))
+    on = (jnp.arange(len(trial)) == _whole(when, room))[:, None] & (taken < 1 / len(sizes)) & (whether < 1 / 3)
+    return jnp.where(on, new, trial)

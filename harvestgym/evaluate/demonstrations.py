@@ -99,7 +99,9 @@ class Demonstrations:
         return sum(map(len, self.episodes))
 
 
-def record(id: str, policy: str | Policy = "expert", episodes: int = 1, seed: int = 0, **overrides: Any) -> Demonstrations:
+def record(
+    id: str, policy: str | Policy = "expert", episodes: int = 1, seed: int = 0, **overrides: Any
+) -> Demonstrations:
     """Episodes of a policy, the i-th with the seed `seed` + i."""
     env = spec_of(id).make(**overrides)
     name, acting = (policy, policy_named(id, env, policy)) if isinstance(policy, str) else ("policy", policy)
@@ -153,13 +155,12 @@ def collect(env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iter
     """The episode that `act(obs) -> action` (a learnt policy of any library, say) plays from each seed."""
     for seed in seeds:
         obs, info = env.reset(seed=seed)
-        seen, done, paid, ends, cuts, told = [obs], [], [], [], [], [info]
-        while not ends or not (ends[-1] or cuts[-1]):
-            action = act(seen[-1])
-            for kept, new in zip((seen, paid, ends, cuts, told), env.step(action), strict=True):
-                kept.append(new)
-            done.append(action)
-        yield Episode.of(seen, done, paid, ends, cuts, told, seed)
+        steps: list[Any] = []
+        while not steps or not (steps[-1][2] or steps[-1][3]):
+            action = act(steps[-1][0] if steps else obs)
+            steps.append((*env.step(action), action))
+        seen, paid, ends, cuts, told, done = zip(*steps, strict=True)
+        yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *told], seed)
 
 
 def _stacked(rows: Sequence[Any]) -> Any:

@@ -95,7 +95,7 @@ def rows(
     search: Search | None = None,
     split: str = "test",
 ) -> list[Row]:
-    """The rows of an id: none, random, expert, entrants and (farms that have an expert) the ceiling.
+    """The rows of an id: none, random, expert, entrants and, where actions are integers, the ceiling.
 
     Args:
         id: a registered id, or the path of a farm file.
@@ -119,7 +119,7 @@ def rows(
     games = {name: (env, policy) for name, policy in acting.items()} | apart
     played_by = {name: _played(id, own, policy, number, seed) for name, (own, policy) in games.items()}
     found = [_row(id, name, *played) for name, played in played_by.items()]
-    if planned and side.id.startswith("farm/") and "expert" in here:
+    if planned and {"none", "expert"} <= set(here) and nothing(env.action_space) is not None:
         search = search or Search(generations=int(np.clip(THOUGHT // _size(env), 4, 100)))
         planned_by = ceiling(env, batch_key(seed), here["expert"], planned, search)
         gain = planned_by.returns - planned_by.expert

@@ -32,8 +32,8 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
 
     first = demonstrations.episodes[0]
     about = {
-        "version": VERSION, "id": demonstrations.id, "by": demonstrations.by, "overrides": dict(demonstrations.overrides),
-        SEEN: _ways(first.observations), DONE: _ways(first.actions),
+        "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
+        "overrides": dict(demonstrations.overrides), SEEN: _ways(first.observations), DONE: _ways(first.actions),
         "seeds": [episode.seed for episode in demonstrations.episodes],
     }  # fmt: skip
     tables = [_table(_columns(episode, i)) for i, episode in enumerate(demonstrations.episodes)]
@@ -64,7 +64,7 @@ def read(path: Path) -> Demonstrations:
 def _ways(tree: Any) -> list[list[str | int]]:
     """The way to each leaf: names in dicts, numbers in tuples."""
     found = jax.tree_util.tree_leaves_with_path(tree)
-    return [[getattr(step, "key", getattr(step, "idx", None)) for step in way] for way, _ in found]
+    return [[step.idx if hasattr(step, "idx") else step.key for step in way] for way, _ in found]
 
 
 def _name(part: str, way: list[str | int]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -17,20 +16,23 @@ import numpy as np
 
 from ..core.errors import ConfigError
 from ..core.random import keys_for
-from ..core.tree import pytree
 from ..farm.actions import Orders
 from ..farm.build import build
+from ..farm.entities.plant.state import Stage
 from ..farm.model import FarmModel, FarmState, Report
 from ..farm.spec import farm_spec
 
 TUNING, REPORTED = 11, 2026
-"""Seeds: parameters and treatments were chosen on seasons of the first, reports are of the second."""
+"""Seeds: parameters and treatments were chosen on seasons of the first; what is reported is of the second."""
 
-ORDERS = 3
+CROPS = ("bean", "corn", "tomato")
+WATER, HARVEST = ("Soil-0", "watering_continuous"), ("Plant-0", "harvest")
+MINUTES = 60.0
+ORDERS = 4
 """The most that is done on a day."""
 
-PROBES = 2000
-"""Resamples of a bootstrap interval."""
+MAY = 135
+"""The day of the year on which a trial begins, 15 May."""
 
 Wish = tuple[tuple[str, str], jax.Array, Sequence[Any]]
 """An entity and its action, whether it is wanted today, and its values."""
@@ -56,47 +58,77 @@ class Case(NamedTuple):
     treatment: Any
 
 
-class Interval(NamedTuple):
-    """A statistic of a sample and its 95 % bootstrap interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
-
-
 def farm(
     entities: Sequence[tuple[str, Any]],
-    interventions: Mapping[str, Any],
+    actions: Sequence[tuple[str, str]] = (),
     init: Mapping[str, Any] | None = None,
+    day: int = MAY,
     days: int = 200,
-    latitude: float = 43.6,
 ) -> FarmModel:
-    """A farm of one square metre that lives `days` days, whatever happens on it."""
-    place = {"localization": {"latitude#°": latitude, "longitude#°": 3.9, "altitude#m": 30}}
+    """A square metre in the south of France that is watered and harvested and lives its `days`, come what may.
+
+    Args:
+        entities: kinds and parameter sets: the weather, the soil and the crop in this order, and further ones.
+        actions: of the further ones, as entity and name.
+        init: the start of entities, as in a farm file.
+        day: the day of the year of the start.
+        days: length of a season.
+    """
+    interventions: dict[str, dict[str, None]] = {}
+    for entity, action in (WATER, HARVEST, *actions):
+        interventions.setdefault(entity, {})[action] = None
+    place = {"localization": {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}}
     field = place | {"shape": {"length#nb": 1, "width#nb": 1, "scale#m": 1.0}, "entities": list(entities)}
-    rules = {"horizon#day": days, "interventions": {"Field-0": dict(interventions)}, "terminal_conditions": []}
-    rules |= {"max_action_schedule_size": ORDERS}
-    rules |= {"init": {"Field-0": dict(init or {})}, "free_observations": [["Field-0", "Weather-0", "day#int365", []]]}
-    data = {"doc": "A farm of a trial.", "mode": "po", "fields": {"Field-0": field}, "rules": rules}
-    data |= {"farmers": [{"kind": "BasicFarmer", "max_daily_interventions": ORDERS}]}
-    return build(farm_spec(data, "trial"))
+    rules = {
+        "horizon#day": days, "max_action_schedule_size": ORDERS, "terminal_conditions": [],
+        "init": {"Field-0": {"Weather-0": {"day#int365": [day]}, **(init or {})}},
+        "free_observations": [["Field-0", "Weather-0", "day#int365", []]],
+        "interventions": {"Field-0": interventions},
+    }  # fmt: skip
+    farmers = [{"kind": "BasicFarmer", "max_daily_interventions": ORDERS}]
+    return build(farm_spec({"fields": {"Field-0": field}, "rules": rules, "farmers": farmers}, "trial"))
 
 
-def seasons(
-    cases: Sequence[Case], act: Act, watch: Watch, days: int, replicates: int, seed: int = REPORTED
-) -> dict[str, np.ndarray]:
-    """What `watch` keeps of every day of every season; (cases, replicates, days) each."""
+def soil_of(state: FarmState) -> Any:
+    """The soil of a farm of a trial."""
+    return state.fields[0][1]
+
+
+def crop_of(state: FarmState) -> Any:
+    """The crop of a farm of a trial."""
+    return state.fields[0][2]
+
+
+def growing(state: FarmState) -> jax.Array:
+    """Whether the crop stands, from the seed until it is ripe."""
+    stage = crop_of(state).stage
+    return jnp.any((stage > Stage.NONE) & (stage < Stage.RIPE))
+
+
+def tended(state: FarmState, litres: Any, dry: Any = True) -> list[Wish]:
+    """A day's watering of a crop that stands, if it is `dry`, and the harvest of one that is ripe."""
+    ripe = jnp.any(crop_of(state).stage == Stage.RIPE)
+    return [(WATER, growing(state) & (litres > 0) & dry, (litres, MINUTES)), (HARVEST, ripe, ())]
+
+
+def harvest(state: FarmState, report: Report) -> dict[str, jax.Array]:
+    """The least that is kept of a day: what is harvested, kg."""
+    return {"kg": report.tally["harvest#kg"]}
+
+
+def seasons(cases: Sequence[Case], act: Act, watch: Watch, replicates: int, seed: int) -> dict[str, np.ndarray]:
+    """What `watch` keeps of every day of every season, (cases, replicates, days) each; ConfigError for unlike farms."""
     env = cases[0].env
     if any(case.env != env for case in cases):
-        raise ConfigError("the cases of a trial are farms of one structure, which share one compiled program")
-    stacked = lambda trees: jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(x) for x in leaves]), *trees)  # noqa: E731
-    params, treatments = stacked([c.env.params for c in cases]), stacked([c.treatment for c in cases])
+        raise ConfigError("trial: wanted farms of one structure, which share a compiled program, found unlike ones")
+    params, treatments = _stacked([c.env.params for c in cases]), _stacked([c.treatment for c in cases])
     keys = jax.random.split(jax.random.key(seed), replicates)
-    kept = _live(env, act, watch, days, keys, params, treatments)
+    kept = _live(env, act, watch, int(env.params.horizon), keys, params, treatments)
     return {name: np.asarray(values) for name, values in kept.items()}
+
+
+def _stacked(trees: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
@@ -117,6 +149,7 @@ def _live(
 
 
 def _orders(env: FarmModel, wishes: Sequence[Wish]) -> Orders:
+    """The wishes as a schedule of `ORDERS` orders, each for the whole field."""
     names = [(row.names[1], row.action.name) for row in env.actions.rows]
     nothing: list[Wish] = [(names[0], jnp.asarray(False), ())] * (ORDERS - len(wishes))
     today = [*wishes, *nothing]
@@ -124,7 +157,8 @@ def _orders(env: FarmModel, wishes: Sequence[Wish]) -> Orders:
     rows = jnp.asarray([1 + names.index(action) for action, _, _ in today], jnp.int32)
     padded = [[*given, *[0.0] * (env.actions.width - len(given))] for *_, given in today]
     return Orders(
-        kind=jnp.where(wanted, rows, 0), farmer=jnp.zeros(ORDERS, jnp.int32),
+        kind=jnp.where(wanted, rows, 0),
+        farmer=jnp.zeros(ORDERS, jnp.int32),
         plot=jnp.full((ORDERS, 2), -1, jnp.int32),
-        values=jnp.asarray([[jnp.asarray(v, jnp.float32) for v in row] for row in padded]),
-    )  # fmt: skip
+        values=jnp.asarray([[jnp.asarray(value, jnp.float32) for value in row] for row in padded]),
+    )

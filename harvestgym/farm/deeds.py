@@ -66,7 +66,8 @@ def marks(env: FarmModel, record: Record, step: int, field: int, margin: float, 
     out = [
         Mark(
             _tool(env, choice), *_corner(plot, n, margin, crowded),
-            text=_amount(env, choice) if plot and len(choices) == 1 and not crowded else "", meaning=f"done: {_verb(env, choice)}",
+            text=_amount(env, choice) if plot and len(choices) == 1 and not crowded else "",
+            meaning=f"done: {_verb(env, choice)}",
         )
         for plot, choices in alike.items() for n, choice in enumerate(choices)
     ]  # fmt: skip
@@ -76,7 +77,7 @@ def marks(env: FarmModel, record: Record, step: int, field: int, margin: float, 
 def _corner(plot: tuple[int, int] | None, n: int, margin: float, crowded: bool) -> tuple[tuple[float, float], float]:
     """Where the n-th tool of a plot stands, and its size."""
     if plot is None:
-        return (-0.5 * margin, (1.6 + n) * margin), 0.9 * margin
+        return (-0.5 * margin, (2.4 + n) * margin), 0.9 * margin
     size = 2.5 * SIZE if crowded else SIZE
     return (plot[0] + (0.6 + 1.1 * n) * size, plot[1] + 0.6 * size), size
 
@@ -152,7 +153,15 @@ def _verb(env: FarmModel, choice: Choice) -> str:
     name = choice.row.action.name
     like = {row.names for row in env.actions.rows if row.action.name == name}
     words = re.sub("_(discrete|continuous|bag)$", "", name).replace("_", " ")
-    return f"{words} {choice.row.names[1]}" if len(like) > 1 and not words.startswith("watering") else words
+    return f"{words} {_name(env, choice)}" if len(like) > 1 and not words.startswith("watering") else words
+
+
+def _name(env: FarmModel, choice: Choice) -> str:
+    """The entity as people call it: by its parameter set, where the farm file names one."""
+    field, entity = choice.row.names
+    which = env.spec.fields[field].entities[choice.row.entity][1]
+    named = which if isinstance(which, str) else str(which.get("extends", entity))
+    return named.replace("_", " ")
 
 
 def _amount(env: FarmModel, choice: Choice) -> str:

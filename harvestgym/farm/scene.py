@@ -16,6 +16,7 @@ from ..core.marks import Chart, Line, Map, Mark, Scene, Words
 from . import deeds
 from .contexts import ContextFarm, ContextParams
 from .entities.soil import Soil, wetness
+from .entity import Place
 from .layout import FieldSlots
 from .model import FarmModel, FarmParams
 from .seen import Seen
@@ -30,19 +31,28 @@ SHORT = 24
 
 def scene(env: FarmModel, record: Record, step: int) -> Scene:
     """The farm after `step` steps of a record (see `farm.kept`), from nothing but the record up to there."""
-    params, maps, told = _in_force(env, record, step), [], []
-    for f, field in enumerate(env.fields):
-        marks: list[Mark] = []
-        lines: list[str] = []
-        for entity, seen in _entities(env, params, record, step, f):
-            marks += entity.draw(seen, params.fields[f].place)
-            lines += entity.tell(seen, params.fields[f].place)
-        marks += deeds.marks(env, record, step, f, margin(field.shape), crowded(field.shape))
-        maps.append(Map(_about(env, field), field.shape, tuple(marks), margin(field.shape), tuple(wetness.scale())))
-        told += [f"{field.name}:"] * (len(env.fields) > 1) + joined(lines)
+    params = _in_force(env, record, step)
+    drawn, said = zip(*(_field(env, params, record, step, f) for f in range(len(env.fields))), strict=True)
     done = (*deeds.told(env, record, step), *deeds.looked(env, params, record, step))
-    words = (Words("Today", tuple(told)), Words("Done", done or ("nothing",)), Words("So far", _score(record, step)))
-    return Scene(_title(env, record, step), (*maps, *words, *_charts(env, params, record, step)))
+    words = (
+        Words("Today", (*(line for lines in said for line in lines), *_context(env, record, step))),
+        Words("Done", done or ("nothing",)),
+        Words("So far", _score(record, step)),
+    )
+    return Scene(_title(env, record, step), (*drawn, *words, *_charts(env, params, record, step)))
+
+
+def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int) -> tuple[Map, list[str]]:
+    """The map of a field, and what its entities have to say."""
+    field, place, room = env.fields[f], params.fields[f].place, margin(env.fields[f].shape)
+    marks: list[Mark] = []
+    lines: list[str] = []
+    for entity, seen in _entities(env, params, record, step, f):
+        marks += entity.draw(seen, place)
+        lines += entity.tell(seen, place)
+    marks += deeds.marks(env, record, step, f, room, crowded(field.shape))
+    drawn = Map(_about(field.name, place), field.shape, tuple(marks), room, tuple(wetness.scale()))
+    return drawn, [f"{field.name}:"] * (len(env.fields) > 1) + joined(lines)
 
 
 def joined(lines: list[str]) -> list[str]:
@@ -107,11 +117,18 @@ def _parents(path: Path) -> dict[str, str]:
     return {name: said.get("extends", "") for name, said in yamlio.read(path).items()} if path.is_file() else {}
 
 
-def _about(env: FarmModel, field: FieldSlots) -> str:
+def _about(name: str, place: Place) -> str:
     """The name of a field and where it lies."""
-    at = env.spec.fields[field.name].localization
-    north, east = ("N" if at.latitude >= 0 else "S"), ("E" if at.longitude >= 0 else "W")
-    return f"{field.name}, {abs(at.latitude):.1f} ° {north} {abs(at.longitude):.1f} ° {east}"
+    north, east = float(place.latitude), float(place.longitude)
+    return f"{name}, {abs(north):.1f} ° {'NS'[north < 0]} {abs(east):.1f} ° {'EW'[east < 0]}"
+
+
+def _context(env: FarmModel, record: Record, step: int) -> list[str]:
+    """What a context of this day has drawn."""
+    if not isinstance(env, ContextFarm):
+        return []
+    parts = env.drawing.split(np.asarray(record["info/context"][step]))
+    return [f"drawn: {draw.name}: {draw.text(part)}" for draw, part in zip(env.drawing.draws, parts, strict=True)]
 
 
 def _title(env: FarmModel, record: Record, step: int) -> str:
@@ -123,7 +140,7 @@ def _title(env: FarmModel, record: Record, step: int) -> str:
     if np.isfinite(number):
         when = datetime.date(2001, 1, 1) + datetime.timedelta(days=int(number) - 1)
         date = f", {when.day} {when:%B} (day {int(number)} of the year)"
-    part = ", after a look around" if deeds.looking(env, step) else ""
+    part = ", morning" if deeds.looking(env, step) else ""
     return f"Day {day} of {days}{date}{part}"
 
 

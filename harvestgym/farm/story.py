@@ -11,14 +11,17 @@ import numpy as np
 
 from ..core.story import Deed, Fate, Record, Story, Track, part_names
 from ..core.tree import Meta
-from .active import ActiveFarm
 from .actions import Choice
+from .active import ActiveFarm
 from .kept import known
 from .layout import Variable
 from .model import FarmModel
 
 COSTS = ("intervention cost", "observation cost", "wages")
 FIRST = ("available_Water#L", "size#cm", "rain/amount#mm")
+NEEDED = {"stage", "harvested", "cause_of_death", "limiting_factor"}
+"""What an entity must have for its lives to be told."""
+
 COUNTS = ("", "nb", "int5", "int365", "seed")
 """What stands behind the # of keys that are counts or codes, no units."""
 
@@ -137,7 +140,11 @@ def _looks(env: FarmModel, record: Record) -> Iterator[Deed]:
     prices = np.asarray(env.params.score.look_costs(env.offered, env.variables))
     for n, (look, price) in enumerate(zip(env.offered.looks, prices, strict=True)):
         shown = _seen(look.variable, record)[(slice(None), *zip(*look.entries, strict=True))]
-        made = np.asarray(record["action/request"])[:, n].astype(bool) & shown.reshape(len(shown), -1).all(1) & _looking(record)
+        made = (
+            np.asarray(record["action/request"])[:, n].astype(bool)
+            & shown.reshape(len(shown), -1).all(1)
+            & _looking(record)
+        )
         what = f"look at {look.variable.name}" + (f" on plot {look.plot}" if look.plot is not None else "")
         yield from (Deed(int(step), env.actions.farmers[0], what, float(price)) for step in np.flatnonzero(made))
 
@@ -154,7 +161,7 @@ def _fates(env: FarmModel, record: Record) -> Iterator[Fate]:
     """Every death, and how each plant that lived ended, with what had slowed its growth."""
     for cause in (v for v in env.variables if v.attr == "cause_of_death"):
         mine = {v.attr: v for v in env.variables if v.where == cause.where}
-        for at in np.ndindex(cause.shape):
+        for at in np.ndindex(cause.shape) if set(mine) >= NEEDED else ():
             told = {name: record[variable.name][(slice(None), *at)] for name, variable in mine.items()
                     if variable.shape == cause.shape}  # fmt: skip
             who = f"{'/'.join(cause.where)} on plot {tuple(map(int, at))}"
@@ -173,7 +180,8 @@ def _lives(who: str, told: Mapping[str, np.ndarray], mine: Mapping[str, Variable
         if told["stage"][end] == dead:
             why = f"died as {mine['cause_of_death'].meta.labels[int(told['cause_of_death'][end])]}"
         else:
-            why = f"{'harvested' if told['harvested'][end] else 'taken away' if len(gone) else 'alive at the end'}, {last}"
+            ended = "taken away" if len(gone) else "alive at the end"
+            why = f"{'harvested' if told['harvested'][end] else ended}, {last}"
         yield Fate(end, who, why, slowed)
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .conservation import DriverModel, RecoveryModel
-from .growth import May
+from .growth import May, OneOf
 from .model import FishingModel, FishingParams
 from .sdp import Solution, obstacle, solve
 from .truth import fixed_points, folds, reference
@@ -52,27 +52,27 @@ def optimum(env: FishingModel, params: FishingParams) -> Solution | None:
 @once
 def stock_levels(env: FishingModel, params: FishingParams) -> dict[str, float]:
     """Biomasses by name: capacity, the most productive stock, the limits, the tipping point."""
-    levels = {_of(params, "K"): float(jnp.asarray(params.law.capacity))}
+    levels = {_of(env, "K"): float(jnp.asarray(params.law.capacity))}
     if not isinstance(env, RecoveryModel):
-        levels[_of(params, "B_MSY")] = float(params.b_msy)
+        levels[_of(env, "B_MSY")] = float(params.b_msy)
     levels["0.2 K"] = float(params.b_low)
     if params.collapse > 0:
         levels["end of the fishery"] = float(params.collapse)
     if params.law.stocks == 1 and params.vary is None and not isinstance(env, DriverModel):
-        levels |= {_of(params, "tipping point"): p.stock for p in fixed_points(params.law) if p.slope > 1}
+        levels |= {_of(env, "tipping point"): p.stock for p in fixed_points(params.law) if p.slope > 1}
     return levels
 
 
 @once
 def catch_levels(env: FishingModel, params: FishingParams) -> dict[str, float]:
     """The maximum sustainable yield of each target."""
-    return {_of(params, "MSY"): reference(params.law).catch}
+    return {_of(env, "MSY"): reference(params.law).catch}
 
 
 @once
 def rate_levels(env: FishingModel, params: FishingParams) -> dict[str, float]:
     """The share of the stock whose catch is the maximum sustainable yield."""
-    return {_of(params, "at MSY"): reference(params.law).rate}
+    return {_of(env, "at MSY"): reference(params.law).rate}
 
 
 @once
@@ -88,9 +88,13 @@ def best_return(env: FishingModel) -> float | None:
     return None if solution is None else float(np.interp(float(env.params.start), solution.grid, solution.value[0]))
 
 
-def _of(params: FishingParams, name: str) -> str:
-    """The name of a level of a law that drifts, or is another in each episode."""
-    return f"{name} at first" if params.drift else f"{name} of the mean law" if params.vary else name
+def _of(env: FishingModel, name: str) -> str:
+    """The name of a level of a law that changes, or is another in each episode."""
+    params = env.params
+    if isinstance(params.law, OneOf):
+        return f"{name} of {type(params.law.laws[0]).__name__}"
+    changes = params.drift is not None or isinstance(env, DriverModel)
+    return f"{name} at first" if changes else f"{name} of the mean law" if params.vary else name
 
 
 @once

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.marks import Chart, Line, Map, Panel, Scene, Words
+from ..core.marks import Chart, Line, Map, Scene, Words
 from . import points
 from .conservation import DriverModel, RecoveryModel
 from .model import FishingModel
@@ -26,11 +27,13 @@ Record = Mapping[str, np.ndarray]
 def scene(env: FishingModel, record: Record, step: int) -> Scene:
     """The fishery in year `step` of a record, and how it came there."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
-    panels: list[Panel] = [_words(env, past, step), *_maps(env, past), _stock(env, past)]
-    panels += _acts(env, past) if isinstance(env, RecoveryModel) else [_catch(env, past), _rate(env, past)]
+    maps = _maps(env, past)
+    charts = [_stock(env, past)]
+    charts += _acts(env, past) if isinstance(env, RecoveryModel) else [_catch(env, past), _rate(env, past)]
     moving = _moving(env, past, step)
-    panels += moving or ([] if _maps(env, past) else [_return(env, past)])
-    return Scene(f"Year {step} of {_years(env)}", tuple(panels))
+    # Below a map there is room for three.
+    charts = [*charts[: len(charts) - bool(moving)], *moving] if maps else [*charts, *(moving or [_return(env, past)])]
+    return Scene(f"Year {step} of {_years(env)}", (_words(env, past, step), *maps, *charts))
 
 
 def _years(env: FishingModel) -> int:
@@ -81,7 +84,9 @@ def _catch(env: FishingModel, past: Record) -> Chart:
 
 def _rate(env: FishingModel, past: Record) -> Chart:
     lines = _each(env, _later(past["rate"]), "taken of what was there", CATCH)
-    return _chart(env, "Harvest rate", "share", lines, points.rate_levels(env))
+    levels = points.rate_levels(env)
+    high = np.nanmax([*levels.values(), *(float(np.nanmax(line.values[1:], initial=0.0)) for line in lines)])
+    return replace(_chart(env, "Harvest rate", "share", lines, levels), ends=(0.0, 1.1 * float(high)))
 
 
 def _return(env: FishingModel, past: Record) -> Chart:
@@ -115,7 +120,7 @@ def _best(env: FishingModel, past: Record) -> np.ndarray | None:
     return np.array([np.nan, *(np.interp(past["biomass"][t], grid, harvest[t]) for t in years)])
 
 
-def _acts(env: FishingModel, past: Record) -> list[Panel]:
+def _acts(env: FishingModel, past: Record) -> list[Chart]:
     """The actions of a conservation problem in their own unit, and what the years were worth."""
     what = "Push against the driver, A" if isinstance(env, DriverModel) else "Stock added, A"
     acts = Line("", _later(_asked(env, past))[:, 0], CATCH)
@@ -123,7 +128,7 @@ def _acts(env: FishingModel, past: Record) -> list[Panel]:
     return [_chart(env, what, "", [acts], {}), _chart(env, "Worth of the year, less the cost of A", "", [worth], {})]
 
 
-def _moving(env: FishingModel, past: Record, step: int) -> list[Panel]:
+def _moving(env: FishingModel, past: Record, step: int) -> list[Chart]:
     """What changes by itself: the driver of a tipping point, or the parameters that drift."""
     moved = {name: values[: step + 1] for name, values in points.drifting(env).items()}
     if "driver" in past:
@@ -149,6 +154,8 @@ def _asked(env: FishingModel, past: Record) -> np.ndarray:
 
 def _words(env: FishingModel, past: Record, step: int) -> Words:
     lines = ["the fishery begins"] if not step else _done(env, past)
+    if step and float(past["biomass"][-1]) <= float(env.params.collapse):
+        lines.append("the fishery is over: the stock is gone")
     lines += [f"the survey sees {_numbers(past['seen'][-1])}", _where(env, past)]
     lines.append(f"reward {past['reward'][-1]:+.3f}, since the start {past['reward'][1:].sum():.2f}")
     return Words("This year", tuple(lines))

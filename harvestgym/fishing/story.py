@@ -60,4 +60,3 @@ def _deeds(env: FishingModel, record: Record) -> Iterator[Deed]:
             else f"caught {', '.join(f'{c:.3g}' for c in np.ravel(record['catch'][year]))}"
         )
         yield Deed(year, "the manager", what, 0.0, note)
-

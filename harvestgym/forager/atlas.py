@@ -121,9 +121,10 @@ def _told(kind: Kind) -> str:
 
 
 def _true_colors(env: Forager) -> list[str]:
-    """A colour for each kind, its own unless another looks alike."""
-    own = _hex(tints[0] for tints in colors_of(env.world.kinds))
-    return own if len(set(own)) == len(own) else _hex(PALETTE[i % len(PALETTE)] for i in range(len(own)))
+    """A colour for each kind, that of the aperture unless a kind before it looks alike."""
+    colors = _hex(tints[0] for tints in colors_of(env.world.kinds))
+    spare = [color for color in _hex(PALETTE) if color not in colors]
+    return [spare.pop(0) if color in colors[:i] and spare else color for i, color in enumerate(colors)]
 
 
 def _hex(colors: Iterable[Color]) -> list[str]:

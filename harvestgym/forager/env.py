@@ -43,7 +43,6 @@ from .placing import Placing
 from .senses import check_hint
 from .world import EMPTY, World
 
-
 _KEPT = ("_words", "_started", "_placed", "_tints", "_owed", "_met", "reward_rng", "delay_rng")
 """What a life remembers beside its arrays and its objects."""
 

@@ -5,6 +5,7 @@ Nothing here grows with the world: a world that is not small is shown as the age
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -29,13 +30,15 @@ def scene(env: Forager, record: Record, step: int) -> Scene:
     maps = [aperture(env, past), whole(env, past)] if "world" in past else [
         aperture(env, past), neighbourhood(env, past), visited(env, past)]  # fmt: skip
     clock = int(past["clock#step"][-1])
-    charts = _charts(env, past, len(record["reward"]) - 1)
+    charts = _charts(env, past)
     panels: tuple[Panel, ...] = (*maps, _words(env, past), *charts)
     return Scene(f"Step {clock:,} in a world of {env.world.width:,} x {env.world.height:,} cells", panels)
 
 
-def _charts(env: Forager, past: Record, steps: int) -> list[Chart]:
+def _charts(env: Forager, past: Record) -> list[Chart]:
     reward, first = past["reward"], int(past["clock#step"][0])
+    # A life has no end to leave room for: the room doubles where it is full.
+    steps = 100 * 2 ** max(0, math.ceil(math.log2(max(len(reward) - 1, 1) / 100)))
     total = np.cumsum(reward)
     over = "" if not first else f", from step {first:,}"
     lines = [

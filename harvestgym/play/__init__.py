@@ -43,8 +43,7 @@ def run(
     from .open import start
     from .web import server
 
-    port = port or server.free_port(host)
-    server.check_port(host, port)
+    port = server.port_at(host, port)
     session = start(id, seed, horizon)
     say(f"preparing {id} …")
     session.rehearse()

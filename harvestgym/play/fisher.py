@@ -31,6 +31,11 @@ class FisherSession(Session):
         return [name for name in super().rivals if known or name != "sdp-finite"]
 
     @property
+    def step_unit(self) -> str:
+        """A step is a year."""
+        return "years"
+
+    @property
     def year(self) -> int:
         """Years since the start."""
         return int(self.info["year"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +24,7 @@ from ..core.rollout import Episodes
 from ..evaluate.demonstrations import SUFFIX, Demonstrations, Episode, write
 from ..evaluate.evaluation import family_function, horizon, nothing, policy_named, step_unit
 from ..evaluate.record import Record
+from ..evaluate.replay import write_replay
 from ..registry import FILES
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
@@ -138,6 +140,12 @@ class Session(Life):
         """Compile what an episode needs, in another one, so that nobody waits for the first step."""
         other = self.again(self.seed)
         other.act(other.idle if other.idle is not None else np.zeros_like(self.env.action_space.sample()))
+
+    def replay(self, path: Path) -> None:
+        """Write the episode so far as a page to watch, see `evaluate.replay`; needs the extra `plot`."""
+        if find_spec("plotly") is None:
+            raise ConfigError("a replay needs pip install 'harvestgym[plot]'")
+        write_replay(self.id, self.env, self.record, path, about=f"played by hand, seed {self.seed}")
 
     def save(self, folder: Path) -> Path:
         """Keep the episode as a demonstration in a new file of a folder; its path. Needs the extra `data`."""

@@ -103,7 +103,9 @@ def _shape_fits(shape: tuple[int, ...]) -> bool:
 def watch(look: Callable[[Any, Any], jax.Array], meta: Meta, function: Any, title: Any, range: Any) -> Watch:
     """A `Watch` of what a person wrote; ConfigError for what is no function, title or range."""
     if not callable(function):
-        raise ConfigError(f"monitoring {title!r}: wanted a function of the variable, such as sum_value, found {function!r}")
+        raise ConfigError(
+            f"monitoring {title!r}: wanted a function of the variable, such as sum_value, found {function!r}"
+        )
     if not isinstance(title, str):
         raise ConfigError(f"monitoring: wanted a title, found {title!r}")
     if isinstance(range, str) and range == AUTO:
@@ -130,7 +132,7 @@ def of_state(env: Env[Any, Any], entries: Sequence[Any]) -> list[Watch]:
 
 
 class Reading(NamedTuple):
-    """What was seen of one variable: numbers by name (`""` alone, or `mean`, `q10` and `q90` of a batch), or a picture."""
+    """What was seen of one variable: a picture, or numbers by name, `""` alone or `mean`, `q10` and `q90` of a batch."""
 
     watch: Watch
     numbers: dict[str, float]

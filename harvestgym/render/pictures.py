@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core.marks import Map, Mark, Panel, Scene, Sprite, Words
+from ..core.marks import Chart, Map, Mark, Scene, Sprite, Words
 from . import page
 from .svg import Vector
 
 Views = Mapping[str, Callable[[int], Scene]]
+Progress = Callable[[int], None]
+
 MOST = 500
 """Pictures of one view; of a longer episode every n-th step is drawn."""
 
-WIDTH = 360
-"""Of a panel in its own unit, px: narrow, so that its letters can be read on a phone."""
+MAP_WIDTH, CHART_WIDTH = 720, 360
+"""Of the pages that panels are drawn on, one by one, px; of the former the map alone is shown, which is narrower."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,9 @@ class Pictures:
     """Pictures by view.
 
     Attributes:
-        frames: `parts`, lines of SVG and of text; the `size` of a panel; of each view the `drawings`, as parts for each
-            panel of a picture, and the `words` beside them: the first of the scene, title first. The page tells what the
-            further ones say (deeds, reward) by itself.
+        frames: `parts`, lines of SVG and of text; of each view the `drawings`, as parts for each panel of a picture
+            (its title, its view box, its lines), and the `words` beside them: the first of the scene, title first. The
+            page tells what the further ones say (deeds, reward) by itself.
         symbols: the sprites, as SVG.
         legend: `[svg, meaning]` of everything that is drawn on some day.
         every: steps from one picture to the next.
@@ -37,14 +39,36 @@ class Pictures:
     every: int
 
     @classmethod
-    def of(cls, views: Views, steps: int, progress: Callable[[int], None] | None = None) -> Pictures:
+    def of(cls, views: Views, steps: int, progress: Progress | None = None) -> Pictures:
         """The pictures of `steps` steps of each view."""
         every = max(1, -(-steps // MOST))
         album = Album()
         drawn = {name: album.view(scene, range(0, steps, every), progress) for name, scene in views.items()}
         legend = [(album.icon(mark), meaning) for meaning, mark in album.legend.items()]
-        frames = {"parts": list(album.parts), "size": [WIDTH, page.height(Scene("", ()), WIDTH)], "views": drawn}
+        frames = {"parts": list(album.parts), "views": drawn}
         return cls(frames, "".join(album.symbols.values()), legend, every)
+
+
+class Framed(Vector):
+    """A pen that shares its symbols with others, and knows where the lines of a grid were drawn."""
+
+    def __init__(self, symbols: dict[Sprite, str]) -> None:
+        super().__init__()
+        self.symbols = symbols
+        self._points: list[tuple[float, float]] = []
+
+    def line(
+        self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
+    ) -> None:
+        """A line through the points."""
+        super().line(points, colour, width, dashed)
+        self._points += points
+
+    def around(self, panel: Map) -> tuple[float, float, float, float]:
+        """The view box of a map and its margin: x, y, width, height."""
+        (left, right), (top, foot) = ((min(along), max(along)) for along in zip(*self._points, strict=True))
+        room = 4 + panel.margin * (right - left) / panel.shape[0]
+        return left - room, top - room, right - left + 2 * room, foot - top + 2 * room
 
 
 class Album:
@@ -55,7 +79,9 @@ class Album:
         self.symbols: dict[Sprite, str] = {}
         self.legend: dict[str, Mark] = {}
 
-    def view(self, scene: Callable[[int], Scene], steps: range, progress: Callable[[int], None] | None) -> dict[str, Any]:
+    def view(
+        self, scene: Callable[[int], Scene], steps: range, progress: Callable[[int], None] | None
+    ) -> dict[str, Any]:
         """The pictures of some steps."""
         drawings, words = [], []
         for step in steps:
@@ -69,31 +95,32 @@ class Album:
                 progress(1)
         return {"drawings": drawings, "words": words}
 
-    def _drawn(self, panel: Panel) -> list[int]:
-        """A panel alone on its page."""
-        bare, pen = Scene("", (panel,)), self._pen()
-        page.lay(bare, pen, WIDTH)
-        return [self._number(part) for part in pen.parts]
-
-    def _pen(self) -> Vector:
-        pen = Vector()
-        pen.symbols = self.symbols
-        return pen
+    def _drawn(self, panel: Map | Chart) -> list[int]:
+        """A panel alone on its page: title, view box, lines."""
+        pen = Framed(self.symbols)
+        if isinstance(panel, Map):
+            page.lay(Scene("", (replace(panel, title=""),)), pen, MAP_WIDTH)
+            title, box = panel.title, pen.around(panel)
+        else:
+            bare = Scene("", (panel,))
+            page.lay(bare, pen, CHART_WIDTH)
+            title, box = "", (0, 0, CHART_WIDTH, page.height(bare, CHART_WIDTH))
+        return [self._number(part) for part in (title, " ".join(f"{n:g}" for n in box), *pen.parts)]
 
     def _number(self, part: str) -> int:
         return self.parts.setdefault(part, len(self.parts))
 
     def icon(self, mark: Mark) -> str:
         """A mark alone, as an `<svg>` of the page."""
-        pen = self._pen()
+        pen = Framed(self.symbols)
         page.symbol(mark, pen, 12, 12, 22)
         return f'<svg viewBox="0 0 24 24" aria-hidden="true">{"".join(pen.parts)}</svg>'
 
 
-def _shown(scene: Scene) -> list[Panel]:
+def _shown(scene: Scene) -> Sequence[Map | Chart]:
     """The maps of a scene, or else its charts; words and legend are left to the page."""
-    maps = [panel for panel in scene.panels if isinstance(panel, Map)]
-    return [_silent(panel) for panel in maps] or [panel for panel in scene.panels if not isinstance(panel, Words)]
+    maps = [_silent(panel) for panel in scene.panels if isinstance(panel, Map)]
+    return maps or [panel for panel in scene.panels if isinstance(panel, Chart)]
 
 
 def _silent(panel: Map) -> Map:

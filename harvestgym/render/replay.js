@@ -1,86 +1,4 @@
-"use strict";
-// An episode on a page: the state is a step, a view, the variables that are drawn; everything shown follows from it.
-
-const byId = (id) => document.getElementById(id);
-const story = JSON.parse(byId("story").textContent);
-const steps = story.when.length;
-const watched = story.watcher !== "" && story.tracks.some((track) => track.seen);
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f"];
-const LIGHT = ["#56b4e9", "#ff8f4a", "#35c79b", "#e2a5c6", "#f0c454", "#9fc5ff", "#c9a66b", "#b5b5b5"];
-const colour = (n) => (dark.matches ? LIGHT : COLOURS)[n % COLOURS.length];
-const TYPES = { float32: Float32Array, float64: Float64Array, int8: Int8Array, int16: Int16Array, int32: Int32Array,
-  uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, bool: Uint8Array };
-const MANY = 12;  // lines of one variable that can still be told apart
-const FEW = 4;  // lines that are told apart at once
-const state = { step: 0, view: "true", chosen: new Set(story.first), part: "mean", sums: "so far", find: "" };
-let raw, pictures, timer = null;
-
-// -- what the page holds --
-
-async function unzipped(id) {
-  const letters = atob(byId(id).textContent);
-  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
-}
-
-function array([type, shape, place]) {
-  const number = shape.reduce((a, b) => a * b, 1);
-  if (type === "int64" || type === "uint64") {
-    const wide = new (type === "int64" ? BigInt64Array : BigUint64Array)(raw, place, number);
-    return Float64Array.from(wide, Number);
-  }
-  return new TYPES[type](raw, place, number);
-}
-
-function unpack() {
-  for (const track of story.tracks) {
-    const place = story.record[track.name];
-    track.values = array(place);
-    track.size = track.values.length / steps;
-    track.seen = track.seen && array(track.seen);
-    track.told = track.told && array(track.told);
-    track.coded = Object.keys(track.codes).length > 0;
-    track.title = `${track.group} ${track.label}`;
-  }
-  for (const sums of [story.gains, story.costs]) for (const name in sums) sums[name] = Array.from(array(sums[name]));
-}
-
-// What a view shows of one number of a variable at a step; null for what was not seen.
-function value(track, step, part, view) {
-  const at = step * track.size + part;
-  if (view === "true" || !track.seen) return track.values[at];
-  if (!track.seen[at]) return null;
-  return track.told ? track.told[at] : track.values[at];
-}
-
-function mean(track, step, view) {
-  const found = [];
-  for (let part = 0; part < track.size; part++) {
-    const one = value(track, step, part, view);
-    if (one !== null && Number.isFinite(one)) found.push(one);
-  }
-  if (!found.length) return null;
-  if (!track.coded) return found.reduce((a, b) => a + b, 0) / found.length;
-  const times = new Map();
-  for (const code of found) times.set(code, (times.get(code) || 0) + 1);
-  return [...times].sort((a, b) => b[1] - a[1])[0][0];  // of codes the commonest
-}
-
-// The lines of a variable: [name, value of a step].
-function linesOf(track, view) {
-  if (track.size === 1) return [["", (step) => value(track, step, 0, view)]];
-  const named = track.parts.map((name, part) => [name, (step) => value(track, step, part, view)]);
-  const one = named.filter(([name]) => name === state.part);
-  if (one.length) return one;
-  const middle = [track.coded ? "commonest" : "mean", (step) => mean(track, step, view)];
-  return state.part === "each" && named.length <= MANY ? named : [middle];
-}
-
-const told = (track, number) => number === null ? "–" : track.coded ? track.codes[number] ?? String(number) : short(number);
-const short = (number) => Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(4)));
-const withUnit = (track) => track.unit ? `${track.label}, ${track.unit}` : track.label;
+// The page: it is in a state (step, view, choice), and everything that is shown follows from that.
 
 // -- elements --
 
@@ -130,14 +48,19 @@ function draw() {
   const view = pictures.views[state.view === "seen" && pictures.views.seen ? "seen" : "true"];
   if (!view) { byId("picture").hidden = true; return; }
   const at = Math.floor(state.step / story.every);
-  const [width, height] = pictures.size, open = `<svg viewBox="0 0 ${width} ${height}" font-family="Helvetica, Arial, sans-serif">`;
-  const panel = (parts) => `${open}${parts.map((part) => pictures.parts[part]).join("")}</svg>`;
-  byId("drawing").innerHTML = view.drawings[at].map(panel).join("");
+  byId("drawing").replaceChildren(...view.drawings[at].map((panel) => drawing(panel.map((part) => pictures.parts[part]))));
   byId("drawing").setAttribute("aria-label", `picture of ${story.when[at * story.every]}`);
   const late = story.every > 1 && state.step % story.every;
   byId("caption").textContent = late ? `drawn at ${story.when[at * story.every]}` : "";
   const [head, ...lines] = view.words[at].map((part) => pictures.parts[part]);
   byId("words").replaceChildren(made("h3", head), ...lines.map((line) => made("p", line)));
+}
+
+function drawing([title, box, ...lines]) {
+  const whole = made("div");
+  whole.innerHTML = `<p></p><svg viewBox="${box}" font-family="Helvetica, Arial, sans-serif">${lines.join("")}</svg>`;
+  whole.firstChild.textContent = title;
+  return whole;
 }
 
 function today() {
@@ -149,138 +72,6 @@ function today() {
     made("li", `${name}: ${short(values[state.step])}`));
   const sum = total().slice(0, state.step + 1).reduce((a, b) => a + b, 0);
   byId("earned").replaceChildren(...parts, made("li", `reward so far: ${short(sum)}`));
-}
-
-// Gains as they are, costs as negative numbers.
-function* terms() {
-  for (const [name, values] of Object.entries(story.gains)) yield [name, values];
-  for (const [name, values] of Object.entries(story.costs)) yield [name, values.map((cost) => -cost)];
-}
-
-function total() {
-  const sum = new Array(steps).fill(0);
-  for (const [, values] of terms()) values.forEach((value, step) => { sum[step] += value; });
-  return sum;
-}
-
-// -- charts --
-
-const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-const running = (values) => { let sum = 0; return values.map((value) => (sum += value)); };
-const times = Array.from({ length: steps }, (_, step) => step);
-const days = story.when.map(plain);
-
-function look() {
-  const style = getComputedStyle(document.documentElement);
-  const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
-  const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true };
-  return { axis, layout: { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 12 },
-    margin: { l: 8, r: 12, t: 26, b: 8 }, hovermode: "x unified", hoverlabel: { font: { color: "#222" }, bgcolor: "#fff" },
-    legend: { orientation: "h", y: -0.12, yanchor: "top" }, showlegend: true } };
-}
-
-function show(id, traces, layout) {
-  const box = byId(id);
-  box.hidden = !traces.length;
-  if (!traces.length) return;
-  const marks = ticks(), ticktext = marks.map((step) => days[step].split(",")[0]);
-  layout.xaxis = { ...look().axis, ...layout.xaxis, range: [-0.5, steps - 0.5], tickvals: marks, ticktext };
-  layout.shapes = [cursorAt()];
-  Plotly.react(box, traces, layout, { responsive: true, displaylogo: false, displayModeBar: false });
-  if (!box.dataset.heard) box.on("plotly_click", (event) => go(event.points[0].x));
-  box.dataset.heard = "yes";
-}
-
-const cursorAt = () => ({ type: "line", xref: "x", yref: "paper", x0: state.step, x1: state.step, y0: 0, y1: 1,
-  line: { color: "#888", width: 2, dash: "dot" } });
-
-function cursor(box) {
-  if (!box.hidden && box.data) Plotly.relayout(box, { shapes: [cursorAt()] });
-}
-
-// Variables of one unit share a panel; each choice has its own.
-function panels() {
-  const found = new Map();
-  for (const at of state.chosen) {
-    const track = story.tracks[at];
-    const key = track.coded || !track.unit ? track.title : track.unit;
-    if (!found.has(key)) found.set(key, []);
-    found.get(key).push(track);
-  }
-  return [...found.values()];
-}
-
-function trace(track, name, read, paint, axis, view) {
-  const points = times.map(read);
-  const sparse = view === "seen" && points.some((point) => point === null);
-  const label = [track.title, name, view === "seen" && state.view === "both" ? "observed" : ""].filter(Boolean).join(" ");
-  const dots = view === "seen" && (sparse || state.view === "both");
-  return { type: "scatter", x: times, y: points, yaxis: axis, name: plain(label), connectgaps: true,
-    mode: dots ? (track.told || !sparse ? "markers" : "lines+markers") : "lines", marker: { color: paint, size: 5 },
-    line: { color: paint, width: 2, shape: track.coded || sparse ? "hv" : "linear", dash: sparse ? "dot" : "solid" },
-    text: times.map((step) => plain(`${told(track, points[step])} ${track.unit}`)),
-    hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
-}
-
-function chart() {
-  const all = panels(), { axis, layout } = look(), traces = [];
-  layout.height = 60 + 30 * Math.ceil(all.flat().length / 3) + 190 * all.length;
-  layout.annotations = [];
-  all.forEach((tracks, at) => {
-    const name = at ? `yaxis${at + 1}` : "yaxis", top = 1 - at / all.length, room = 34 / (190 * all.length);
-    layout[name] = { ...axis, domain: [top - 1 / all.length + room / 3, top - room], ...scale(tracks) };
-    layout.annotations.push({ text: plain(heading(tracks)), xref: "paper", yref: "paper", x: 0, y: top - room, showarrow: false,
-      xanchor: "left", yanchor: "bottom", font: { size: 13 } });
-    for (const track of tracks) {
-      for (const view of state.view === "both" ? ["true", "seen"] : [state.view]) {
-        if (view === "seen" && (!track.seen || !track.seen.includes(1)) && (track.seen || state.view === "both")) continue;
-        linesOf(track, view).forEach(([part, read], n) => {
-          traces.push(trace(track, part, read, colour(tracks.indexOf(track) + n), at ? `y${at + 1}` : "y", view));
-        });
-      }
-    }
-  });
-  layout.margin.t = 4;
-  layout.xaxis = { anchor: all.length > 1 ? `y${all.length}` : "y" };
-  layout.showlegend = traces.length > all.length;
-  if (!layout.showlegend) layout.height -= 30;
-  show("lines", traces, layout);
-  const never = [...state.chosen].map((at) => story.tracks[at]).filter((track) => track.seen && !track.seen.includes(1));
-  byId("unseen").textContent = state.view !== "true" && never.length
-    ? `Never observed: ${never.map((track) => track.title).join("; ")}.` : "";
-}
-
-const heading = (tracks) => tracks.length === 1 ? `${tracks[0].group} ${withUnit(tracks[0])}` : tracks[0].unit;
-
-function scale(tracks) {
-  if (!tracks[0].coded) return {};
-  const used = new Set(tracks[0].values), codes = [...used].sort((a, b) => a - b);
-  return { tickvals: codes, ticktext: codes.map((code) => plain(told(tracks[0], code))) };
-}
-
-function ticks() {
-  const number = Math.max(2, Math.min(8, Math.floor(document.body.clientWidth / 180)));
-  return [...new Set(Array.from({ length: number }, (_, n) => Math.round(n * (steps - 1) / (number - 1))))];
-}
-
-function rewards() {
-  const { axis, layout } = look(), far = state.sums === "so far";
-  const traces = [...terms()].filter(([, values]) => values.some(Boolean)).map(([name, values], n) => ({
-    type: far ? "scatter" : "bar", mode: "lines", x: times, y: far ? running(values) : values, name: plain(name), text: days,
-    line: { color: colour(n), width: 2, shape: "hv" }, marker: { color: colour(n) },
-    hovertemplate: "%{y:.4g}<extra>%{fullData.name}</extra>" }));
-  if (far) traces.push({ type: "scatter", mode: "lines", x: times, y: running(total()), name: "reward",
-    line: { color: layout.font.color, width: 3, shape: "hv" }, hovertemplate: "%{y:.4g}<extra>reward</extra>" });
-  show("terms", traces, { ...layout, height: 320, barmode: "relative", yaxis: axis });
-}
-
-function costs() {
-  const { axis, layout } = look();
-  const traces = Object.entries(story.costs).filter(([, values]) => values.some(Boolean)).map(([name, values], n) => ({
-    type: "bar", x: times, y: values, name: plain(name), marker: { color: colour(n + 1) },
-    hovertemplate: "%{y:.4g}<extra>%{fullData.name}</extra>" }));
-  const title = { text: "cost of each step", x: 0, xref: "paper", font: { size: 13 } };
-  show("costs", traces, { ...layout, height: 240, title, barmode: "stack", yaxis: axis });
 }
 
 // -- tables --
@@ -315,7 +106,9 @@ function totals() {
 
 function deeds() {
   const several = new Set(story.deeds.map((deed) => deed[1])).size > 1, paid = story.deeds.some((deed) => deed[3]);
-  const pick = (when, who, what, cost, note) => [when, ...(several ? [who] : []), what, ...(paid ? [cost] : []), note];
+  const noted = story.deeds.some((deed) => deed[4]);
+  const pick = (when, who, what, cost, note) =>
+    [when, ...(several ? [who] : []), what, ...(paid ? [cost] : []), ...(noted ? [note] : [])];
   const rows = story.deeds.map(([step, who, what, cost, note]) => row(pick(jump(step), who, what, short(cost), note)));
   rows.forEach((line, n) => { line.dataset.step = story.deeds[n][0]; });
   fill(byId("deeds"), pick("when", "who", "what", "cost", "what came of it"), rows);

@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from pathlib import Path
 from string import Template
@@ -20,17 +19,20 @@ import numpy as np
 
 from ..core.errors import ConfigError
 from ..core.story import Story, Track
-from .pictures import Pictures, Views
+from .pictures import Pictures, Progress, Views
 
 HERE = Path(__file__).parent
 VERSION = 1
 """Of the layout of the data in a page."""
 
+SCRIPTS = ("replay_data.js", "replay_charts.js", "replay.js")
+"""The page's own, in the order in which they are run as one."""
+
 ALIGNED = 8
 """Arrays begin at multiples of this many bytes, as typed arrays of a browser must."""
 
 
-def to_html(title: str, about: str, story: Story, views: Views, progress: Callable[[int], None] | None = None) -> str:
+def to_html(title: str, about: str, story: Story, views: Views, progress: Progress | None = None) -> str:
     """The page of an episode; `views` gives the scene of a step, by the name of the view (`true`, `seen`).
 
     Needs the extra `plot`, whose charts are written into the page; `progress` is told of every picture.
@@ -40,12 +42,14 @@ def to_html(title: str, about: str, story: Story, views: Views, progress: Callab
     packed = Packed()
     pictures = Pictures.of(views, len(story.when), progress)
     data = _data(title, about, story, pictures, packed)
-    charts, own, style = (_lines(text) for text in (get_plotlyjs(), _file("replay.js"), _file("replay.css")))
+    charts, own, style = (
+        _lines(text) for text in (get_plotlyjs(), "\n".join(map(_file, SCRIPTS)), _file("replay.css"))
+    )
     return Template(_file("replay.html")).substitute(
         title=escape(title),
         about=escape(about),
         policy=escape(_policy(charts, own), quote=True),
-        style=style,
+        style=_file("replay.css"),
         symbols=pictures.symbols,
         story=_json(data),
         arrays=packed.text(),
@@ -114,10 +118,17 @@ def _data(title: str, about: str, story: Story, pictures: Pictures, packed: Pack
 
 
 def _track(track: Track, packed: Packed) -> dict[str, Any]:
-    told = {"parts": track.parts, "codes": {str(code): word for code, word in track.codes.items()}}
-    given = {"seen": track.seen, "told": track.told}
-    arrays = {name: None if values is None else packed.put(values) for name, values in given.items()}
-    return {"name": track.name, "group": track.group, "label": track.label, "unit": track.unit, "doc": track.doc} | told | arrays
+    arrays = {"seen": track.seen, "told": track.told}
+    return {
+        "name": track.name,
+        "group": track.group,
+        "label": track.label,
+        "unit": track.unit,
+        "doc": track.doc,
+        "parts": track.parts,
+        "codes": {str(code): word for code, word in track.codes.items()},
+        **{name: None if values is None else packed.put(values) for name, values in arrays.items()},
+    }
 
 
 def _policy(*scripts: str) -> str:

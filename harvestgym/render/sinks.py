@@ -73,15 +73,17 @@ class Plot:
 
     def open(self, name: str, axis: str) -> None:
         """A window with this name."""
-        import matplotlib
         import matplotlib.figure
+        import matplotlib.rcsetup
 
         self._name, self._axis = name, axis
         if self.path is not None:
             self._figure = matplotlib.figure.Figure(layout="constrained")
             return
         if matplotlib.get_backend().casefold() not in map(str.casefold, matplotlib.rcsetup.interactive_bk):
-            raise ConfigError(f"Plot: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give Plot a path")
+            raise ConfigError(
+                f"Plot: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give Plot a path"
+            )
         import matplotlib.pyplot
 
         self._figure = matplotlib.pyplot.figure(layout="constrained")
@@ -297,9 +299,9 @@ class WeightsAndBiases:
 
 def _image(reading: Reading) -> np.ndarray:
     """A picture as bytes; a matrix from black (the lowest of its range, or its own) to white."""
-    picture = reading.picture
-    assert picture is not None, "asked of pictures only"
-    if picture.ndim == 3:
-        return picture if picture.dtype == np.uint8 else np.uint8(np.clip(picture, 0, 1) * 255)
-    low, high = reading.watch.range or (float(picture.min()), float(picture.max()))
-    return np.uint8(np.clip((picture - low) / max(high - low, 1e-12), 0, 1) * 255)
+    picture = np.asarray(reading.picture)
+    if picture.dtype == np.uint8 and picture.ndim == 3:
+        return picture
+    limits = reading.watch.range or (float(picture.min()), float(picture.max()))
+    low, high = limits if picture.ndim == 2 else (0.0, 1.0)
+    return (np.clip((picture - low) / max(high - low, 1e-12), 0, 1) * 255).astype(np.uint8)

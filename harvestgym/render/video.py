@@ -96,17 +96,15 @@ class Colours:
     def of(cls, frames: Sequence[np.ndarray]) -> Colours:
         """The palette of a film, from some of its pictures."""
         some = np.unique(np.linspace(0, len(frames) - 1, SAMPLE).round().astype(int))
-        sample = np.concatenate([_words(np.asarray(frames[int(i)])[::2, ::2]).ravel() for i in some])
-        found, count = np.unique(sample, return_counts=True)
-        found = _rgb(found[np.argsort(-count, kind="stable")])
-        if len(found) <= MOST_COLOURS:
-            return cls(found)
-        common, rare = found[: MOST_COLOURS // 2], found[MOST_COLOURS // 2 :]
-        # Of the rare ones each counts once, so that a small red thing keeps its red.
-        cut = Image.fromarray(rare[None]).quantize(MOST_COLOURS - len(common), Image.Quantize.MEDIANCUT)
-        return cls(
-            np.concatenate([common, np.reshape(cut.getpalette() or [], (-1, 3))]).astype(np.uint8)[:MOST_COLOURS]
-        )
+        seen, fourth = np.zeros(2**24, bool), []
+        for i in some.tolist():
+            words = _words(np.asarray(frames[i]))
+            seen[words] = True
+            fourth.append(words[::2, ::2].ravel())
+        # A fourth of the pixels says which colours are common.
+        found, count = np.unique(np.concatenate(fourth), return_counts=True)
+        common = found[np.argsort(-count, kind="stable")][: MOST_COLOURS // 2]
+        return cls(_spread(_rgb(common), _rgb(np.flatnonzero(seen)), MOST_COLOURS))
 
     def still(self, frame: np.ndarray, progress: Progress | None = None) -> Image.Image:
         """A picture in these colours."""
@@ -125,6 +123,19 @@ class Colours:
         for part in np.array_split(words, -(-len(words) // 4096)):
             away = (_rgb(part)[:, None].astype(np.int32) - self.palette) ** 2
             self._index[part] = away.sum(-1).argmin(-1)
+
+
+def _spread(common: np.ndarray, colours: np.ndarray, most: int) -> np.ndarray:
+    """The common colours, and of all of them each time the one that is farthest from what was taken, `most` in all.
+
+    So no colour is far from the palette, and a small red thing keeps its red.
+    """
+    every, taken = colours.astype(np.int32), list(common.astype(np.int32))
+    away = np.min([((every - colour) ** 2).sum(1) for colour in taken], 0)
+    while len(taken) < most and away.max() > 0:
+        taken.append(every[away.argmax()])
+        away = np.minimum(away, ((every - taken[-1]) ** 2).sum(1))
+    return np.array(taken, np.uint8)
 
 
 def _words(frame: np.ndarray) -> np.ndarray:

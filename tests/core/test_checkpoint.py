@@ -28,12 +28,15 @@ from harvestgym.adapters.gymnasium import GymEnv, VecEnv
 from harvestgym.core import checkpoint, codec
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Exponential, Log, TimeLimit, Utility
+from harvestgym.farm import Farm
+from harvestgym.farm.make import CATALOGUE
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.make import build
 from harvestgym.forager.many import ForagerVec
 from harvestgym.forager.objects import Flower, Wall
 from harvestgym.forager.traced_env import TracedForagerEnv
+from tests.farm.test_language import STAGE, look, pour
 from tests.farm.test_language import farm as pond_farm
 from tests.forager.worlds import Berry
 from tests.toy import BoxStock, Stock
@@ -66,6 +69,11 @@ def begun(env: Any, steps: int = 9) -> Any:
     return env
 
 
+def layers(env: Any) -> list[type]:
+    """The classes of an environment and what is inside."""
+    return [type(env), *(layers(env.env) if isinstance(env, gymnasium.Wrapper) else [])]
+
+
 FACES: dict[str, Callable[[], Any]] = {
     "gymnasium.make, a fishery": lambda: gymnasium.make("fishing/logistic-survey-v0", Tmax=13),
     "gymnasium.make, a world": lambda: gymnasium.make("forager/two-biome-v1", horizon=13),
@@ -84,7 +92,7 @@ def test_a_face_goes_on_and_is_not_changed(name: str, tmp_path: Path) -> None:
     save(env, tmp_path / "again")
     assert path.read_bytes() == (tmp_path / "again").read_bytes()
     twin = load(path)
-    assert repr(twin) == repr(env) and type(twin.unwrapped) is type(env.unwrapped)
+    assert layers(twin) == layers(env)
     assert played(twin, 30, 2) == played(env, 30, 2)
 
 
@@ -96,18 +104,28 @@ def test_every_world_goes_on(id: str, tmp_path: Path) -> None:
 
 
 def test_a_farm_goes_on_in_the_middle_of_a_day(tmp_path: Path) -> None:
-    game = pond_farm()
+    game, twin = pond_farm(), pond_farm()
     game.reset(seed=2)
-    game.step(())
-    game.step(())
-    looked = game.observations()
-    game.farmgym_step([(*game.language.to_tuple(game.language.from_pair((0, 0))),)])
-    assert game.acting and len(game.observations()) >= len(looked)
+    game.farmgym_step([])
+    game.farmgym_step([pour(1, 2)])
+    game.farmgym_step([look(STAGE, (1, 0))])
+    assert game.acting and len(game.observations()) == 2
     save(game, tmp_path / "noon")
-    twin = load(tmp_path / "noon")
-    assert str(twin) == str(game) and twin.acting and repr(twin.observations()) == repr(game.observations())
+    assert load(tmp_path / "noon", twin) is twin and twin.acting
+    assert repr(twin.observations()) == repr(game.observations())
     for _ in range(5):
-        assert repr(twin.farmgym_step([])) == repr(game.farmgym_step([]))
+        assert repr(twin.farmgym_step([pour(0, 0)])) == repr(game.farmgym_step([pour(0, 0)]))
+
+
+def test_a_farm_of_a_file_needs_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text((CATALOGUE / "paid-looks-1x1-v0.yaml").read_text(), encoding="utf-8")
+    (tmp_path / "one-plot.yaml").write_text((CATALOGUE / "one-plot.yaml").read_text(), encoding="utf-8")
+    game = Farm.from_yaml(path, seed=5)
+    save(game, tmp_path / "farm")
+    path.unlink()
+    twin = load(tmp_path / "farm")
+    assert str(twin) == str(game) and twin.written == game.written and twin.model == game.model
 
 
 OTHER = """
@@ -172,7 +190,9 @@ def test_a_batch_of_ones_own_goes_on_in_one_that_is_made_likewise(mode: Autorese
     else:
         assert played(twin, 12, 3) == played(env, 12, 3)
     other = batch(5)
-    with pytest.raises(ConfigError, match=r"of another structure: state: .* wanted uint32\[5, 2\], found uint32\[4, 2\]"):
+    with pytest.raises(
+        ConfigError, match=r"of another structure: state: wanted \.key uint32\[5, 2\], found \.key uint32\[4, 2\]"
+    ):
         load(tmp_path / "batch", other)
     assert not other._driver.begun, "what was refused changed nothing"
 

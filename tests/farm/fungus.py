@@ -7,11 +7,13 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.marks import Mark
 from harvestgym.core.random import bernoulli
 from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entity import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.messages import Air, Canopy, Strain
+from harvestgym.farm.seen import Seen
 
 
 @pytree
@@ -54,6 +56,11 @@ class Fungus(Entity):
         there = state.infected * (board.by_host(Canopy).alive > 0)
         death, growth, harvest = jnp.asarray(self.harm)[:, None, None, None] * there
         return Strain(death=death, growth=growth, harvest=harvest)
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """A spot on each plot that is infected, the larger the more of the leaves."""
+        spots = seen.plots("infected#%")
+        return [Mark("disc", (x + 0.5, y + 0.6), 0.3 * share, "#cc79a7", meaning="fungus") for x, y, share in spots]
 
     def update(self, state: FungusState, place: Place, board: Board, draws: Draws) -> tuple[FungusState, Ledger]:
         """Spores come, leaves infect leaves, a fungicide heals; without leaves nothing is left."""

@@ -294,3 +294,16 @@ def test_a_larger_plot_is_more_of_the_same() -> None:
 def test_the_soil_index_is_the_mean_microlife() -> None:
     place = field((1, 2))
     assert float(LOAM.indices(state_of(place, microlife=f(20.0, 60.0)))["soil"]) == pytest.approx(0.4)
+
+
+def test_water_runs_past_the_roots_of_a_dry_sand_and_of_no_other_soil() -> None:
+    """Half of the extractable water is there, so that half of `watering_bypass#%` of what is poured is lost."""
+    sand, place = SOILS["sand"], field()
+    bucket = sand.bucket(place)
+    half = full(place, float(bucket.wilting + bucket.capacity) / 2)
+    deed = sand.watering_continuous(state_of(place, water=half), place, full(place, 1) > 0, *map(jnp.float32, (5, 30)))
+    assert float(deed.ledger.tally["water#L"]) == 5.0 == float(deed.ledger.flows["water:watering"][0, 0])
+    np.testing.assert_allclose(deed.ledger.flows["water:drainage"], [[-5 * 0.8 / 2]], rtol=1e-5)
+    np.testing.assert_allclose(deed.state.water, half + 5 - 5 * 0.8 / 2, rtol=1e-6)
+    np.testing.assert_allclose(dynamics.run_past(f(-9.0, 1e9), bucket, sand.bypass), [[0.8, 0.0]], rtol=1e-6)
+    assert [name for name, soil in SOILS.items() if soil.bypass > 0] == ["sand"]

@@ -13,9 +13,12 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urljoin
 
 import pytest
 
+from harvestgym import play
+from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import demonstrations
 from harvestgym.play.web import server
 
@@ -87,7 +90,7 @@ def part(name: str) -> str:
 
 def wait_for_text(seen: Visit, name: str, text: str) -> None:
     """Until a part of the page says something."""
-    seen.page.locator(part(name), has_text=re.compile(text)).first.wait_for(timeout=30_000)
+    seen.page.locator(part(name), has_text=re.compile(text)).first.wait_for(timeout=60_000)
 
 
 def known(seen: Visit, what: str) -> str:
@@ -114,9 +117,10 @@ def test_a_season_from_seed_to_harvest_and_what_others_made_of_it(browser: Any, 
                 seen.page.click(part("go"))
             days += 1
             wait_for_text(seen, "day", f"day {days} of")
-            if days == 75:
+            if days == 45:
                 seen.shot("play-farm-summer", whole=False)
         seen.page.click(part("add-1"))
+        wait_for_text(seen, "today", "harvest")
         seen.page.click(part("go"))
         wait_for_text(seen, "ending", f"The end, after {days + 1} days")
         wait_for_text(seen, "standings", "the expert")
@@ -126,6 +130,13 @@ def test_a_season_from_seed_to_harvest_and_what_others_made_of_it(browser: Any, 
         assert len(scores) == 3 and scores[0] > scores[2]
         seen.page.click(part("save"))
         seen.page.wait_for_selector("text=Saved as")
+        seen.page.click(part("make-replay"))
+        seen.page.locator(part("replay")).wait_for(timeout=60_000)
+        replay = seen.page.locator(part("replay")).get_attribute("href")
+        assert replay is not None
+    with visit(browser, urljoin(games["farm"].url, replay)) as again:
+        again.page.wait_for_selector("text=played by hand, seed 0")
+        again.check()
     seen.check()
     (kept,) = games["farm"].folder.iterdir()
     (episode,) = demonstrations.read(kept).episodes
@@ -160,7 +171,7 @@ def test_looks_are_paid_for_and_a_mistake_is_told(browser: Any, games: dict[str,
         wait_for_text(seen, "today", "1 of at most 1")
         seen.page.click(part("add-0"))
         seen.page.wait_for_selector("text=at most 1 a day")
-        seen.shot("play-farm-phone")
+        seen.shot("play-farm-phone", whole=False)
         seen.page.click(part("remove-0"))
         wait_for_text(seen, "today", "0 of at most 1")
         wide = seen.page.evaluate("document.documentElement.scrollWidth - innerWidth")
@@ -190,13 +201,14 @@ def test_years_of_a_fishery_with_the_optimum_at_the_end(browser: Any, games: dic
 def test_steps_of_a_forager_by_keys_and_buttons(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["forager"].url) as seen:
         first = seen.page.locator(f"{part('view')} img").first.get_attribute("src")
-        for key in ("ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowUp", "ArrowUp"):
+        for key in ("ArrowLeft",) * 4 + ("ArrowUp",):
             seen.page.keyboard.press(key)
         seen.page.click(part("south"))
         seen.page.click(part("go"))
         wait_for_text(seen, "ending", "after 6 steps")
         wait_for_text(seen, "standings", "the expert")
         assert seen.page.locator(f"{part('view')} img").first.get_attribute("src") != first
+        assert seen.page.inner_text(f"{part('score')} b") == "30.000"  # a morel, four steps west
         seen.shot("play-forager", whole=False)
     seen.check()
 
@@ -224,10 +236,16 @@ def test_nothing_but_the_page_is_served_and_to_nobody_else(games: dict[str, Serv
             socket.create_connection((outside, port), timeout=3)
 
 
-def test_a_port_that_is_taken_is_told(games: dict[str, Served]) -> None:
-    port = games["farm"].url.rstrip("/").rpartition(":")[2]
-    done = subprocess.run([*COMMAND, "farm/bean-clay-1x1-v0", "--port", port], capture_output=True, text=True)
-    assert done.returncode == 2 and "choose another --port" in done.stderr
+def test_what_cannot_be_served_is_told_before_any_work(games: dict[str, Served], tmp_path: Path) -> None:
+    port = int(games["farm"].url.rstrip("/").rpartition(":")[2])
+    with pytest.raises(ConfigError, match="choose another --port"):
+        play.run("farm/bean-clay-1x1-v0", port=port)
+    with pytest.raises(ConfigError, match="choose another --port or --host"):
+        play.run("farm/bean-clay-1x1-v0", host="203.0.113.1", port=0)
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ConfigError, match="wanted a folder"):
+        play.run("farm/bean-clay-1x1-v0", folder=file)
 
 
 def test_addresses() -> None:

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import harvestgym
+from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.marks import Map, Mark, Scene, Sprite, Stroke, Words
 from harvestgym.core.story import Deed, Fate, Story, Track
@@ -75,7 +77,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def recorded(id: str, policy: str = "random", **overrides: Any) -> tuple[Any, Record]:
+def recorded(id: str, policy: str, **overrides: Any) -> tuple[Any, Record]:
     env = harvestgym.make(id, **overrides)
     return env, record_episode(id, env, policy_named(id, env, policy), 0)
 
@@ -123,7 +125,9 @@ def test_the_page_is_one_file_that_may_fetch_nothing(page: Path, farm_page: Path
         (policy,) = [given["content"] for _, given in tags.found if "http-equiv" in given]
         rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
         assert rules["default-src"] == "'none'" and rules["img-src"] == "data: blob:" and "http" not in policy
-        assert all(word.startswith("'sha256-") for word in rules["script-src"].split()), "scripts run by their hash alone"
+        assert all(word.startswith("'sha256-") for word in rules["script-src"].split()), (
+            "scripts run by their hash alone"
+        )
         assert path.stat().st_size < 8e6
 
 
@@ -150,12 +154,22 @@ def test_another_file_is_no_page(tmp_path: Path) -> None:
         read_html(other)
 
 
+def test_the_command_writes_a_page_and_refuses_a_place_that_is_none(tmp_path: Path) -> None:
+    asked = ["run", FISHERY, "--policy", "random", "--episodes", "1", "--html"]
+    missing = CliRunner().invoke(app, [*asked, str(tmp_path / "nowhere" / "a.html")])
+    assert missing.exit_code == 2 and "--html wants a file in a folder that is there" in missing.output
+    done = CliRunner().invoke(app, [*asked, str(tmp_path / "a.html")])
+    assert done.exit_code == 0 and "a.html" in done.output, done.output
+    assert len(read_html(tmp_path / "a.html")["reward"]) > 1
+    assert "One episode of the policy random, seed 0." in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
 # -- what the families tell --
 
 
 @pytest.mark.parametrize("id", [FARM, FISHERY, FORAGER])
 def test_gains_less_costs_are_the_reward_of_every_step(id: str, farm: tuple[Any, Record]) -> None:
-    env, record = farm if id == FARM else recorded(id, **({"horizon": 60} if id == FORAGER else {}))
+    env, record = farm if id == FARM else recorded(id, "random", **({"horizon": 60} if id == FORAGER else {}))
     before = {name: values.copy() for name, values in record.items()}
     story = family_function(id, "story")(env, record)
     sums = sum(story.gains.values()) - sum(story.costs.values(), np.float32(0))
@@ -179,7 +193,9 @@ def test_deeds_of_a_farm_cost_what_the_season_paid(farm: tuple[Any, Record]) -> 
 
 def test_a_death_is_told_with_its_cause_and_what_went_before(farm: tuple[Any, Record]) -> None:
     env, record = farm
-    stage, cause, limit = (next(v for v in env.variables if v.attr == n) for n in ("stage", "cause_of_death", "limiting_factor"))
+    stage, cause, limit = (
+        next(v for v in env.variables if v.attr == n) for n in ("stage", "cause_of_death", "limiting_factor")
+    )
     died = {name: values.copy() for name, values in record.items()}
     died[stage.name][41:], died[limit.name][1:] = stage.meta.labels.index("dead"), limit.meta.labels.index("water")
     died[cause.name][41:] = cause.meta.labels.index("grow: strain")
@@ -254,7 +270,9 @@ def test_the_switch_tells_what_was_seen_from_what_was_true(browser: Any, page: P
         seen.check()
 
 
-def test_a_season_on_a_phone_in_the_dark_fits_the_screen(browser: Any, farm: tuple[Any, Record], farm_page: Path) -> None:
+def test_a_season_on_a_phone_in_the_dark_fits_the_screen(
+    browser: Any, farm: tuple[Any, Record], farm_page: Path
+) -> None:
     with visit(browser, farm_page.as_uri(), PHONE, color_scheme="dark", has_touch=True) as seen:
         ready(seen)
         assert seen.page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
@@ -274,4 +292,3 @@ def test_a_season_on_a_phone_in_the_dark_fits_the_screen(browser: Any, farm: tup
         seen.page.locator("#step").fill("80")
         seen.shot("replay-desktop")
         seen.check()
-

@@ -181,9 +181,7 @@ class Spending(Wrapper[Any]):
         return SpendingState(inner, spent), timestep._replace(info=timestep.info | {"spent": spent})
 
 
-def _lived(
-    game: str, arms: Sequence[Arm], seed: int, replicates: int, progress: Callable[[int], None]
-) -> list[Found]:
+def _lived(game: str, arms: Sequence[Arm], seed: int, replicates: int, progress: Callable[[int], None]) -> list[Found]:
     """The seasons of each arm, the same ones for all; their farms share one compiled program."""
     found = []
     for arm in arms:
@@ -243,7 +241,9 @@ def _draw_arms(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> Non
     seen = [each.seen.mean() for each in shown]
     for price in PRICES[1:-1]:
         told = [summarise(each.at(price)) for each in shown]
-        line = axes.errorbar(seen, [t.mean for t in told], [t.mean - t.low for t in told], marker=".", label=f"{price:g}")
+        line = axes.errorbar(
+            seen, [t.mean for t in told], [t.mean - t.low for t in told], marker=".", label=f"{price:g}"
+        )
         best = choose(shown, price)
         axes.plot(seen[best], told[best].mean, "o", mfc="none", ms=11, color=line[0].get_color())
     axes.set(title=found[0].game, xlabel="numbers seen in a season", ylabel="return", xscale="symlog")

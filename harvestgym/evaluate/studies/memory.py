@@ -173,9 +173,7 @@ def _train(env: FishingModel, agent: Agent, years: int, updates: int, params: An
     return jax.vmap(training)(keys)
 
 
-def _mean_return(
-    env: FishingModel, agent: Agent, years: int, params: Any, weights: Any, key: jax.Array
-) -> jax.Array:
+def _mean_return(env: FishingModel, agent: Agent, years: int, params: Any, weights: Any, key: jax.Array) -> jax.Array:
     """Mean return of the first `years` of some episodes, a smooth function of the weights."""
 
     def episode(key: jax.Array) -> jax.Array:

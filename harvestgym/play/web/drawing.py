@@ -6,16 +6,21 @@ Each is the address of an SVG (a data: address), so that nothing of one drawing 
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import NamedTuple
 
 from ...core.marks import Chart, Map, Scene
 from ...render import chart as charts
 from ...render import page
 from ...render.pen import Box
+from ...render.pictures import Framed
 from ...render.svg import Vector
 
-UNIT = 100
-"""Pixels of a plot in the drawing's own measure; the page scales it."""
+WIDTH = 560
+"""Of the page that a map is drawn on, px: the smaller, the larger its letters beside its plots."""
+
+RIM = 4
+"""Of `Framed.around`, px."""
 
 FONT = "Helvetica, Arial, sans-serif"
 
@@ -30,19 +35,22 @@ class Drawn(NamedTuple):
 
 def map_of(panel: Map) -> Drawn:
     """A map without its title and legend, to the edge of its margin."""
-    pen = Vector()
-    wide, high = (UNIT * (n + 2 * panel.margin) for n in panel.shape)
-    page._map(Map("", panel.shape, panel.marks, panel.margin), pen, Box(-4, -2, wide + 8, high + 4), UNIT // 4)
-    edge, (length, width) = UNIT * panel.margin, panel.shape
-    plots = Box(edge / wide, edge / high, UNIT * length / wide, UNIT * width / high)
-    return Drawn(_address_of(pen, wide, high), wide / high, plots)
+    marks = tuple(replace(mark, meaning="") for mark in panel.marks)
+    pen = Framed({})
+    page.lay(Scene("", (replace(panel, title="", marks=marks, legend=()),)), pen, WIDTH)
+    x, y, wide, high = pen.around(panel)
+    (length, width), margin = panel.shape, panel.margin
+    unit = (wide - 2 * RIM) / (length + 2 * margin)
+    edge = RIM + margin * unit
+    plots = Box(edge / wide, edge / high, length * unit / wide, width * unit / high)
+    return Drawn(_address_of(pen, x, y, wide, high), wide / high, plots)
 
 
 def chart_of(chart: Chart, width: int = 480, height: int = 230) -> str:
     """The address of a chart."""
     pen = Vector()
     charts.draw(chart, pen, Box(4, 2, width - 8, height - 4), 15)
-    return _address_of(pen, width, height)
+    return _address_of(pen, 0, 0, width, height)
 
 
 def legend_of(scene: Scene) -> list[tuple[str, str]]:
@@ -51,12 +59,12 @@ def legend_of(scene: Scene) -> list[tuple[str, str]]:
     for mark in scene.legend:
         pen = Vector()
         page.symbol(mark, pen, 16, 16, 32)
-        out.append((_address_of(pen, 32, 32), mark.meaning))
+        out.append((_address_of(pen, 0, 0, 32, 32), mark.meaning))
     return out
 
 
-def _address_of(pen: Vector, width: float, height: float) -> str:
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" font-family="{FONT}">'
+def _address_of(pen: Vector, x: float, y: float, width: float, height: float) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{x:g} {y:g} {width:g} {height:g}" font-family="{FONT}">'
     return address("".join((head, "<defs>", *pen.symbols.values(), "</defs>", *pen.parts, "</svg>")))
 
 

@@ -67,9 +67,8 @@ class FarmPage(Page):
     def choose(self, field: int, plot: tuple[int, int]) -> None:
         """Look at a plot."""
         self.field, self.plot = field, plot
-        self.fields.refresh()
-        self.beside.refresh()
-        self.doing.refresh()
+        for part in (self.fields, self.beside, self.looks, self.doing):
+            part.refresh()
 
     def _shape(self, field: int) -> tuple[int, int]:
         return self.session.model.fields[field].shape
@@ -82,14 +81,18 @@ class FarmPage(Page):
             with box("div", "middle"):
                 self.fields()
             with box("div", "side"):
+                self.looks()
                 self.doing()
+                self.today()
                 self.beside()
             with box("div", "below"):
                 self.charts()
 
     def redraw(self) -> None:
-        for part in (self.sky, self.fields, self.charts, self.doing, self.beside):
+        for part in (self.sky, self.fields, self.charts, self.looks, self.today, self.beside):
             part.refresh()
+        if self.session.steps == 0 or self.session.over:
+            self.doing.refresh()
 
     @ui.refreshable_method
     def sky(self) -> None:
@@ -193,11 +196,9 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """Looks that cost, what can be ordered, and today's list."""
+        """What can be ordered. Not drawn anew every day, so that a click in haste is not lost."""
         if self.session.over:
             return
-        if self.session.looks:
-            self._looks()
         with box("section", "card doing", "doing"):
             words("h2", f"To do on plot {self.plot}")
             self._rows([r for r, row in enumerate(self.session.model.actions.rows) if self._fits(row)])
@@ -206,13 +207,15 @@ class FarmPage(Page):
             if whole:
                 words("h2", "To do on the whole field")
                 self._rows(whole)
-        self._list()
 
     def _fits(self, row: Any) -> bool:
         return row.field == self.field and row.action.plot and self.plot in row.plots
 
-    def _looks(self) -> None:
+    @ui.refreshable_method
+    def looks(self) -> None:
         """What can be seen this morning, and at what price."""
+        if self.session.over or not self.session.looks:
+            return
         with box("section", "card looks", "looks"):
             words("h2", "Look this morning" if not self.session.looked else "Looked this morning")
             for number_, (look, price) in enumerate(zip(self.session.looks, self.session.prices, strict=True)):
@@ -229,7 +232,7 @@ class FarmPage(Page):
 
     def _want(self, at: int, yes: bool | None) -> None:
         (self.wanted.add if yes else self.wanted.discard)(at)
-        self.doing.refresh()
+        self.looks.refresh()
 
     def _bill(self) -> float:
         return float(sum(self.session.prices[list(self.wanted)]))
@@ -268,8 +271,11 @@ class FarmPage(Page):
         values = tuple(self.picked.get((row, k), 0) for k in range(len(mine.allowed)))
         self.session.order(row, self.plot if mine.action.plot else None, values)
 
-    def _list(self) -> None:
+    @ui.refreshable_method
+    def today(self) -> None:
         """Today's orders, each with a button that takes it off."""
+        if self.session.over:
+            return
         with box("section", "card today", "today"):
             words("h2", f"Today's list ({len(self.session.orders)} of at most {self.session.model.schedule})")
             with box("ul"):

@@ -50,11 +50,13 @@ class ForagePage(Page):
             with box("div", "middle"):
                 self.view()
             with box("div", "side"):
-                self.doing()
+                with box("section", "card doing", "doing"):
+                    self.paid()
+                    self._pad()
                 self.course()
 
     def redraw(self) -> None:
-        for part in (self.view, self.doing, self.course):
+        for part in (self.view, self.paid, self.course):
             part.refresh()
 
     @ui.refreshable_method
@@ -75,14 +77,16 @@ class ForagePage(Page):
                         words("span", meaning)
 
     @ui.refreshable_method
-    def doing(self) -> None:
-        """Four ways to go."""
-        with box("section", "card doing", "doing"):
-            number(f"{self.session.last['reward']:+g}", "paid by the last step", "date", "paid")
-            with box("div", "pad"):
-                for way, sign in SIGNS.items():
-                    button(sign, self.guarded(lambda way=way: self.walk(way)), f"way {way}", way, aria_label=way)
-            words("p", "Or use the arrow keys.", "quiet")
+    def paid(self) -> None:
+        """What the last step paid."""
+        number(f"{self.session.last['reward']:+g}", "paid by the last step", "date", "paid")
+
+    def _pad(self) -> None:
+        """Four ways to go; they stay the same elements, so that a click in haste is not lost."""
+        with box("div", "pad"):
+            for way, sign in SIGNS.items():
+                button(sign, self.guarded(lambda way=way: self.walk(way)), f"way {way}", way, aria_label=way)
+        words("p", "Or use the arrow keys.", "quiet")
 
     @ui.refreshable_method
     def course(self) -> None:

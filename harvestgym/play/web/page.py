@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
-from nicegui import background_tasks, run, ui
+from nicegui import app, background_tasks, run, ui
 
 from ...core.errors import ConfigError
 from ...core.marks import Chart, Line
@@ -37,6 +38,7 @@ class Page:
         self.session: Any = session
         self.folder = folder
         self.rivals: list[Rival] | None = None
+        self.replay = ""
 
     # What families say.
 
@@ -69,21 +71,25 @@ class Page:
             self.body()
         with box("footer", "bar"):
             self.bar()
+            with box("div", "buttons"):
+                button("New", self._ask_anew, "quiet", "new", title="Begin another episode")
+                self.main = button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
+                self.keep = button("Save as demonstration", self._save, "main-button", "save")
+        self._show_buttons()
         ui.keyboard(on_key=self._key, repeating=True)
 
     @ui.refreshable_method
     def bar(self) -> None:
-        """The score, what it is made of, and the buttons."""
+        """The score, and what it is made of."""
         with box("div", "tallies"):
             number(f"{self.session.total:.3f}", "score so far", "score", "score")
             for name, value in self.tallies():
                 number(value, name)
-        with box("div", "buttons"):
-            button("New", self._ask_anew, "quiet", "new", title="Begin another episode")
-            if self.finished:
-                button("Save as demonstration", self._save, "main-button", "save")
-            else:
-                button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
+
+    def _show_buttons(self) -> None:
+        """The buttons stay the same elements, so that a click in haste is not lost."""
+        self.main.set_visibility(not self.finished)
+        self.keep.set_visibility(self.finished)
 
     @ui.refreshable_method
     def ending(self) -> None:
@@ -97,8 +103,18 @@ class Page:
                     ui.spinner(size="1.5em")
                     ui.label("Letting others play the same seed …")
                 return
-            self._standings(self.rivals)
-            picture(chart_of(self._race(self.rivals), 640, 260), "score over time, yours and theirs", "wide")
+            with box("div", "beside"):
+                self._standings(self.rivals)
+                picture(chart_of(self._race(self.rivals), 640, 260), "score over time, yours and theirs")
+            self.again()
+
+    @ui.refreshable_method
+    def again(self) -> None:
+        """A way to watch the episode again, step by step, on a page of its own."""
+        if self.replay:
+            ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")
+        else:
+            button("Make a replay", self._make_replay, "quiet", "make-replay")
 
     @property
     def finished(self) -> bool:
@@ -122,7 +138,7 @@ class Page:
             with box("tr"):
                 for name in ("", *(r.name for r in everyone)):
                     words("th", name)
-            self._row("score", [r.total for r in everyone], "best")
+            self._row("score", [f"{r.total:.3f}" for r in everyone], "best")
             for name in mine.columns:
                 self._row(name, [r.columns.get(name, "") for r in everyone])
 
@@ -159,6 +175,7 @@ class Page:
     def refresh(self) -> None:
         """Draw anew what changes; at the end, ask others for theirs."""
         self.bar.refresh()
+        self._show_buttons()
         self.redraw()
         self.ending.refresh()
         if self.finished and self.rivals is None:
@@ -174,6 +191,18 @@ class Page:
         if session is self.session:
             self.rivals = rivals or []
             self.ending.refresh()
+
+    async def _make_replay(self) -> None:
+        """Write the replay, in a thread, and show where it is."""
+        session, path = self.session, Path(mkdtemp(prefix="harvestgym-")) / "replay.html"
+        ui.notify("Drawing every day of it …", position="top")
+        try:
+            await run.io_bound(session.replay, path)
+        except ConfigError as error:
+            ui.notify(str(error), type="warning", position="top")
+            return
+        self.replay = app.add_static_file(local_file=path, url_path=f"/replay/{path.parent.name}.html")
+        self.again.refresh()
 
     def _key(self, event: Any) -> None:
         if not event.action.keydown:
@@ -201,7 +230,7 @@ class Page:
     def _anew(self, seed: Any, dialog: ui.dialog) -> None:
         def begin() -> None:
             self.session = self.session.again(seed_of(seed))
-            self.rivals = None
+            self.rivals, self.replay = None, ""
             dialog.close()
 
         self.guarded(begin)()

@@ -51,4 +51,4 @@ def shown(value: Any) -> str:
     """A number or a word of a table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -63,11 +63,11 @@ def _nothing_there(request: Request, error: HTTPException) -> Response:
     return PlainTextResponse(f"There is nothing at {request.url.path}; the game is at /\n", status_code=404)
 
 
-def check_port(host: str, port: int) -> None:
-    """ConfigError if nothing can be served at a host and port."""
+def port_at(host: str, port: int) -> int:
+    """A port at which something can be served now: `port`, or any that is free for 0; ConfigError if it is taken."""
     try:
-        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
-            pass
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
+            return found.getsockname()[1]
     except (OSError, OverflowError) as error:
         told = f"{host}:{port}: nothing can be served there ({error}); choose another --port or --host"
         raise ConfigError(told) from None
@@ -77,9 +77,3 @@ def address(host: str, port: int) -> str:
     """Where a browser on this machine finds the page."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
-
-
-def free_port(host: str) -> int:
-    """A port that is free now."""
-    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
-        return found.getsockname()[1]

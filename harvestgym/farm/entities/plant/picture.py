@@ -25,7 +25,7 @@ def stands(crop: Any, seen: Seen) -> list[Mark]:
     marks = []
     for x, y in np.argwhere(stage > 0).tolist():
         label, size = STAGES[int(stage[x, y])], _at(seen, "size#cm", x, y)
-        tall = _height(label, size / float(crop.size_max))
+        tall = min(_height(label, size / float(crop.size_max)), _ground(seen) - 0.03)
         middle, ground = _column(seen), _ground(seen)
         at = (x + middle, y + ground - tall / 2)
         marks.append(Mark(drawings[f"{species}_{label}"], at, tall, meaning=f"{name(seen)}: {label}"))

@@ -1,0 +1,96 @@
+"""The leaderboard: scores from nothing to the expert, rows that are kept while the game is the same, the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from harvestgym import registry
+from harvestgym.cli import app
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import constant_policy
+from harvestgym.core.wrappers import TimeLimit
+from harvestgym.evaluate import board
+from harvestgym.evaluate.ceiling import Search
+from harvestgym.evaluate.leaderboard import chosen, entrant, rows
+
+from .reeds import DAYS, LOOK
+
+QUICK = Search(trials=8, generations=6, elites=2)
+
+
+@pytest.fixture
+def id() -> Iterator[str]:
+    """The reeds, on which looking costs, as a registered id for the time of a test."""
+    name = "test/reeds-v0"
+    registry.register(name, f"{__name__.rpartition('.')[0]}.reeds:reeds", mode="ao")
+    yield name
+    del registry._SPECS[name], gymnasium.registry[name]
+
+
+def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
+    def one_day(env: Any) -> Any:
+        return TimeLimit(env, 1), constant_policy({"order": 0, "request": np.ones(1, np.int32)})
+
+    entrants = {"one day": one_day, "absent": lambda env: None}
+    found = {row.policy: row for row in rows(id, 60, entrants, planned=4, search=QUICK)}
+    assert set(found) == {"none", "random", "expert", "ceiling", "one day"}
+    assert found["none"].score == 0 and found["expert"].score == 1 and (found["ceiling"].score or 0) > 1
+    for row in found.values():
+        assert row.low <= row.mean <= row.high and (row.cvar10 is None or row.cvar10 <= row.mean)
+    assert found["expert"].seasons == 60 and found["ceiling"].seasons == 4
+    assert found["expert"].columns["yield kg"] > found["none"].columns["yield kg"] == 0
+    assert found["expert"].columns[board.LOOKS] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
+    assert found["one day"].columns[board.LOOKS] == pytest.approx(LOOK, rel=1e-4)
+
+
+def row(id: str, policy: str, mean: float = 1.0, **more: Any) -> board.Row:
+    return board.Row(id, policy, 100, mean, mean - 0.1, mean + 0.1, 0.5, **more)
+
+
+def test_rows_are_kept_while_the_expert_makes_what_it_made() -> None:
+    old = [row("farm/a-v0", "expert"), row("farm/a-v0", "ppo", 2.0), row("fishing/b-v0", "expert")]
+    same = board.merged(old, [row("farm/a-v0", "expert"), row("farm/a-v0", "none", 0.0)])
+    assert [(r.id[-4:-3], r.policy) for r in same] == [("a", "none"), ("a", "expert"), ("a", "ppo"), ("b", "expert")]
+    changed = board.merged(old, [row("farm/a-v0", "expert", 0.9)])
+    assert [r.policy for r in changed] == ["expert", "expert"], "of another game, the agent's row says nothing"
+    better = board.merged(old, [row("farm/a-v0", "expert"), row("farm/a-v0", "ppo", 3.0)])
+    assert [r.mean for r in better if r.policy == "ppo"] == [3.0]
+
+
+def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None:
+    whole = [row("farm/a-v0", "expert", columns={"yield kg": 1.234}), row("fishing/b-v0", "random", 2.0)]
+    board.write(tmp_path, [replace(whole[0], score=1.0), whole[1]])
+    assert board.read(tmp_path)[1] == whole[1] and board.read(tmp_path / "none") == []
+    page = (tmp_path / board.PAGE).read_text(encoding="utf-8")
+    assert "| [a-v0](farm/a-v0.md) | expert | 1.000 (0.900 to 1.100) | 0.500 | 1.23 |" in page
+    assert "## Fisheries" in page and "## Foragers" not in page
+
+
+def test_policies_come_from_files(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def best(env):\n    return None\n", encoding="utf-8")
+    assert entrant(f"{tmp_path / 'mine.py'}:best")(None) is None  # pyright: ignore[reportArgumentType]
+    assert entrant("harvestgym.core.policy:random_policy").__name__ == "random_policy"
+    with pytest.raises(ConfigError, match="no such file"):
+        entrant(f"{tmp_path / 'yours.py'}:best")
+    assert chosen(["fishing/may-v0"]) == ["fishing/may-v0"] and chosen(["farm"]) == registry.ids("farm")
+
+
+def test_the_command_writes_the_page_and_the_file(tmp_path: Path) -> None:
+    id = "fishing/logistic-levels-v0"
+    args = ["leaderboard", "--ids", id, "--seasons", "50", "--planned", "0", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.output
+    kept = json.loads((tmp_path / board.FILE).read_text(encoding="utf-8"))["rows"]
+    assert [r["policy"] for r in kept] == ["none", "random", "expert"]
+    assert np.isfinite([r["mean"] for r in kept]).all() and (tmp_path / board.PAGE).is_file()
+    wrong = CliRunner().invoke(app, ["leaderboard", "--ids", "fishing/logistic-level-v0"])
+    assert wrong.exit_code == 2 and "did you mean 'fishing/logistic-levels-v0'" in wrong.output
