@@ -1,55 +1,55 @@
-"""Draw docs/pictures/<family>-<name>.png, one picture of each registered id: `python tools/make_pictures.py fishing`.
+"""Write docs/pictures/<family>-<name>.png: of each id the last of the steps of an expert's episode with most to see.
 
-An argument is a family or an id. Each picture is of the expert (where there is none, of random actions), seed 0.
+python tools/make_pictures.py                         # every id whose family offers a scene
+python tools/make_pictures.py fishing farm/game0-v0   # of families, or some
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from PIL import Image
 
-import harvestgym
+from harvestgym import registry
 from harvestgym.evaluate.evaluation import policy_named
-from harvestgym.evaluate.films import film
 from harvestgym.evaluate.record import record_episode
-from harvestgym.render.video import Colours
+from harvestgym.render.canvas import to_rgb
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
-WIDTH = 800
+WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
+"""Of a picture, px and colours of its palette; of the episode; and the steps that are looked through."""
 
-SHARE = 0.6
-"""Where in the episode the picture is taken."""
-
-LIFE = 400
-"""The step of an endless life at which it is."""
+SHARE = 0.9
+"""Of the episode: on its last days little is left to see."""
 
 
-def moment(id: str, steps: int) -> int:
-    """The step of an episode that is drawn."""
-    return min(LIFE, steps - 1) if id.startswith("forager/") else round(SHARE * (steps - 1))
+def main() -> None:
+    """Draw the ids named on the command line, or all."""
+    wanted = sys.argv[1:]
+    for id in (i for i in registry.ids() if not wanted or i in wanted or i.partition("/")[0] in wanted):
+        family = importlib.import_module(registry.spec(id).entry_point.partition(":")[0])
+        if hasattr(family, "scene"):
+            path = draw(id, family)
+            print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 
-def picture(id: str) -> np.ndarray:
-    """The picture of an id."""
-    env = harvestgym.make(id)
-    try:
-        policy = policy_named(id, env, "expert")
-    except harvestgym.ConfigError:
-        policy = policy_named(id, env, "random")
-    kept = record_episode(id, env, policy, 0)
-    return film(id, env, kept, WIDTH).draw(moment(id, len(kept["reward"])))
-
-
-def main(wanted: list[str]) -> None:
-    """Write the pictures of the ids, or of the families."""
-    for id in (i for i in harvestgym.ids() if not wanted or i in wanted or i.partition("/")[0] in wanted):
-        frame = picture(id)
-        path = FOLDER / f"{id.replace('/', '-')}.png"
-        Colours.of([frame]).still(frame).save(path, optimize=True)
-        print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+def draw(id: str, family: Any) -> Path:
+    """The picture of an id, in its file."""
+    env = registry.make(id)
+    policy = "expert" if "expert" in family.policies(env) else "random"
+    record = record_episode(id, env, policy_named(id, env, policy), SEED)
+    length = round(SHARE * len(record["reward"]))
+    steps = range(0, length, max(1, length // MOST))[::-1]
+    scenes = (family.scene(env, record, step) for step in steps)
+    fullest = max(scenes, key=lambda scene: len(scene.legend))
+    picture = Image.fromarray(to_rgb(fullest, WIDTH)).quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE)
+    path = FOLDER / f"{id.replace('/', '-')}.png"
+    picture.save(path, optimize=True)
+    return path
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

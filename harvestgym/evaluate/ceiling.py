@@ -38,7 +38,7 @@ class Search(NamedTuple):
     """
 
     trials: int = 48
-    generations: int = 100
+    generations: int = 60
     elites: int = 8
 
 

@@ -38,7 +38,7 @@ LONG = 4000
 PLANNED = 16
 """Seasons for which a ceiling is searched."""
 
-THOUGHT = 25_000
+THOUGHT = 15_000
 """Generations of a search times plots times steps of an episode, by default."""
 
 Entrant = Callable[[Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | None"]
@@ -120,7 +120,7 @@ def rows(
     played_by = {name: _played(id, own, policy, number, seed) for name, (own, policy) in games.items()}
     found = [_row(id, name, *played) for name, played in played_by.items()]
     if planned and {"none", "expert"} <= set(here) and nothing(env.action_space) is not None:
-        search = search or Search(generations=int(np.clip(THOUGHT // _size(env), 4, 100)))
+        search = search or Search(generations=int(np.clip(THOUGHT // _size(env), 4, 60)))
         planned_by = ceiling(env, batch_key(seed), here["expert"], planned, search)
         gain = planned_by.returns - planned_by.expert
         found.append(_foreseen(id, played_by["expert"][0], gain, search))

@@ -11,13 +11,13 @@ import numpy as np
 
 from ..core.story import Deed, Fate, Record, Story, Track, part_names
 from ..core.tree import Meta
+from . import deeds
 from .actions import Choice
 from .active import ActiveFarm
 from .kept import known
 from .layout import Variable
 from .model import FarmModel
 
-COSTS = ("intervention cost", "observation cost", "wages")
 FIRST = ("available_Water#L", "size#cm", "rain/amount#mm")
 NEEDED = {"stage", "harvested", "cause_of_death", "limiting_factor"}
 """What an entity must have for its lives to be told."""
@@ -39,7 +39,7 @@ def story(env: FarmModel, record: Record) -> Story:
         first=first,
         deeds=tuple(sorted((*_orders(env, record), *_looks(env, record)), key=lambda deed: deed.step)),
         gains={name.removeprefix(prefix): values for name, values in record.items() if name.startswith(prefix)},
-        costs={name: record[f"info/{name}"] for name in COSTS},
+        costs={name: record[f"info/{name}"] for name in deeds.COSTS},
         fates=tuple(_fates(env, record)),
         known=known(env, record),
     )
@@ -89,7 +89,7 @@ def _when(env: FarmModel, record: Record) -> list[str]:
     told = [f"day {day}" for day in days]
     if calendar is not None:
         told = [f"{day}, {_date(int(n))}" for day, n in zip(told, record[calendar], strict=True)]
-    return [f"{day}, after looking" if half else day for day, half in zip(told, _looking(record), strict=True)]
+    return [f"{day}, after looking" if half else day for day, half in zip(told, _mornings(env, record), strict=True)]
 
 
 def _date(day: int) -> str:
@@ -101,16 +101,11 @@ def _date(day: int) -> str:
 
 
 def _orders(env: FarmModel, record: Record) -> Iterator[Deed]:
-    kinds = record["orders/kind"]
-    for step, slot in zip(*np.nonzero(kinds), strict=True):
-        row = env.actions.rows[int(kinds[step, slot]) - 1]
-        farmer, plot, values = (record[f"orders/{name}"][step, slot] for name in ("farmer", "plot", "values"))
-        where = tuple(map(int, plot)) if plot[0] >= 0 else None
-        choice = Choice(row, int(farmer), where, tuple(map(float, values[: len(row.allowed)])))  # pyright: ignore[reportArgumentType]
-        taken, worked = (bool(record[f"info/{name}"][step, slot]) for name in ("accepted", "effective"))
-        note = "" if worked else "had no effect" if taken else "refused"
-        cost = float(record["orders/price"][step, slot]) if taken else 0.0
-        yield Deed(int(step), env.actions.farmers[choice.farmer], _told(env, choice), cost, note)
+    for step in range(len(record["reward"])):
+        for deed in deeds.of(env, record, step):
+            note = "" if deed.effective else "had no effect" if deed.accepted else "refused"
+            who, cost = env.actions.farmers[deed.choice.farmer], deed.price if deed.accepted else 0.0
+            yield Deed(step, who, _told(env, deed.choice), cost, note)
 
 
 def _told(env: FarmModel, choice: Choice) -> str:
@@ -138,20 +133,19 @@ def _looks(env: FarmModel, record: Record) -> Iterator[Deed]:
     if not isinstance(env, ActiveFarm):
         return
     prices = np.asarray(env.params.score.look_costs(env.offered, env.variables))
+    mornings, asked = _mornings(env, record), record.get("action/request")
     for n, (look, price) in enumerate(zip(env.offered.looks, prices, strict=True)):
         shown = _seen(look.variable, record)[(slice(None), *zip(*look.entries, strict=True))]
-        made = (
-            np.asarray(record["action/request"])[:, n].astype(bool)
-            & shown.reshape(len(shown), -1).all(1)
-            & _looking(record)
-        )
+        made = mornings & shown.reshape(len(shown), -1).all(1)
+        if asked is not None:  # some of it may be seen for nothing
+            made &= asked[:, n].astype(bool)
         what = f"look at {look.variable.name}" + (f" on plot {look.plot}" if look.plot is not None else "")
         yield from (Deed(int(step), env.actions.farmers[0], what, float(price)) for step in np.flatnonzero(made))
 
 
-def _looking(record: Record) -> np.ndarray:
-    """Of each step whether it was a morning, in which the farmer looks and no day passes."""
-    return np.diff(record["info/day"], prepend=-1) == 0
+def _mornings(env: FarmModel, record: Record) -> np.ndarray:
+    """Of each step whether the farmer looked in it and no day passed."""
+    return np.asarray([deeds.looking(env, step) for step in range(len(record["reward"]))])
 
 
 # What became of the plants.
@@ -165,7 +159,7 @@ def _fates(env: FarmModel, record: Record) -> Iterator[Fate]:
             told = {name: record[variable.name][(slice(None), *at)] for name, variable in mine.items()
                     if variable.shape == cause.shape}  # fmt: skip
             who = f"{'/'.join(cause.where)} on plot {tuple(map(int, at))}"
-            yield from _lives(who, told, mine, _looking(record))
+            yield from _lives(who, told, mine, _mornings(env, record))
 
 
 def _lives(who: str, told: Mapping[str, np.ndarray], mine: Mapping[str, Variable], still: np.ndarray) -> Iterator[Fate]:
@@ -175,7 +169,9 @@ def _lives(who: str, told: Mapping[str, np.ndarray], mine: Mapping[str, Variable
     for start in np.flatnonzero(np.diff(stands.astype(int), prepend=0) > 0).tolist():
         gone = np.flatnonzero(~stands[start:])
         end = start + int(gone[0]) if len(gone) else len(stands) - 1
-        slowed = _slowed(told["limiting_factor"][start:end][~still[start:end]], mine["limiting_factor"].meta)
+        slowed = _slowed(
+            told["limiting_factor"][start : end + 1][~still[start : end + 1]], mine["limiting_factor"].meta
+        )
         last = stages[int(told["stage"][end - bool(len(gone))])]
         if told["stage"][end] == dead:
             why = f"died as {mine['cause_of_death'].meta.labels[int(told['cause_of_death'][end])]}"

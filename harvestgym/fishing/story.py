@@ -31,7 +31,7 @@ def story(env: FishingModel, record: Record) -> Story:
         watcher="the manager",
         record=record,
         tracks=tuple(_track(env, record, name, watched) for name in kept),
-        first=tuple(name for name in ("stock", "catch") if name in kept),
+        first=tuple(name for name in (watched, "catch") if name in kept),
         deeds=tuple(_deeds(env, record)),
         gains={"catch" if not isinstance(env, RecoveryModel) else "net worth": record["reward"]},
         costs={},

@@ -112,8 +112,24 @@ class FarmerSession(Session):
                 continue
             told = ", ".join(worded(value, variable.meta) for value in np.ravel(known.values[at]))
             age = self.steps // self._halves - int(np.max(known.step[at])) // self._halves
-            out.append(Fact(label(variable), told + ("" if variable.meta.labels else unit(variable.key)), age))
+            out.append(Fact(self.label(variable), told + ("" if variable.meta.labels else unit(variable.key)), age))
         return out
+
+    @cached_property
+    def called(self) -> dict[tuple[str, str], str]:
+        """What people call each entity: `Soil`, or where there are several of a kind, `Plant 0 (corn)`."""
+        out = {}
+        for field, described in zip(self.model.fields, self.model.spec.fields.values(), strict=True):
+            kinds = [slot.name.partition("-")[0] for slot in field.slots]
+            for slot, kind, (_, which) in zip(field.slots, kinds, described.entities, strict=True):
+                made = f" ({which.replace('_', ' ')})" if isinstance(which, str) else ""
+                several = kinds.count(kind) > 1
+                out[field.name, slot.name] = slot.name.replace("-", " ") + made if several else kind
+        return out
+
+    def label(self, variable: Any) -> str:
+        """What people call a variable: its entity, and its key without the unit."""
+        return f"{self.called[variable.where]} {named(variable.key)}"
 
     def value(self, field: int, key: str) -> np.ndarray | None:
         """What is known of a variable of a field by its key, `rain/amount#mm`; None if it was never seen."""
@@ -170,13 +186,13 @@ class FarmerSession(Session):
         return Order(number, self.words(number), mine.field, plot, cost)
 
     def words(self, number: int) -> str:
-        """An intervention as people say it: `Soil-0: watering discrete, plot (0, 0), amount 10 L`."""
+        """An intervention as people say it: `Soil: watering discrete, plot (0, 0), amount 10 L`."""
         choice = self.model.actions.choices[number]
         _, field, entity, name, given = self.model.actions.tuple(choice)
         settled = {p.key for p, grid in zip(choice.row.allowed, choice.row.grids[1:], strict=True) if len(grid) == 1}
         values = "".join(f", {named(key)} {_short(v)}{unit(key)}" for key, v in given.items() if key not in settled)
         where = f"{field} " if len(self.model.fields) > 1 else ""
-        return f"{where}{entity}: {name.replace('_', ' ')}{values}"
+        return f"{where}{self.called[field, entity]}: {name.replace('_', ' ')}{values}"
 
     def remove(self, at: int) -> None:
         """Take an order off today's list."""
@@ -222,11 +238,6 @@ def worded(value: float, meta: Any) -> str:
     if meta.dtype == "bool":
         return "yes" if value else "no"
     return _short(round(float(value), 2))
-
-
-def label(variable: Any) -> str:
-    """What people call a variable: its entity, and its key without the unit."""
-    return f"{variable.where[1].partition('-')[0]} {named(variable.key)}"
 
 
 def named(key: str) -> str:

@@ -132,7 +132,7 @@ def of_state(env: Env[Any, Any], entries: Sequence[Any]) -> list[Watch]:
 
 
 class Reading(NamedTuple):
-    """What was seen of one variable: a picture, or numbers by name, `""` alone or `mean`, `q10` and `q90` of a batch."""
+    """What was seen of one variable: a picture, or numbers by name, `""` alone or `mean`, `q10`, `q90` of a batch."""
 
     watch: Watch
     numbers: dict[str, float]

@@ -223,6 +223,7 @@ async function begin() {
   byId("sum").textContent = `${steps - 1} steps, reward ${short(total().reduce((a, b) => a + b, 0))}.`;
   views();
   legend();
+  if (story.every === 1) byId("today-head").after(byId("words"));  // else they may be of an earlier step
   list();
   chosen();
   rewards();

@@ -25,6 +25,9 @@ ROWS = 512
 REST = {True: 5, False: 20}
 """How many times as long as a drawing took is waited for the next, in a window and in a file."""
 
+WINDOWLESS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
+"""Matplotlib's backends that draw files only."""
+
 BLUE = "#0072b2"
 
 
@@ -74,16 +77,13 @@ class Plot:
     def open(self, name: str, axis: str) -> None:
         """A window with this name."""
         import matplotlib.figure
-        import matplotlib.rcsetup
 
         self._name, self._axis = name, axis
         if self.path is not None:
             self._figure = matplotlib.figure.Figure(layout="constrained")
             return
-        if matplotlib.get_backend().casefold() not in map(str.casefold, matplotlib.rcsetup.interactive_bk):
-            raise ConfigError(
-                f"Plot: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give Plot a path"
-            )
+        if matplotlib.get_backend().casefold() in WINDOWLESS:
+            raise ConfigError(f"Plot: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give a path")
         import matplotlib.pyplot
 
         self._figure = matplotlib.pyplot.figure(layout="constrained")
@@ -243,7 +243,8 @@ class TensorBoard:
         for reading in readings:
             label = reading.watch.label
             for name, number in reading.numbers.items():
-                self._writer.add_scalar(f"{label}/{name}" if name else label, number, step)
+                tag = f"{label}/{name}" if name else label
+                self._writer.add_scalar(tag, number, step, display_name=tag, summary_description=reading.watch.meta.doc)
             if reading.picture is not None:
                 image = _image(reading)
                 self._writer.add_image(label, image, step, dataformats="HW" if image.ndim == 2 else "HWC")

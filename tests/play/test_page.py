@@ -79,8 +79,11 @@ def wait_for(url: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser; its pictures of pages stay among pytest's own files where the run names no folder for them."""
+    with pytest.MonkeyPatch.context() as patch, chromium() as found:
+        if "HARVESTGYM_SHOTS" not in os.environ:
+            patch.setenv("HARVESTGYM_SHOTS", str(tmp_path_factory.mktemp("shots")))
         yield found
 
 

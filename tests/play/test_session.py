@@ -77,6 +77,7 @@ def test_a_look_costs_once_and_is_remembered() -> None:
     session.end_day()
     ages = {fact.name: fact.age for fact in session.facts(0, (0, 0))}
     assert ages == {"Soil available Water": 2}
+    assert session.yesterday == [] and session.called["Field-0", "Weeds-0"] == "Weeds"
     assert session.books["observation cost"] == pytest.approx(-0.003)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -16,6 +17,9 @@ from harvestgym.fishing.truth import fixed_points, folds, reference
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
 from harvestgym.render.text import to_text
+
+from .golden import differs
+from .test_canvas import overlaps
 
 Record = dict[str, np.ndarray]
 
@@ -39,6 +43,25 @@ def told(seen: Scene) -> str:
     return "\n".join(line for p in seen.panels if isinstance(p, Words) for line in p.lines)
 
 
+SCENES = {
+    "fishing-survey": lambda: scene(env := make("logistic-survey-v0", Tmax=20), made_up(env), 12),
+    "fishing-patches": lambda: scene(env := make("patches-v0"), made_up(env), 12),
+    "fishing-ages": lambda: scene(env := make("walleye-v0"), made_up(env), 12),
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_pictures_are_what_they_were(name: str) -> None:
+    assert not differs(name, SCENES[name]()), "python -m tests.render.golden, if it was meant to change"
+
+
+def test_a_golden_picture_would_show_a_lower_stock() -> None:
+    env = make("patches-v0")
+    record = made_up(env)
+    record["stock"][12] *= 0.5
+    assert differs("fishing-patches", scene(env, record, 12))
+
+
 IDS = ("logistic-levels-v0", "patches-v0", "three-species-drift-v0", "walleye-v0", "driver-observed-v0")
 
 
@@ -55,6 +78,7 @@ def test_a_picture_is_drawn_of_the_past_alone_and_changes_nothing(name: str) -> 
     assert to_svg(scene(env, record, 7)) != to_svg(scene(env, record, 8))
     first, last = (to_rgb(scene(env, record, step), 480) for step in (0, 12))
     assert first.shape == last.shape and first.dtype == np.uint8
+    assert not overlaps(scene(env, record, 12)), "words lie on one another"
     assert "the fishery begins" in to_text(scene(env, record, 0))
 
 
@@ -91,11 +115,12 @@ def test_the_zones_are_those_of_fisheries_and_oceans_canada(share: float, zone: 
 
 def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
     may, driver, hidden = make("may-v0"), make("driver-hidden-v0"), make("recovery-drift-v0")
+    law: Any = driver.params.law
     tip = chart(scene(may, made_up(may), 3), "Stock").levels["tipping point"]
     point = next(p for p in fixed_points(may.params.law) if not p.stable)
-    assert tip == pytest.approx(point.stock) and float(may.params.law(np.float32(tip))) == pytest.approx(tip, abs=1e-4)
+    assert tip == pytest.approx(point.stock) and float(may.params.law(jnp.float32(tip))) == pytest.approx(tip, abs=1e-4)
     fold = chart(scene(driver, made_up(driver), 3), "Consumption").levels["fold"]
-    assert fold == pytest.approx(0.2134, abs=1e-4) and fold in [f.a for f in folds(driver.params.law)]
+    assert fold == pytest.approx(0.2134, abs=1e-4) and fold in [f.a for f in folds(law)]
     record = made_up(hidden)
     drifts = chart(scene(hidden, record, 3), "Consumption").lines[0].values
     np.testing.assert_allclose(drifts, 0.2 + 0.001 * np.arange(4), rtol=1e-5)

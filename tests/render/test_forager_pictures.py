@@ -17,6 +17,9 @@ from harvestgym.forager.observe import colors_of
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
 
+from .golden import differs
+from .test_canvas import overlaps
+
 EVERLASTING = {
     "doc": "What never changes: walls, and thorns.",
     "size": [41, 35],
@@ -35,6 +38,33 @@ def walked(face: Any, steps: int, seed: int = 5) -> None:
     face.reset(seed=seed)
     for action in np.random.default_rng(seed).choice(4, steps, p=(0.35, 0.35, 0.15, 0.15)):
         face.step(int(action))
+
+
+def made_up(name: str, steps: int = 80) -> Scene:
+    """A life written by hand: the agent goes round in a world of things that change all the time."""
+    model, rng = make(name), np.random.default_rng(0)
+    kinds, now = len(model.world.kinds), np.arange(steps + 1)
+    things = lambda *shape: rng.choice([-1, -1, -1, *range(kinds)], (steps + 1, *shape)).astype(np.int8)  # noqa: E731
+    x, y = (start + (8 * f(now / 12)).astype(int) for f, start in zip((np.cos, np.sin), model.world.start, strict=True))
+    record = {"x#cell": x % model.world.width, "y#cell": y % model.world.height, "view": things(*model.aperture)}
+    record |= {"clock#step": now, "action": rng.integers(4, size=steps + 1), "reward": rng.normal(size=steps + 1)}
+    record |= {"collided": things(), "collected": now // 3, "reward_rate": np.sin(now / 20), "biome": now % 2}
+    record |= {"biome_regret": np.cos(now / 9) + 1}
+    small = model.world.cells <= atlas.SMALL
+    return scene(model, record | ({"world": things(model.world.height, model.world.width)} if small else {}), steps)
+
+
+SCENES = {"forager-small": lambda: made_up("two-biome-v1"), "forager-large": lambda: made_up("flowers-v1")}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_pictures_are_what_they_were(name: str) -> None:
+    assert not differs(name, SCENES[name]()), "python -m tests.render.golden, if it was meant to change"
+    assert not overlaps(SCENES[name]()), "words lie on one another"
+
+
+def test_a_golden_picture_would_show_another_world() -> None:
+    assert differs("forager-small", made_up("weather-v1")) and differs("forager-large", made_up("passing-v1"))
 
 
 def test_both_engines_keep_the_same_record() -> None:

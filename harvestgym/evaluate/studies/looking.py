@@ -7,6 +7,7 @@ the rain gauge, which are free. What is seen does not depend on its price, so th
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +19,13 @@ import numpy as np
 
 from ...core.describe import Table
 from ...core.env import Timestep
+from ...core.policy import Policy
 from ...core.rollout import evaluate
 from ...core.wrappers import Wrapper
 from ...farm.make import make
 from ...farm.model import FarmModel
 from ...farm.policies.rules import rule_policy
+from ...farm.spec import ExpertRule
 from ..evaluation import horizon
 from ..risk import summarise
 
@@ -46,26 +49,32 @@ TUNING, REPORTED = 61, 8_061
 Ref = tuple[str, str]
 """An entity and a variable."""
 
+Gate = tuple[int, int]
+"""From which day of the year, and after how many dry days, it may be worth looking at something."""
+
 
 class Game(NamedTuple):
     """A farm of the catalogue, as one on which looking costs.
 
     Attributes:
-        needed: what the expert's rules look at.
+        needed: what the expert's rules look at, and when the calendar and the rain gauge let it matter.
         other: what could be looked at besides.
         water: what a farmer waters by the calendar, litres.
     """
 
-    needed: tuple[Ref, ...]
+    needed: dict[Ref, Gate]
     other: tuple[Ref, ...]
     water: int
 
 
+ALWAYS = (1, 0)
+WATER, STAGE, WEEDS = ("Soil-0", "available_Water#L"), ("Plant-0", "stage"), ("Weeds-0", "grow#nb")
 GROWN = (("Plant-0", "size#cm"), ("Plant-0", "fruit_weight#g"))
-BASICS = (("Soil-0", "available_Water#L"), ("Plant-0", "stage"))
 GAMES = {
-    "paid-looks-1x1-v0": Game((*BASICS, ("Weeds-0", "grow#nb")), (*GROWN, ("Weeds-0", "flowers#nb")), 20),
-    "tomato-sand-1x1-v0": Game(BASICS, GROWN, 10),
+    "paid-looks-1x1-v0": Game(
+        {WATER: (1, 3), STAGE: (165, 0), WEEDS: (130, 0)}, (*GROWN, ("Weeds-0", "flowers#nb")), 20
+    ),
+    "tomato-clay-1x1-v0": Game({WATER: (1, 3), STAGE: (165, 0)}, GROWN, 10),
 }
 
 
@@ -131,34 +140,45 @@ def none_of(tuned: Sequence[Found]) -> int:
     return max(blind, key=lambda i: tuned[i].gross.mean())
 
 
-def farm(name: str, arm: Arm) -> FarmModel:
-    """A farm of the catalogue on which looking costs, with the rules of one of the farmers."""
+def farm(name: str) -> FarmModel:
+    """A farm of the catalogue on which looking costs."""
     game = GAMES[name]
-    acts = [rule.model_dump(by_alias=True) for rule in make(name).spec.expert if not isinstance(rule.do[4], list)]
-    looks = [_look(ref, arm.needed) for ref in game.needed] + [_look(ref, arm.other) for ref in game.other]
-    watering = ("Soil-0", "watering_discrete", {"plot": [0, 0], "amount#L": game.water, "duration#min": 60})
-    by_date = [_dated(("Plant-0", "harvest", {}), arm.harvest), _dated(watering, _on(arm.water), arm.water or 1)]
     free, paid = (
         [["Field-0", *ref, []] for ref in refs]
         for refs in ([("Weather-0", key) for key in FREE], [*game.needed, *game.other])
     )
     rules = {"free_observations": free, "observations": paid}
-    return make(name, mode="ao", rules=rules, scoring={"observation_cost": PRICE}, expert=[*looks, *acts, *by_date])
+    return make(name, mode="ao", rules=rules, scoring={"observation_cost": PRICE})
 
 
-def _look(ref: Ref, every: int | None) -> dict[str, Any]:
-    return _dated((*ref, []), _on(every), every or 1)
+def farmer(name: str, env: FarmModel, arm: Arm) -> Policy:
+    """One of the farmers on a farm: looks, then the rules of the game's expert on what was seen, then the calendar."""
+    game = GAMES[name]
+    acts = [rule for rule in env.spec.expert if not isinstance(rule.do[4], list)]
+    gates = {ref: ALWAYS if arm.other else gate for ref, gate in game.needed.items()}
+    looks = [_look(ref, arm.needed, *gate) for ref, gate in gates.items()]
+    looks += [_look(ref, arm.other, *ALWAYS) for ref in game.other]
+    watering = ("Soil-0", "watering_discrete", {"plot": [0, 0], "amount#L": game.water, "duration#min": 60})
+    by_date = [_ruled(("Plant-0", "harvest", {}), arm.harvest), _ruled(watering, _on(arm.water), every=arm.water or 1)]
+    spec = env.spec.model_copy(update={"expert": [*looks, *acts, *by_date]})
+    return rule_policy(dataclasses.replace(env, spec=spec))
 
 
-def _on(every: int | None) -> int:
+def _look(ref: Ref, every: int | None, day: int, dry: int) -> ExpertRule:
+    return _ruled((*ref, []), _on(every, day), dry, every or 1)
+
+
+def _on(every: int | None, day: int = 1) -> int:
     """The day of the year from which something is done so often."""
-    return NEVER if every is None else 1
+    return NEVER if every is None else day
 
 
-def _dated(what: tuple[Any, ...], day: int, every: int = 1) -> dict[str, Any]:
-    """A rule by the calendar: from a day on, every so many days."""
-    when = [[[["Field-0", "Weather-0", "day#int365", []], "value", ">=", day]]]
-    return {"when": when, "do": ["BasicFarmer-0", "Field-0", *what], "every#day": every}
+def _ruled(what: tuple[Any, ...], day: int, dry: int = 0, every: int = 1) -> ExpertRule:
+    """A rule by the calendar and the rain gauge: from a day on, after so many dry days, every so many days."""
+    least = {"day#int365": day, "consecutive_dry#day": dry}
+    when = [[[["Field-0", "Weather-0", key, []], "value", ">=", value] for key, value in least.items()]]
+    do = ["BasicFarmer-0", "Field-0", *what]
+    return ExpertRule.model_validate({"when": when, "do": do, "every#day": every})
 
 
 class SpendingState(NamedTuple):
@@ -183,10 +203,9 @@ class Spending(Wrapper[Any]):
 
 def _lived(game: str, arms: Sequence[Arm], seed: int, replicates: int, progress: Callable[[int], None]) -> list[Found]:
     """The seasons of each arm, the same ones for all; their farms share one compiled program."""
-    found = []
+    env, found = farm(game), []
     for arm in arms:
-        env = farm(game, arm)
-        seasons = evaluate(Spending(env), rule_policy(env), jax.random.key(seed), replicates, horizon(env))
+        seasons = evaluate(Spending(env), farmer(game, env, arm), jax.random.key(seed), replicates, horizon(env))
         spent = np.asarray(seasons.info["spent"])
         found.append(Found(game, arm, np.asarray(seasons.returns) + spent, spent / PRICE))
         progress(1)

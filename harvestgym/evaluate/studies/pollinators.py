@@ -82,5 +82,5 @@ def _draw(crops: Sequence[str], kg: np.ndarray, path: Path) -> None:
     for axes, crop, of_crop in zip(page.subplots(1, len(crops), squeeze=False)[0], crops, kg, strict=True):
         boxes(axes, {f"{bees} bees": of_crop[j] for j, bees in enumerate(BEES)}, [f"{a:g}" for a in LITRES])
         axes.set(title=crop, xlabel="water, litres a day", ylabel="yield, kg per m²")
-    page.axes[0].legend(frameon=False, loc="center left")
+    page.axes[-1].legend(frameon=False, loc="lower right")
     page.savefig(path, dpi=110)

@@ -125,5 +125,5 @@ def _draw(crops: Sequence[str], kg: np.ndarray, path: Path) -> None:
         at = [LITRES.index(a) for a in SHOWN]
         boxes(axes, {soil: of_crop[j, at] for j, soil in enumerate(SOILS)}, [f"{a:g}" for a in SHOWN])
         axes.set(title=crop, xlabel="water, litres a day", ylabel="yield, kg per m²")
-    page.axes[0].legend(frameon=False)
+    page.axes[0].legend(frameon=False, loc="upper left")
     page.savefig(path, dpi=110)

@@ -33,11 +33,12 @@ class FarmPage(Page):
 
     go = "End the day"
 
-    def __init__(self, session: FarmerSession, folder: Path) -> None:
-        super().__init__(session, folder)
+    def __init__(self, session: FarmerSession, folder: Path, scratch: Path) -> None:
+        super().__init__(session, folder, scratch)
         self.field, self.plot = 0, (0, 0)
         self.wanted: set[int] = set()
         self.picked: dict[tuple[int, int], int] = {}
+        self._drawn: tuple[Any, Scene] | None = None
 
     @property
     def lasted(self) -> int:
@@ -70,6 +71,11 @@ class FarmPage(Page):
         for part in (self.fields, self.beside, self.looks, self.doing):
             part.refresh()
 
+    def _of_field(self, joined: str = " of ") -> str:
+        """The name of the chosen field, where there are several."""
+        fields = self.session.model.fields
+        return f"{joined}{fields[self.field].name}" if len(fields) > 1 else ""
+
     def _shape(self, field: int) -> tuple[int, int]:
         return self.session.model.fields[field].shape
 
@@ -99,7 +105,8 @@ class FarmPage(Page):
         """The day, its weather and the forecast."""
         for field in range(len(self.session.model.fields)):
             with box("section", "card sky", "sky"):
-                number(self._date(field), f"day {self.session.day} of {self._horizon()}", "date", "day")
+                of = f", {self.session.model.fields[field].name}" if len(self.session.model.fields) > 1 else ""
+                number(self._date(field), f"day {self.session.day} of {self._horizon()}{of}", "date", "day")
                 for key, name in STRIP.items():
                     value = self.session.value(field, key)
                     if value is not None:
@@ -132,9 +139,13 @@ class FarmPage(Page):
 
     @property
     def scene(self) -> Scene:
-        """The farm as the farmer knows it, at the end as it is."""
-        record = self.session.record if self.session.over else self.session.beliefs
-        return family_function(self.session.id, "scene")(self.session.env, record, self.session.steps)
+        """The farm as the farmer knows it, at the end as it is; drawn up once a step."""
+        session = self.session
+        if self._drawn is None or self._drawn[0] is not session.last:
+            record = session.record if session.over else session.beliefs
+            seen = family_function(session.id, "scene")(session.env, record, session.steps)
+            self._drawn = session.last, seen
+        return self._drawn[1]
 
     @ui.refreshable_method
     def fields(self) -> None:
@@ -142,10 +153,11 @@ class FarmPage(Page):
         scene = self.scene
         maps = [panel for panel in scene.panels if isinstance(panel, Map)]
         with box("section", "card fields"):
-            for field, panel in enumerate(maps):
-                if len(maps) > 1:
-                    words("h2", panel.title)
-                self._map(field, panel)
+            with box("div", "maps"):
+                for field, panel in enumerate(maps):
+                    with box("figure"):
+                        words("figcaption", panel.title)
+                        self._map(field, panel)
             with box("ul", "legend"):
                 for icon, meaning in legend_of(scene):
                     with box("li"):
@@ -163,11 +175,12 @@ class FarmPage(Page):
     def _map(self, field: int, panel: Map) -> None:
         drawn = map_of(panel)
         x, y, w, h = (f"{100 * share:.4f}%" for share in drawn.plots)
-        with box("div", "map", style=f"aspect-ratio: {drawn.aspect:.4f}"):
+        length, width = panel.shape
+        grid = f"grid-template: repeat({width}, minmax(0, 1fr)) / repeat({length}, minmax(0, 1fr))"
+        with box("div", "map", style=f"--aspect: {drawn.aspect:.4f}"):
             picture(drawn.address, panel.title)
-            grid = f"left: {x}; top: {y}; width: {w}; height: {h}; grid-template-columns: repeat({panel.shape[0]}, 1fr)"
-            with box("div", "plots", style=grid):
-                for j, i in np.ndindex(panel.shape[1], panel.shape[0]):
+            with box("div", "plots", style=f"left: {x}; top: {y}; width: {w}; height: {h}; {grid}"):
+                for j, i in np.ndindex(width, length):
                     chosen = "chosen" if (field, (i, j)) == (self.field, self.plot) else ""
                     planned = sum(o.field == field and o.plot == (i, j) for o in self.session.orders)
                     do, part = (lambda f=field, p=(i, j): self.choose(f, p)), f"plot-{field}-{i}-{j}"
@@ -177,7 +190,7 @@ class FarmPage(Page):
     def beside(self) -> None:
         """What is known of the plot and of the field."""
         with box("section", "card known", "known"):
-            words("h2", f"Known of plot {self.plot}")
+            words("h2", f"Known of plot {self.plot}{self._of_field()}")
             self._facts(self.session.facts(self.field, self.plot))
             rest = [fact for fact in self.session.facts(self.field, None) if not fact.name.startswith("Weather")]
             if rest:
@@ -200,12 +213,12 @@ class FarmPage(Page):
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
-            words("h2", f"To do on plot {self.plot}")
+            words("h2", f"To do on plot {self.plot}{self._of_field()}")
             self._rows([r for r, row in enumerate(self.session.model.actions.rows) if self._fits(row)])
             whole = [r for r, row in enumerate(self.session.model.actions.rows)
                      if row.field == self.field and not row.action.plot]  # fmt: skip
             if whole:
-                words("h2", "To do on the whole field")
+                words("h2", f"To do on the whole field{self._of_field(', ')}")
                 self._rows(whole)
 
     def _fits(self, row: Any) -> bool:
@@ -221,21 +234,24 @@ class FarmPage(Page):
             for number_, (look, price) in enumerate(zip(self.session.looks, self.session.prices, strict=True)):
                 if look.variable.field == self.field and look.plot in (None, self.plot):
                     self._look(number_, look, float(price))
-            if not self.session.looked:
-                button(f"Look, for {self._bill():g}", self.guarded(self._go_and_see), "", "look")
+            self.bill()
 
     def _look(self, at: int, look: Any, price: float) -> None:
         where = "" if look.plot is None else f" on plot {look.plot}"
-        name = f"{look.variable.where[1].partition('-')[0]} {named(look.variable.key)}{where}"
-        tick = ui.checkbox(f"{name}, {price:g}", value=at in self.wanted, on_change=lambda e: self._want(at, e.value))
+        told = f"{self.session.label(look.variable)}{where}, {price:g}"
+        tick = ui.checkbox(told, value=at in self.wanted, on_change=lambda e: self._want(at, e.value))
         tick.props(f"dense data-part=want-{at}").set_enabled(not self.session.looked)
 
     def _want(self, at: int, yes: bool | None) -> None:
         (self.wanted.add if yes else self.wanted.discard)(at)
-        self.looks.refresh()
+        self.bill.refresh()
 
-    def _bill(self) -> float:
-        return float(sum(self.session.prices[list(self.wanted)]))
+    @ui.refreshable_method
+    def bill(self) -> None:
+        """What the looks that are ticked cost, on the button that pays."""
+        if not self.session.looked:
+            price = float(sum(self.session.prices[list(self.wanted)]))
+            button(f"Look, for {price:g}", self.guarded(self._go_and_see), "", "look")
 
     def _go_and_see(self) -> None:
         self.session.look(sorted(self.wanted))
@@ -246,8 +262,7 @@ class FarmPage(Page):
         for r in rows:
             row = self.session.model.actions.rows[r]
             with box("div", "order", f"order-{r}"):
-                several = len(self.session.model.actions.rows) > 1
-                words("b", f"{named(row.action.name).capitalize()}" + (f" ({row.names[1]})" if several else ""))
+                words("b", f"{self.session.called[row.names]}: {named(row.action.name)}")
                 words("span", row.action.doc, "quiet")
                 for k, (parameter, grid) in enumerate(zip(row.allowed, row.grids[1:], strict=True)):
                     if len(grid) > 1:

@@ -25,8 +25,8 @@ class FishPage(Page):
 
     go = "End the year"
 
-    def __init__(self, session: FisherSession, folder: Path) -> None:
-        super().__init__(session, folder)
+    def __init__(self, session: FisherSession, folder: Path, scratch: Path) -> None:
+        super().__init__(session, folder, scratch)
         self.amounts = [0.0] * session.targets
 
     def tallies(self) -> list[tuple[str, str]]:

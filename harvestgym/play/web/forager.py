@@ -22,8 +22,8 @@ class ForagePage(Page):
 
     go = "Stop here"
 
-    def __init__(self, session: ForagerSession, folder: Path) -> None:
-        super().__init__(session, folder)
+    def __init__(self, session: ForagerSession, folder: Path, scratch: Path) -> None:
+        super().__init__(session, folder, scratch)
         self.stopped = False
 
     @property

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from nicegui import app, background_tasks, run, ui
@@ -29,14 +29,20 @@ document.addEventListener('click', e => {
 
 
 class Page:
-    """The page of one browser tab and the episode in it; families fill in the middle."""
+    """The page of one browser tab and the episode in it; families fill in the middle.
+
+    Args:
+        session: the episode.
+        folder: for episodes that are kept.
+        scratch: for files that live as long as the server.
+    """
 
     go = "Next"
     """What the main button says."""
 
-    def __init__(self, session: Session, folder: Path) -> None:
+    def __init__(self, session: Session, folder: Path, scratch: Path) -> None:
         self.session: Any = session
-        self.folder = folder
+        self.folder, self.scratch = folder, scratch
         self.rivals: list[Rival] | None = None
         self.replay = ""
 
@@ -61,7 +67,6 @@ class Page:
 
     def build(self, title: str, doc: str) -> None:
         """Fill an empty page."""
-        ui.add_css(STYLE)
         ui.add_body_html(f"<script>{LET_GO}</script>")
         with box("header", "head"):
             words("h1", title)
@@ -194,14 +199,14 @@ class Page:
 
     async def _make_replay(self) -> None:
         """Write the replay, in a thread, and show where it is."""
-        session, path = self.session, Path(mkdtemp(prefix="harvestgym-")) / "replay.html"
+        session, path = self.session, self.scratch / f"{uuid4().hex}.html"
         ui.notify("Drawing every day of it …", position="top")
         try:
             await run.io_bound(session.replay, path)
         except ConfigError as error:
             ui.notify(str(error), type="warning", position="top")
             return
-        self.replay = app.add_static_file(local_file=path, url_path=f"/replay/{path.parent.name}.html")
+        self.replay = app.add_static_file(local_file=path, url_path=f"/replay/{path.name}")
         self.again.refresh()
 
     def _key(self, event: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from nicegui import app, ui
 from starlette.exceptions import HTTPException
@@ -20,21 +21,21 @@ from ..session import Session
 from .farm import FarmPage
 from .fishing import FishPage
 from .forager import ForagePage
-from .page import Page, seed_of
+from .page import STYLE, Page, seed_of
 from .parts import box, words
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ["127.0.0.1", "localhost"]
 
 
-def page_of(session: Session, folder: Path) -> Page:
+def page_of(session: Session, folder: Path, scratch: Path) -> Page:
     """The page on which a session is played."""
     match session:
         case FarmerSession():
-            return FarmPage(session, folder)
+            return FarmPage(session, folder, scratch)
         case FisherSession():
-            return FishPage(session, folder)
+            return FishPage(session, folder, scratch)
         case ForagerSession():
-            return ForagePage(session, folder)
+            return ForagePage(session, folder, scratch)
     raise TypeError(f"no page for a {type(session).__name__}")
 
 
@@ -42,11 +43,12 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
     """Serve the page of the environment of `first`, until the process is ended; tabs begin with its seed."""
     if host in LOOPBACK:
         # A page of another site cannot have itself taken for this one by a name that leads here.
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK)
     app.exception_handler(404)(_nothing_there)
 
     @ui.page("/", title=f"{first.id} - HarvestGym")
     def index(seed: str = str(first.seed)) -> None:
+        ui.add_css(STYLE)
         try:
             session = first.again(seed_of(seed))
         except ConfigError as error:
@@ -54,9 +56,12 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
                 words("h1", "This season cannot begin")
                 words("p", str(error))
             return
-        page_of(session, folder).build(first.id, registry.doc(first.id))
+        page_of(session, folder, Path(scratch)).build(first.id, registry.doc(first.id))
 
-    ui.run(host=host, port=port, show=show, reload=False, title="HarvestGym", favicon="🌱", show_welcome_message=False)
+    with TemporaryDirectory(prefix="harvestgym-") as scratch:
+        ui.run(
+            host=host, port=port, show=show, reload=False, title="HarvestGym", favicon="🌱", show_welcome_message=False
+        )
 
 
 def _nothing_there(request: Request, error: HTTPException) -> Response:

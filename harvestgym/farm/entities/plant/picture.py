@@ -13,8 +13,6 @@ from .state import CAUSES, STAGES, Stage
 LETTERS = 0.1
 """Height of the letters below a plant, in plots."""
 
-VERBS = {"seed": "in the seed", "grow": "grow", "bloom": "bloom", "fruit": "bear fruit", "ripe": "ripe"}
-
 
 def stands(crop: Any, seen: Seen) -> list[Mark]:
     """The stand of each plot, and below it how many plants there are, their stage and their height."""
@@ -75,7 +73,7 @@ def _words(seen: Seen, label: str, size: float, x: int, y: int) -> str:
     number = _at(seen, "population#nb", x, y)
     count = f"{number:.0f} " if np.isfinite(number) else ""
     tall = f", {size:.0f} cm" if np.isfinite(size) and label != STAGES[Stage.SEED] else ""
-    return f"{count}{who}{VERBS[label]}{tall}"
+    return f"{count}{who}{label}{tall}"
 
 
 def told(seen: Seen) -> list[str]:

@@ -51,8 +51,8 @@ def told(seen: Seen) -> list[str]:
     blows = seen.number("wind/direction")
     whence = f" from {DIRECTIONS[int(blows)]}" if np.isfinite(blows) else ""
     sky = WORDS.get(sky_of(seen), "")
-    air = [f"{low:.0f} to {high:.0f} °C (mean {mean:.0f})"] if np.isfinite(low + high) else []
-    air += [f"mean {mean:.0f} °C"] if not air and np.isfinite(mean) else []
+    air = [f"{round(low)} to {round(high)} °C (mean {round(mean)})"] if np.isfinite(low + mean + high) else []
+    air += [f"mean {round(mean)} °C"] if not air and np.isfinite(mean) else []
     fell = [f"rain {rain:.1f} mm" if rain > 0 else "no rain"] if np.isfinite(rain) else []
     more = [f"wind {wind:.0f} km/h{whence}"] if np.isfinite(wind) else []
     more += [f"humidity {damp:.0f} %"] if np.isfinite(damp) else []

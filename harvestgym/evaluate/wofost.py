@@ -1,0 +1,93 @@
+"""WOFOST 7.2, the crop model of Wageningen, on the weather of a season: needs the extra `validate` (pcse).
+
+The wheel of pcse brings a demonstration database with the crop parameters of the European monitoring service; so no
+network is needed. Grain maize is the one crop of ours that it knows (its field beans are faba beans, for dry seed).
+"""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+from collections import namedtuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MAIZE = 2
+GRID, YEAR = 31031, 2000
+"""Where and when the database tells which variety is grown."""
+
+WET = {"SMFCF": 0.4, "SM0": 0.57, "SMW": 0.1, "RDMSOL": 120, "CRAIRC": 0.06, "K0": 10.0, "SOPE": 10.0, "KSUB": 10.0}
+SITE = {"IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0, "WAV": 100, "SMLIM": 0.4}
+
+
+class Season(NamedTuple):
+    """A crop short of nothing: days from sowing to flowers and to maturity, grain (kg dry mass) and mm transpired."""
+
+    to_flowers: int
+    to_maturity: int
+    kg: float
+    transpired: float
+
+
+def maize(days: Mapping[str, np.ndarray], first: int, latitude: float) -> Season:
+    """A season of grain maize sown on the first day.
+
+    Args:
+        days: a value per day: `t_min`, `t_max`, `t_mean` (degC), `wind` (m/s at 2 m), `vapour` (kPa), `radiation`
+            (MJ.m-2) and `et0` (mm).
+        first: day of the year of the first.
+        latitude: degrees, north positive.
+    """
+    from pcse.base import ParameterProvider
+    from pcse.models import Wofost72_PP
+
+    start = datetime.date(YEAR, 1, 1) + datetime.timedelta(first - 1)
+    parameters = ParameterProvider(sitedata=SITE, soildata=WET, cropdata=_crop())
+    model = Wofost72_PP(parameters, _weather(days, start, latitude), _calendar(start, len(days["et0"])))
+    model.run_till_terminate()
+    daily, found = model.get_output(), model.get_summary_output()[0]
+    return Season(
+        to_flowers=(found["DOA"] - start).days,
+        to_maturity=(found["DOM"] - start).days,
+        kg=float(found["TWSO"]) / 10_000,
+        transpired=10 * float(np.nansum([day["TRA"] or 0.0 for day in daily])),
+    )
+
+
+def _crop() -> dict[str, Any]:
+    import pcse
+    from pcse.tests import db_input
+
+    dump = Path(pcse.__file__).parent / "tests" / "test_data" / "pcse_dump.sql"
+    base = sqlite3.connect(":memory:")
+    base.row_factory = lambda cursor, row: namedtuple("Row", [column[0] for column in cursor.description])._make(row)
+    base.executescript(dump.read_text(encoding="utf-8"))
+    return db_input.fetch_cropdata(base, GRID, YEAR, MAIZE)
+
+
+def _weather(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float) -> Any:
+    from pcse.base import WeatherDataContainer, WeatherDataProvider
+
+    provider = WeatherDataProvider()
+    for i in range(len(days["et0"])):
+        now = {name: float(values[i]) for name, values in days.items()}
+        day = start + datetime.timedelta(i)
+        et0 = now["et0"] / 10
+        kept = WeatherDataContainer(
+            LAT=latitude, LON=0.0, ELEV=0.0, DAY=day, IRRAD=1e6 * now["radiation"], TMIN=now["t_min"],
+            TMAX=now["t_max"], TEMP=now["t_mean"], VAP=10 * now["vapour"], RAIN=0.0, WIND=now["wind"], E0=et0, ES0=et0,
+            ET0=et0,
+        )  # fmt: skip
+        provider._store_WeatherDataContainer(kept, day)
+    return provider
+
+
+def _calendar(start: datetime.date, days: int) -> list[dict[datetime.date, Any]]:
+    crop = {
+        "crop_name": "maize", "variety_name": "grain maize", "crop_start_date": start, "crop_start_type": "sowing",
+        "crop_end_date": start + datetime.timedelta(days - 2), "crop_end_type": "earliest", "max_duration": days,
+    }  # fmt: skip
+    return [{start: {"CropCalendar": crop, "TimedEvents": None, "StateEvents": None}}]

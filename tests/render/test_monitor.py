@@ -1,0 +1,239 @@
+"""What is monitored is what is: in tables, pictures and event files, of one farm and of many, in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+import resource
+import struct
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.adapters.gymnasium import GymEnv
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.tree import Meta
+from harvestgym.render.monitor import Monitor, Seen, mat2d_value, sum_value, value, watch
+from harvestgym.render.sinks import POINTS, Curve, Plot, Table, WeightsAndBiases
+from tests.farm.test_language import farm, pour
+
+MAXRSS = 1024 if sys.platform == "linux" else 1
+"""Bytes in a unit of `ru_maxrss`."""
+
+WATER = ("Field-0", "Spring-0", "available_Water#L")
+VARIABLES = [
+    (*WATER, lambda x: sum_value(x), "Water (L)", "range_auto"),
+    (*WATER, lambda x: x[0, 0].value, "Corner", (0, 40)),
+    (*WATER, lambda x: mat2d_value(x, 3, x), "Map", "range_auto"),
+    (*WATER, lambda x: np.full((2, 2, 3), 200, np.uint8), "Picture", "range_auto"),
+    ("Field-0", "Reed-0", "stage", lambda x: x[1, 1].value, "Stage", "range_auto"),
+]
+
+
+def rows(path: Path) -> list[dict[str, float]]:
+    with path.open(encoding="utf-8") as file:
+        return [{name: float(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def test_the_functions_of_the_paper() -> None:
+    x = np.arange(6.0, dtype=np.float32).reshape(3, 2).view(Seen)
+    assert x[2, 1].value == 5.0 and type(x[0, 0].value) is float and x[1].value.tolist() == [2.0, 3.0]
+    assert sum_value(x) == 15.0 and np.float32(7.0).astype(np.float32) == value(np.full((1, 1), 7.0))
+    assert mat2d_value(x, 2, x).tolist() == mat2d_value(x).tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
+    with pytest.raises(ConfigError, match="one number for each plot"):
+        mat2d_value(x, 4, 4)
+
+
+def monitored_stage(game: Any) -> Any:
+    return game.language.names.tree["Field-0", "Reed-0"]["stage"]
+
+
+def test_a_reading_of_each_day_is_what_the_farm_was(tmp_path: Path) -> None:
+    """In mode "ao", where a day is two steps; each episode begins with a reading of its start."""
+    game, seen = farm(), []
+    monitor = game.add_monitoring(VARIABLES, tmp_path / "days.csv", tmp_path / "days.png")
+    for seed in (0, 1):
+        game.reset(seed=seed)
+        seen.append(game.lane.state.fields[0][0].water)
+        for _ in range(4):
+            game.farmgym_step([])
+            game.farmgym_step([pour(1, 0)])
+            seen.append(game.lane.state.fields[0][0].water)
+    stage = game.model.value(monitored_stage(game), game.lane.state, game.params)[1, 1]
+    monitor.close()
+    game.farmgym_step([])
+    game.reset(seed=2)
+    told = rows(tmp_path / "days.csv")
+    assert [(row["step"], row["episode"]) for row in told] == [(i, i // 5) for i in range(10)]
+    for row, water in zip(told, np.asarray(seen, np.float64), strict=True):
+        assert row["Water (L)"] == pytest.approx(water.sum()) and row["Corner (L)"] == pytest.approx(water[0, 0])
+        assert [row[f"Map (L)/({x}, {y})"] for x in range(2) for y in range(3)] == pytest.approx(water.ravel())
+    assert told[-1]["Stage"] == stage
+    assert (tmp_path / "days.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_axes_have_titles_units_ranges_and_names_of_stages(tmp_path: Path) -> None:
+    game, plot = farm("po"), Plot(tmp_path / "season.png")
+    monitor = game.add_monitoring(VARIABLES, plot)
+    game.reset(seed=0)
+    for _ in range(3):
+        game.farmgym_step([])
+    monitor.close()
+    axes = {axis.get_title(): axis for axis in plot._figure.axes}
+    assert axes["Water (L)"].get_ylabel() == "L" and axes["Water (L)"].get_xlabel() == "days"
+    assert axes["Corner"].get_ylim() == (0, 40) and axes["Corner"].lines[0].get_xdata().tolist() == [0, 1, 2, 3]
+    assert axes["Map"].images[0].get_array().shape == (3, 2)
+    assert axes["Picture"].images[0].get_array().shape == (2, 2, 3)
+    labels = [text.get_text() for text in axes["Stage"].get_yticklabels()]
+    assert labels == list(monitor.watches[4].meta.labels) and len(labels) == 2
+
+
+def test_of_a_batch_the_mean_and_the_band_are_told(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    env = harvestgym.make_vec("fishing/logistic-random-v0", 7)
+    with env.add_monitoring([("stock", sum_value, "Stock", "range_auto")], tmp_path / "a.parquet", tmp_path / "a.csv",
+                            tmp_path / "a.png"):  # fmt: skip
+        env.reset(seed=0)
+        stocks = [env.lane.state.stock]
+        for _ in range(5):
+            env.step(np.full((7, 1), -0.9, np.float32))
+            stocks.append(env.lane.state.stock)
+    wanted = np.asarray(stocks, np.float64)[..., 0]
+    for told in (pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist(), rows(tmp_path / "a.csv")):
+        got = np.array([[row[f"Stock/{name}"] for name in ("mean", "q10", "q90")] for row in told])
+        np.testing.assert_allclose(got[:, 0], wanted.mean(1), rtol=1e-6)
+        np.testing.assert_allclose(got[:, 1:].T, np.quantile(wanted, (0.1, 0.9), axis=1), rtol=1e-6)
+    assert (got[1:, 1] < got[1:, 0]).all() and (got[1:, 0] < got[1:, 2]).all()
+
+
+def monitored(readings: np.ndarray, *sinks: Any, function: Any = value, unit: str = "L") -> Monitor:
+    """A monitor of one variable that takes the rows of an array, over and over."""
+    meta = Meta("var", (f"water#{unit}",), "water", high=1.0)
+    turn = iter(range(10**9))
+    read = lambda: [readings[next(turn) % len(readings)]]  # noqa: E731
+    return Monitor([watch(lambda state, params: state, meta, function, "Water", "range_auto")], read, sinks)
+
+
+def events(folder: Path) -> list[Any]:
+    """The events of a TensorBoard file: records of a length, its checksum, the data and its checksum."""
+    from tensorboardX.proto.event_pb2 import Event
+
+    (path,), out, at = [*folder.iterdir()], [], 0
+    data = path.read_bytes()
+    while at < len(data):
+        (length,) = struct.unpack_from("<Q", data, at)
+        out.append(Event.FromString(data[at + 12 : at + 12 + length]))
+        at += length + 16
+    return out
+
+
+def test_tensorboard_gets_scalars_and_images(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboardX")
+    from harvestgym.render.sinks import TensorBoard
+
+    for name, readings in (("scalars", np.array([0.5, 0.25])), ("images", np.random.default_rng(0).random((2, 4, 5)))):
+        monitor = monitored(readings, TensorBoard(tmp_path / name), function=lambda x: x.value)
+        monitor.begin()
+        monitor.step(True)
+        monitor.close()
+    scalars = [(e.step, v) for e in events(tmp_path / "scalars") for v in e.summary.value]
+    told = [(step, v.metadata.display_name, v.simple_value) for step, v in scalars]
+    assert told == [(0, "Water (L)", 0.25), (1, "Water (L)", 0.5)]
+    shown = [(e.step, v.image.height, v.image.width) for e in events(tmp_path / "images") for v in e.summary.value]
+    assert shown == [(0, 4, 5), (1, 4, 5)]
+
+
+class Run:
+    """What a run of Weights & Biases offers of its log."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self.told: dict[str, Any] = {}
+        self.config = SimpleNamespace(update=lambda values, allow_val_change: self.told.update(values))
+        self.finished = False
+
+    def log(self, row: dict[str, Any], step: int) -> None:
+        self.rows.append((step, row))
+
+    def finish(self) -> None:
+        self.finished = True
+
+
+def test_a_run_of_weights_and_biases_gets_rows_and_is_left_open() -> None:
+    run = Run()
+    monitor = monitored(np.array([0.5, 0.25]), WeightsAndBiases(run))
+    monitor.begin()
+    monitor.step(False)
+    monitor.close()
+    assert run.rows == [(0, {"episode": 0, "Water (L)": 0.25}), (1, {"episode": 0, "Water (L)": 0.5})]
+    assert run.told["step"] == "steps" and not run.finished
+
+
+def test_a_curve_keeps_all_of_a_history_ever_more_thinly() -> None:
+    curve = Curve([""])
+    for step in range(10_000):
+        curve.add(step, {"": step**2})
+    steps, named = curve.series()
+    assert POINTS // 2 <= len(steps) <= POINTS and steps[0] == 0 and steps[-1] > 9_980
+    assert set(np.diff(steps)) == {16.0} and (named[""] == steps**2).all()
+
+
+def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
+    """Of a farm it was 0.1 MB; here of readings alone, with every sink that is a file."""
+    pytest.importorskip("pyarrow")
+    maps = np.random.default_rng(0).random((97, 6, 5))
+    sinks = Table(tmp_path / "a.csv"), Table(tmp_path / "a.parquet"), Plot(tmp_path / "a.png")
+    for function in (lambda x: x.value, sum_value):
+        monitor = monitored(maps, *sinks, function=function)
+
+        def days(number: int, monitor: Monitor = monitor) -> int:
+            monitor.begin()
+            for day in range(number):
+                monitor.step(day % 100 == 99)
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS
+
+        before = days(1_000)
+        assert days(10_000) - before < 20e6
+        monitor.close()
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [((*WATER, sum_value, "Water"), r"wanted \(field, entity, variable, function, title, range\)"),
+     (("Field-0", "Spring-0", "available_Waters", sum_value, "W", "range_auto"), "did you mean 'available_Water#L'"),
+     (("Field-0", "Sprung-0", "stage", sum_value, "W", "range_auto"), "did you mean 'Spring-0'"),
+     ((*WATER, "sum", "W", "range_auto"), "wanted a function of the variable"),
+     ((*WATER, sum_value, 3, "range_auto"), "wanted a title"),
+     ((*WATER, sum_value, "W", "auto"), r"wanted a range \(low, high\) or 'range_auto', found 'auto'"),
+     ((*WATER, sum_value, "W", (2, 1)), "wanted a range"),
+     ((*WATER, lambda x: "wet", "W", "range_auto"), "wanted a number, a matrix or an image"),
+     ((*WATER, lambda x: np.zeros(3), "W", "range_auto"), r"found ndarray of shape \(3,\)")],
+)  # fmt: skip
+def test_a_mistake_is_told_and_changes_nothing(entry: Any, says: str, tmp_path: Path) -> None:
+    game = GAME
+    with pytest.raises(ConfigError, match=says):
+        game.add_monitoring([entry], tmp_path / "a.csv")
+    assert game._monitors == () and not [*tmp_path.iterdir()]
+
+
+GAME = farm()
+
+
+def test_sinks_that_are_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown kind of file '.xls'"):
+        GAME.add_monitoring(VARIABLES, tmp_path / "a.xls")
+    with pytest.raises(ConfigError, match="backend .* opens no window; give a path"):
+        GAME.add_monitoring(VARIABLES)
+    with pytest.raises(ConfigError, match="wanted titles that differ"):
+        GAME.add_monitoring([VARIABLES[0]] * 2, tmp_path / "a.csv")
+    fishery = GymEnv(harvestgym.make("fishing/logistic-v0"))
+    with pytest.raises(ConfigError, match="unknown variable 'stok'; did you mean 'stock'"):
+        fishery.add_monitoring([("stok", value, "Stock", "range_auto")], tmp_path / "a.csv")
+    with pytest.raises(ConfigError, match=r"wanted \(variable, function, title, range\)"):
+        fishery.add_monitoring(VARIABLES, tmp_path / "a.csv")
