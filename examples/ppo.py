@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, Wrapper, base, flatten
 from harvestgym.evaluate import heldout
 from harvestgym.evaluate.evaluation import horizon, policy_named
-from harvestgym.evaluate.risk import Summary, summarise
+from harvestgym.evaluate.risk import summarise
 from harvestgym.farm.active import ActiveFarm
 
 HELD_OUT = 70_001
@@ -52,7 +52,7 @@ class Settings:
     num_steps: int = 64
     updates: int = 100
     epochs: int = 3
-    minibatches: int = 8
+    minibatches: int = 16
     learning_rate: float = 1.5e-3
     gamma: float = 1.0
     trace: float = 0.98
@@ -89,20 +89,23 @@ Memory = tuple[Any, Callable[[Any, Any], tuple[Any, jax.Array]]]
 """What is remembered at first, and `see(memory, obs) -> (memory, features)`."""
 
 
+LONG = 30.0
+"""Days after which it does not matter how long ago something was seen."""
+
+
 def memory_of(space: gymnasium.Space[Any], stack: int) -> Memory:
-    """What an agent makes of observations: where they are masked, what was seen last and how long ago; else the last
-    `stack` of them."""
+    """What an agent makes of observations: where they are masked, what was seen last, how long ago, and the time since
+    the start; else the last `stack` of them."""
     if isinstance(space, gymnasium.spaces.Dict) and set(space.spaces) == {"values", "mask"}:
-        start = jnp.zeros(space["values"].shape), jnp.full(space["mask"].shape, 30.0)
-        return start, _last_seen
+        return (jnp.zeros(space["values"].shape), jnp.full(space["mask"].shape, LONG), jnp.zeros(1)), _last_seen
     size = gymnasium.spaces.flatdim(space)
     return jnp.zeros((stack, size)), partial(_last_few, space)
 
 
 def _last_seen(memory: Any, obs: Any) -> tuple[Any, jax.Array]:
-    values, age = memory
+    values, age, clock = memory
     seen = obs["mask"] > 0
-    memory = jnp.where(seen, obs["values"], values), jnp.where(seen, 0.0, jnp.minimum(age + 1, 30.0))
+    memory = jnp.where(seen, obs["values"], values), jnp.where(seen, 0.0, jnp.minimum(age + 1, LONG)), clock + 1
     return memory, jnp.concatenate(memory)
 
 
@@ -368,27 +371,28 @@ def task(id: str, split: str) -> Env[Any, Any]:
     return Evening(env) if isinstance(env, ActiveFarm) else env
 
 
-def score(id: str, policies: dict[str, Policy], env: Env[Any, Any], split: str, seasons: int) -> dict[str, Summary]:
+def score(id: str, policies: dict[str, Policy], env: Env[Any, Any], split: str, seasons: int) -> dict[str, Any]:
     """Returns over `seasons` seasons of a side of the protocol that no training has seen."""
     key = heldout.split(id, split).key(HELD_OUT)
     steps = horizon(base(env))
     found = {name: evaluate(env, policy, key, seasons, steps).returns for name, policy in policies.items()}
-    return {name: summarise(np.asarray(returns)) for name, returns in found.items()}
+    return {name: asdict(summarise(np.asarray(returns))) for name, returns in found.items()}
 
 
-def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> dict[str, Any]:
-    """Train an agent with each seed, and everything that there is to tell of it."""
-    env, agents, told = task(id, "train"), {}, {"id": id, "settings": asdict(settings), "seasons": seasons}
+def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:
+    """Train an agent with each seed; after each of them, everything that there is to tell so far."""
+    env, plain = task(id, "train"), heldout.make(id, split)
+    told: dict[str, Any] = {"id": id, "settings": asdict(settings), "seasons": seasons, "split": split}
+    known = {name: policy_named(id, plain, name) for name in ("expert", "random")}
+    told["scores"] = score(id, known, plain, split, seasons)
     for seed in range(seeds):
         wall, cpu = time.perf_counter(), time.process_time()
-        agent, curve = train(env, settings, env.params, heldout.split(id, "train").key(seed))
-        agents[f"agent {seed}"] = policy_of(env, settings, jax.block_until_ready(agent))
+        agent, curve = jax.block_until_ready(train(env, settings, env.params, heldout.split(id, "train").key(seed)))
         clocks = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
         told[f"seed {seed}"] = {"curve": np.asarray(curve).round(4).tolist()} | clocks
-    plain = heldout.make(id, split)
-    scores = score(id, {name: policy_named(id, plain, name) for name in ("expert", "random")}, plain, split, seasons)
-    scores |= score(id, agents, task(id, split), split, seasons)
-    return told | {"scores": {name: asdict(each) for name, each in scores.items()}}
+        mine = {f"agent {seed}": policy_of(env, settings, agent)}
+        told["scores"] |= score(id, mine, task(id, split), split, seasons)
+        yield told
 
 
 def text(told: dict[str, Any]) -> str:
@@ -435,10 +439,10 @@ def main() -> None:
     args = parser.parse_args()
     settings = Settings(**{setting.name: getattr(args, setting.name) for setting in fields(Settings)})
     for id in args.id:
-        told = compare(id, settings, args.seeds, args.seasons, args.split)
+        for told in compare(id, settings, args.seeds, args.seasons, args.split):
+            if args.out is not None:
+                write(told, args.out)
         print(text(told), flush=True)
-        if args.out is not None:
-            write(told, args.out)
 
 
 if __name__ == "__main__":

@@ -346,7 +346,8 @@ def _page(id: str, env: Any, policy: str, seed: int, html: Path) -> Path:
 
     record = record_episode(id, env, policy_named(id, env, policy), seed)
     about = f"{_doc(id, env)} One episode of the policy {policy}, seed {seed}."
-    return write_replay(id, env, record, html, about=about)
+    title = Path(id).name if id.endswith(registry.FILES) else id
+    return write_replay(id, env, record, html, title, about)
 
 
 def _film(id: str, env: Any, policy: str, seed: int, path: Path, width: int, fps: float) -> Path:

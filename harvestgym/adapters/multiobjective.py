@@ -12,6 +12,7 @@ import gymnasium
 import jax
 import numpy as np
 
+from ..core.checkpoint import Tree
 from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.tree import replace
@@ -77,6 +78,17 @@ class MultiObjectiveEnv(GymEnv):
         obs, _, terminated, truncated, info = super().step(action)
         reward = [info[name] for name in self._terms] + [-info[name] for name in self._costs]
         return obs, np.asarray(reward, np.float32), terminated, truncated, info
+
+    def kept(self) -> Info:
+        """What changes, for `core.checkpoint`."""
+        return super().kept() | {"weighted": Tree.of(self._weighted)}
+
+    def restore(self, kept: Info) -> MultiObjectiveEnv:
+        """This environment, where the one that was kept stood."""
+        weighted = kept["weighted"].like(self._weighted, "params")
+        super().restore(kept)
+        self._weighted = weighted
+        return self
 
 
 def _unweighted(params: Any) -> Any:

@@ -20,11 +20,17 @@ from ..forager.life import AGENT_X, AGENT_Y, KEY_0, KEY_1, SIDE, USED, grown, ne
 from ..forager.meeting import RATE
 from ..forager.model import Forager
 from ..forager.moment import HostMoment
-from ..forager.observe import AGENT, codes
+from ..forager.observe import codes
 from ..forager.paying import Purses
 from ..forager.senses import hinted, sensed, space
 
 Actions = dict[str, int]
+
+AGENT = (20, 20, 20)
+"""The colour of another agent, in worlds that are seen in colours."""
+
+_OWN = ("head", "regions", "agents", "slots", "lookup", "heap", "views")
+"""The arrays of a life that change."""
 
 
 class ForagerParallel(ParallelEnv[str, Any, int]):
@@ -86,6 +92,28 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         if over:
             self.agents = []
         return views, rewards, by([False] * n), by([over] * n), infos
+
+    def recipe(self) -> dict[str, Any]:
+        """How it is made, for `core.checkpoint`."""
+        return {"model": self.model, "number": len(self.possible_agents)}
+
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        life = {name: np.copy(getattr(self._life, name)) for name in _OWN}
+        purses = {"owed": self._purses.owed.copy(), "rate": self._rate.copy()}
+        return {"life": life, "agents": self.agents, "seeds": self._seeds, "steps": self._steps} | purses
+
+    def restore(self, kept: dict[str, Any]) -> ForagerParallel:
+        """This world, where the one that was kept stood; ConfigError, and nothing is changed, if it is another."""
+        life = kept["life"]
+        for name in ("head", "regions", "agents", "views"):
+            mine = getattr(self._life, name)
+            if life[name].shape != mine.shape:
+                raise ConfigError(f"{name}: wanted shape {mine.shape}, found {life[name].shape}")
+        self._life = self._life._replace(**life)
+        self.agents, self._seeds, self._steps = kept["agents"], kept["seeds"], kept["steps"]
+        self._purses.owed, self._rate = kept["owed"], kept["rate"]
+        return self
 
     def _moment(self, agent: int, kind: int) -> HostMoment:
         head = self._life.head

@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -156,11 +155,11 @@ def load(path: str | Path, env: Any = None) -> Any:
     """
     cache.enable()
     head, arrays = _read(Path(path))
-    kept = codec.decode(head["kept"], arrays["kept"])
+    kept = _decoded(path, head["kept"], arrays["kept"])
     if env is None:
         if head["made"] is None:
             raise ConfigError(f"{path}: {head['not made']}; give load(path, env) an environment that is made likewise")
-        inner = codec.decode(head["made"], arrays["made"])
+        inner = _decoded(path, head["made"], arrays["made"])
     else:
         inner = _unwrapped(env)[0]
         _check_made(Path(path), inner, head, arrays["made"])
@@ -231,6 +230,15 @@ def _spec(env: Any) -> str | None:
         return None
 
 
+def _decoded(path: str | Path, data: Any, arrays: list[np.ndarray]) -> Any:
+    try:
+        return codec.decode(data, arrays)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    except (AttributeError, ImportError, IndexError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: no checkpoint of this version: {error!r}") from None
+
+
 # -- structure -----------------------------------------------------------------------------------------------
 
 
@@ -290,17 +298,19 @@ def _write(path: Path, head: dict[str, Any], arrays: dict[str, list[np.ndarray]]
     parts = {HEAD: json.dumps(head).encode()}
     for group, members in arrays.items():
         parts |= {f"{group}/{i}.npy": _npy(array) for i, array in enumerate(members)}
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path}: there is no folder {path.parent}")
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with fresh.open("wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 for part, data in parts.items():
                     archive.writestr(zipfile.ZipInfo(part), data, zipfile.ZIP_DEFLATED)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(fresh, path)
     except BaseException:
-        os.unlink(name)
+        fresh.unlink(missing_ok=True)
         raise
 
 

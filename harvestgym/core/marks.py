@@ -43,6 +43,10 @@ class Sprite:
     name: str
     strokes: tuple[Stroke, ...]
 
+    def __hash__(self) -> int:
+        # Renderers keep what they have made of a sprite and ask for it on every mark: no walk through its strokes.
+        return hash((self.name, len(self.strokes)))
+
 
 @dataclass(frozen=True)
 class Mark:

@@ -29,8 +29,12 @@ mean of the worst tenth of the seasons.
 - **ceiling** is the best that a planner found who knew each season beforehand, its weather, pests and luck, searching
   over schedules of interventions from the expert's own. It says how much is left above the expert, and it is the find
   of a search: more may be possible with such foresight, and none of it is promised to those who have to look and guess.
-  Its mean is the expert's over all seasons plus the mean gain over the seasons planned, whose number is given.
-- **score** is 0 for doing nothing and 1 for the expert.
+  Its mean is the expert's over all seasons plus the mean gain over the seasons planned, whose number is given. The
+  larger the farm, the shorter the search.
+- **score** is 0 for doing nothing and 1 for the expert; none where the two are no further apart than 0.001.
+
+Seasons are 1,000, and 100 where plots times steps of a season are more than 4,000. Means that differ by less than their
+intervals are not told apart.
 
 Rows are added with `harvestgym leaderboard --ids ID --policy NAME=file.py:function`, where the function is given the
 environment and returns a `Policy`.

@@ -67,7 +67,8 @@ class Episode:
     ) -> Episode:
         """The episode of lists with an entry per step, as `reset` and `step` gave them; ConfigError if they differ.
 
-        `observations` and `infos` begin with those of the reset. Of the infos, the numbers are kept.
+        `observations` and `infos` begin with those of the reset. Of the infos, the numbers are kept. One that was
+        broken off is truncated there.
         """
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
         if len(set(lengths)) > 1 or lengths[0] < 1 or (infos and len(infos) != len(observations)):
@@ -75,8 +76,8 @@ class Episode:
                 "episode: wanted one observation (and info) more than actions, rewards and flags, and at least one "
                 f"step, found {len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
             )
-        numbers = np.asarray(rewards, np.float64), np.asarray(terminated, bool), np.asarray(truncated, bool)
-        return cls(_stacked(observations), _stacked(actions), *numbers, _numbers(infos), seed)
+        paid, ends, cuts = np.array(rewards, np.float64), np.array(terminated, bool), np.array(truncated, bool)
+        return cls(_stacked(observations), _stacked(actions), paid, ends, _closed(ends, cuts), _numbers(infos), seed)
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def record(
 
 
 def play(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> Iterator[Episode]:
-    """The episode that a policy plays from each seed; an endless one is cut at the horizon of evaluations."""
+    """The episode that a policy plays from each seed; an endless one is truncated at the horizon of evaluations."""
     steps, size = horizon(env), min(BATCH, len(seeds))
     for start in range(0, len(seeds), size):
         mine = [*seeds[start : start + size]]
@@ -146,9 +147,16 @@ def _cut(env: Env[Any, Any], first: Any, later: Any, lane: int, seed: int) -> Ep
     )
     read = observation_writer(env.observation_space, (n + 1,))
     done = observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
+    ends = shown.terminated[:n]
     return Episode(
-        read(obs), done, shown.reward[:n].astype(np.float64), shown.terminated[:n], shown.truncated[:n], infos, seed
+        read(obs), done, shown.reward[:n].astype(np.float64), ends, _closed(ends, shown.truncated[:n]), infos, seed
     )
+
+
+def _closed(terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
+    """`truncated` with the last step an end, if it is none yet."""
+    last = np.arange(len(truncated)) == len(truncated) - 1
+    return truncated | (last & ~terminated)
 
 
 def collect(env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]) -> Iterator[Episode]:

@@ -105,6 +105,8 @@ def rows(
         search: how long; by default the shorter, the larger the farm.
         split: the side of the held-out protocol; results are reported on `"test"`.
     """
+    if planned == 1:
+        raise ConfigError("planned: wanted two or more seasons for a ceiling, or 0 for none, found 1")
     side = heldout.split(id, split)
     env, seed = side.make(), side.seed(0)
     number = seasons or (FEW if _size(env) > LONG else SEASONS)

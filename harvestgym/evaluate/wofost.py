@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
+import warnings
 from collections import namedtuple
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,10 +26,13 @@ SITE = {"IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0, "WAV": 100, "SMLIM": 0.4
 
 
 class Season(NamedTuple):
-    """A crop short of nothing: days from sowing to flowers and to maturity, grain (kg dry mass) and mm transpired."""
+    """A crop short of nothing: days from sowing to flowers and to maturity, grain (kg dry mass) and mm transpired.
 
-    to_flowers: int
-    to_maturity: int
+    A stage that the days given do not reach is NaN.
+    """
+
+    to_flowers: float
+    to_maturity: float
     kg: float
     transpired: float
 
@@ -41,20 +46,32 @@ def maize(days: Mapping[str, np.ndarray], first: int, latitude: float) -> Season
         first: day of the year of the first.
         latitude: degrees, north positive.
     """
-    from pcse.base import ParameterProvider
-    from pcse.models import Wofost72_PP
-
     start = datetime.date(YEAR, 1, 1) + datetime.timedelta(first - 1)
-    parameters = ParameterProvider(sitedata=SITE, soildata=WET, cropdata=_crop())
-    model = Wofost72_PP(parameters, _weather(days, start, latitude), _calendar(start, len(days["et0"])))
-    model.run_till_terminate()
+    with warnings.catch_warnings():
+        for kind in (DeprecationWarning, ResourceWarning):  # pcse 6 calls traitlets the old way and leaves files open
+            warnings.simplefilter("ignore", kind)
+        model = _grown(days, start, latitude)
     daily, found = model.get_output(), model.get_summary_output()[0]
     return Season(
-        to_flowers=(found["DOA"] - start).days,
-        to_maturity=(found["DOM"] - start).days,
+        to_flowers=_days(start, found["DOA"]),
+        to_maturity=_days(start, found["DOM"]),
         kg=float(found["TWSO"]) / 10_000,
         transpired=10 * float(np.nansum([day["TRA"] or 0.0 for day in daily])),
     )
+
+
+def _days(start: datetime.date, reached: datetime.date | None) -> float:
+    return float("nan") if reached is None else float((reached - start).days)
+
+
+def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float) -> Any:
+    from pcse.base import ParameterProvider
+    from pcse.models import Wofost72_PP
+
+    parameters = ParameterProvider(sitedata=SITE, soildata=WET, cropdata=_crop())
+    model = Wofost72_PP(parameters, _weather(days, start, latitude), _calendar(start, len(days["et0"])))
+    model.run_till_terminate()
+    return model
 
 
 def _crop() -> dict[str, Any]:
@@ -62,10 +79,10 @@ def _crop() -> dict[str, Any]:
     from pcse.tests import db_input
 
     dump = Path(pcse.__file__).parent / "tests" / "test_data" / "pcse_dump.sql"
-    base = sqlite3.connect(":memory:")
-    base.row_factory = lambda cursor, row: namedtuple("Row", [column[0] for column in cursor.description])._make(row)
-    base.executescript(dump.read_text(encoding="utf-8"))
-    return db_input.fetch_cropdata(base, GRID, YEAR, MAIZE)
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.row_factory = lambda cursor, row: namedtuple("Row", [column[0] for column in cursor.description])(*row)
+        base.executescript(dump.read_text(encoding="utf-8"))
+        return db_input.fetch_cropdata(base, GRID, YEAR, MAIZE)
 
 
 def _weather(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float) -> Any:

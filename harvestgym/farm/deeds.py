@@ -86,7 +86,7 @@ def _eyes(env: FarmModel, record: Record, step: int, field: int) -> list[Mark]:
     """An eye in the north-east of each plot of which something was asked for today."""
     looks = [look for look in _looks(env, record, step) if look.variable.field == field and look.variable.per_plot]
     plots = dict.fromkeys(plot for look in looks for plot in look.plots)
-    return [Mark(_own("look"), (x + 0.88, y + 0.11), SIZE, meaning="looked at today") for x, y in plots]
+    return [Mark(_own("look"), (x + 0.88, y + 0.11), SIZE, meaning="looked at") for x, y in plots]
 
 
 def _looks(env: FarmModel, record: Record, step: int) -> list[Look]:

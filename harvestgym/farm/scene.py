@@ -36,7 +36,7 @@ def scene(env: FarmModel, record: Record, step: int) -> Scene:
     done = (*deeds.told(env, record, step), *deeds.looked(env, params, record, step))
     words = (
         Words("Today", (*(line for lines in said for line in lines), *_context(env, record, step))),
-        Words("Done", done or ("nothing",)),
+        Words("Just done", done or ("nothing",)),
         Words("So far", _score(record, step)),
     )
     return Scene(_title(env, record, step), (*drawn, *words, *_charts(env, params, record, step)))

@@ -169,16 +169,14 @@ def _lives(who: str, told: Mapping[str, np.ndarray], mine: Mapping[str, Variable
     for start in np.flatnonzero(np.diff(stands.astype(int), prepend=0) > 0).tolist():
         gone = np.flatnonzero(~stands[start:])
         end = start + int(gone[0]) if len(gone) else len(stands) - 1
-        slowed = _slowed(
-            told["limiting_factor"][start : end + 1][~still[start : end + 1]], mine["limiting_factor"].meta
-        )
+        limits = told["limiting_factor"][start : end + 1][~still[start : end + 1]]
         last = stages[int(told["stage"][end - bool(len(gone))])]
         if told["stage"][end] == dead:
             why = f"died as {mine['cause_of_death'].meta.labels[int(told['cause_of_death'][end])]}"
         else:
             ended = "taken away" if len(gone) else "alive at the end"
             why = f"{'harvested' if told['harvested'][end] else ended}, {last}"
-        yield Fate(end, who, why, slowed)
+        yield Fate(end, who, why, _slowed(limits, mine["limiting_factor"].meta))
 
 
 def _slowed(limits: np.ndarray, meta: Meta) -> str:

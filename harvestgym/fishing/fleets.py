@@ -12,8 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from pettingzoo import ParallelEnv
 
+from ..core.checkpoint import Tree
 from ..core.errors import ConfigError
 from ..core.lanes import Lane, advance, begin
+from ..core.pack import layout_of
 from .growth import Law
 from .model import FishingModel, FishingParams
 
@@ -98,6 +100,25 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
         if bool(lane.over):
             self.agents = []
         return self._each(np.asarray(seen.obs)), rewards, gone, late, told
+
+    def recipe(self) -> dict[str, Any]:
+        """How it is made, for `core.checkpoint`."""
+        core = self.core
+        alone = FishingModel(core.params, replace(core.units, targets=1), core.order)
+        return {"env": alone, "fleets": len(self.possible_agents)}
+
+    def kept(self) -> dict[str, Any]:
+        """What changes, for `core.checkpoint`."""
+        lane = None if self._lane is None else Tree.of(self._lane)
+        return {"lane": lane, "agents": self.agents, "rng": self._rng}
+
+    def restore(self, kept: dict[str, Any]) -> FleetsEnv:
+        """This fishery, where the one that was kept stood."""
+        if kept["lane"] is not None:
+            like = jax.eval_shape(partial(_begin, self.core), np.uint32(0), self.core.params)[0]
+            self._lane = jax.tree.map(jnp.asarray, kept["lane"].into(layout_of(like), "state"))
+        self.agents, self._rng = kept["agents"], kept["rng"]
+        return self
 
     def _each(self, obs: np.ndarray) -> dict[str, Any]:
         return {agent: obs.copy() for agent in self.possible_agents}

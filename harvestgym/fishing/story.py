@@ -8,11 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.story import Deed, Record, Story, Track, part_names
+from . import points
 from .conservation import DriverModel, RecoveryModel
 from .model import FishingModel
 from .sea import names
 
-UNITS = {"stock": "K", "biomass": "K", "catch": "K/year", "driver": ""}
+UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
+"""Of fisheries whose capacity is 1; others have biomass in a unit of their own."""
+
 DOCS = {
     "stock": "biomass of each stock at the start of the year",
     "biomass": "the number by which collapse and other limits are judged",
@@ -44,7 +47,8 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     parts = parts if len(parts) == values[0].size else part_names(values.shape[1:])
     told = record["seen"][:, : values[0].size].reshape(values.shape) if name == watched else None
     known = told is not None or name in ("catch", "rate") or (isinstance(env, DriverModel) and env.shows_driver)
-    return Track(name, "fishery", name, UNITS.get(name, ""), DOCS[name], parts, {}, np.full(values.shape, known), told)
+    unit = UNITS.get(name, "") if abs(points.stock_levels(env)["K"] - 1) < 1e-6 else ""
+    return Track(name, "fishery", name, unit, DOCS[name], parts, {}, np.full(values.shape, known), told)
 
 
 def _deeds(env: FishingModel, record: Record) -> Iterator[Deed]:

@@ -112,7 +112,7 @@ class FarmerSession(Session):
                 continue
             told = ", ".join(worded(value, variable.meta) for value in np.ravel(known.values[at]))
             age = self.steps // self._halves - int(np.max(known.step[at])) // self._halves
-            out.append(Fact(self.label(variable), told + ("" if variable.meta.labels else unit(variable.key)), age))
+            out.append(Fact(self.label(variable), told + ("" if _coded(variable.meta) else unit(variable.key)), age))
         return out
 
     @cached_property
@@ -229,6 +229,10 @@ class FarmerSession(Session):
         gains = {name.removeprefix("info/reward/"): float(values.sum())
                  for name, values in record.items() if name.startswith("info/reward/")}  # fmt: skip
         return gains | {name: -float(record[f"info/{name}"].sum()) for name in COSTS}
+
+
+def _coded(meta: Any) -> bool:
+    return bool(meta.labels) or meta.dtype == "bool"
 
 
 def worded(value: float, meta: Any) -> str:

@@ -25,8 +25,10 @@ from gymnasium.vector import AutoresetMode
 import harvestgym
 from harvestgym import Moment, load, save
 from harvestgym.adapters.gymnasium import GymEnv, VecEnv
+from harvestgym.adapters.multiobjective import MultiObjectiveEnv
 from harvestgym.core import checkpoint, codec
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Exponential, Log, TimeLimit, Utility
 from harvestgym.farm import Farm
 from harvestgym.farm.make import CATALOGUE
@@ -231,6 +233,46 @@ def test_a_life_goes_on_with_what_its_objects_remember(tmp_path: Path) -> None:
         assert lived(twin, 300, 2) == lived(env, 300, 2)
 
 
+def together(env: Any, steps: int, seed: int) -> list[str]:
+    """What some steps of agents gave, who begin anew when all have done."""
+    rng, out = np.random.default_rng(seed), []
+    for _ in range(steps):
+        quotas = isinstance(env.action_space(env.agents[0]), gymnasium.spaces.Box)
+        drawn = rng.random((len(env.agents), 1)).astype(np.float32) if quotas else rng.integers(0, 4, len(env.agents))
+        out.append(repr(env.step(dict(zip(env.agents, drawn, strict=True)))))
+        if not env.agents:
+            out.append(repr(env.reset()))
+    return out
+
+
+def test_several_agents_go_on(tmp_path: Path) -> None:
+    fleets = pytest.importorskip("harvestgym.fishing.fleets")
+    parallel = pytest.importorskip("harvestgym.adapters.pettingzoo")
+    fishery = harvestgym.make("fishing/logistic-random-v0", Tmax=12)
+    for env in (fleets.FleetsEnv(fishery, 3), parallel.ForagerParallel(build(GROVE), 3)):
+        env.reset(seed=4)
+        together(env, 25, 1)
+        save(env, tmp_path / "kept")
+        twin = load(tmp_path / "kept")
+        assert together(twin, 30, 2) == together(env, 30, 2)
+
+
+GROVE = {
+    "doc": "A grove.", "size": [15, 11], "aperture": [5, 5], "horizon": 20, "density": {"fig": 0.4},
+    "kinds": {"fig": {"collectable": True, "reward": {"constant": {"value": 1}}, "pays_after": 3}},
+}  # fmt: skip
+
+
+def test_a_reward_of_many_parts_goes_on_with_its_weights(tmp_path: Path) -> None:
+    env = MultiObjectiveEnv(pond_farm("po", max_action_schedule_size=1).model)
+    env.reset(seed=1)
+    env.params = replace(env.params, score=replace(env.params.score, stage=np.float32(0.25)))
+    save(env, tmp_path / "kept")
+    twin = load(tmp_path / "kept", MultiObjectiveEnv(pond_farm("po", max_action_schedule_size=1).model))
+    assert twin.weights.tolist() == env.weights.tolist() and 0.25 in twin.weights
+    assert played(twin, 9, 2) == played(env, 9, 2)
+
+
 def test_a_life_without_numba_goes_on(tmp_path: Path) -> None:
     env = TracedForagerEnv(ForagerConfig(12, {"flower": Flower}, seed=3))
     env.generate_objects(0.4, "flower")
@@ -317,6 +359,13 @@ def test_a_file_names_no_class_but_ours(name: str, fish: Path, tmp_path: Path) -
         load(rewritten(fish, tmp_path / "forged", forged))
 
 
+def test_a_head_that_says_something_else_is_refused(fish: Path, tmp_path: Path) -> None:
+    for part, data in (("kept", {"is": "pickle", "of": ""}), ("made", {"is": "array", "of": 99}),
+                       ("made", {"is": "record", "of": ["harvestgym.nowhere:Env", {}]})):  # fmt: skip
+        with pytest.raises(ConfigError, match="no checkpoint of this version"):
+            load(rewritten(fish, tmp_path / "other", lambda head: head.update({part: data})))  # noqa: B023
+
+
 def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
     recorded = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("fishing/logistic-v0"))
     with pytest.raises(ConfigError, match="RecordEpisodeStatistics: what this wrapper remembers is not known"):
@@ -337,6 +386,8 @@ def test_a_save_that_fails_leaves_the_old_file(fish: Path, tmp_path: Path, monke
     with pytest.raises(OSError, match="no space"):
         save(FishingEnv(), path)
     assert path.read_bytes() == fish.read_bytes() and [*tmp_path.iterdir()] == [path]
+    with pytest.raises(ConfigError, match="there is no folder"):
+        save(FishingEnv(), tmp_path / "nowhere" / "kept")
 
 
 def test_values_come_back_as_they_were() -> None:

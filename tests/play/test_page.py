@@ -174,6 +174,7 @@ def test_looks_are_paid_for_and_a_mistake_is_told(browser: Any, games: dict[str,
         wait_for_text(seen, "today", "1 of at most 1")
         seen.page.click(part("add-0"))
         seen.page.wait_for_selector("text=at most 1 a day")
+        seen.page.evaluate("scrollTo(0, 0)")
         seen.shot("play-farm-phone", whole=False)
         seen.page.click(part("remove-0"))
         wait_for_text(seen, "today", "0 of at most 1")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -20,10 +21,12 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.marks import Chart, Map, Mark, Scene, Words
 from harvestgym.evaluate.record import frame
 from harvestgym.farm import Farm
+from harvestgym.farm.active import ActiveFarm
 from harvestgym.farm.build import build
 from harvestgym.farm.entities.plant.state import STAGES
 from harvestgym.farm.entity import Entity
 from harvestgym.farm.kept import known
+from harvestgym.farm.kept import seen as seen_of
 from harvestgym.farm.make import CATALOGUE, record, scene
 from harvestgym.farm.spec import farm_spec
 from harvestgym.registry import ids
@@ -112,7 +115,7 @@ def test_everything_on_a_full_field_is_in_the_picture_and_in_the_text() -> None:
     seen = scene(env, kept, 1)
     wanted = {
         "dry soil, to 10 %", "10 to 35 %", "35 to 65 %", "65 to 90 %", "wet soil, to 100 %", "weeds that grow",
-        "weeds in bloom", "pests", "pollinators came", "birds today", "herbicide left", "pesticide left",
+        "weeds in bloom", "pests", "pollinators came", "birds came", "herbicide left", "pesticide left",
         "fertilizer left", "scarecrow (basic)", "hedge", "light rain", "strong wind", "done: watering",
         "done: put scarecrow",
     }  # fmt: skip
@@ -179,11 +182,23 @@ def test_crops_that_share_a_plot_stand_beside_each_other() -> None:
 def test_looks_are_drawn_with_what_they_cost() -> None:
     env, kept = looks()
     seen = scene(env, kept, 1)
-    assert "looked at today" in meanings(seen) and "morning" in seen.title
+    assert "looked at" in meanings(seen) and "morning" in seen.title
     assert "looked at Plant-0 stage: cost 0.003" in words(seen) and "observation 0.006" in words(seen)
     evening = scene(env, kept, 2)
     assert "looked at Plant-0 stage: cost 0.003" in words(evening) and "morning" not in evening.title
-    assert "looked at today" not in meanings(scene(env, kept, 0))
+    assert "looked at" not in meanings(scene(env, kept, 0))
+
+
+def test_a_record_says_what_was_asked_for_and_seen() -> None:
+    env = farm("paid-looks-1x1-v0")
+    assert isinstance(env, ActiveFarm)
+    asked = np.asarray([label.endswith("stage/(0, 0)") for label in env.offered.labels])
+    assert asked.sum() == 1
+    mask = seen_of(env, SimpleNamespace(asked=asked))
+    found = {name.removeprefix("seen/Field-0/"): bool(np.all(told)) for name, told in mask.items()}
+    free = {"Weather-0/day#int365", "Weather-0/rain/amount#mm", "Weather-0/consecutive_dry#day"}
+    assert {name for name, told in found.items() if told} == {*free, "Plant-0/stage"}
+    assert {"Soil-0/available_Water#L", "Weeds-0/grow#nb"} <= found.keys() and "Plant-0/population#nb" not in found
 
 
 def test_what_the_farmer_has_not_seen_is_not_drawn() -> None:
@@ -291,6 +306,9 @@ def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
         assert shell.render() == alike.picture()
         after = jax.device_get(shell.unwrapped._driver._lane)  # type: ignore[attr-defined]
         assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
+    kept = shell.unwrapped._live.record  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(kept["orders/kind"].ravel() > 0, [False, False, True, False])
+    assert kept["orders/values"][2, 0, 0] == 20.0 and kept["seen/Field-0/Plant-0/stage"].all()
     shell.reset(seed=5)
     assert "Day 0 of" in shell.render(), "a new episode has a new record"  # type: ignore[operator]
 

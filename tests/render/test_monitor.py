@@ -10,8 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import matplotlib.pyplot
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import harvestgym
 from harvestgym.adapters.gymnasium import GymEnv
@@ -173,6 +175,22 @@ def test_a_run_of_weights_and_biases_gets_rows_and_is_left_open() -> None:
     monitor.close()
     assert run.rows == [(0, {"episode": 0, "Water (L)": 0.25}), (1, {"episode": 0, "Water (L)": 0.5})]
     assert run.told["step"] == "steps" and not run.finished
+
+
+def test_a_window_is_drawn_while_one_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a backend without windows, the figure that a window would show."""
+    monkeypatch.setattr(matplotlib, "get_backend", lambda: "window")
+    monkeypatch.setattr(Figure, "show", lambda self: None)
+    plot = Plot()
+    monitor = monitored(np.array([0.5, 0.25]), plot)
+    monitor.begin()
+    (panel,) = plot._figure.axes
+    assert panel.get_title() == "Water" and panel.lines[0].get_ydata().tolist() == [0.25]
+    for _ in range(50):
+        monitor.step(False)
+    monitor.close()
+    assert len(plot._figure.axes[0].lines[0].get_ydata()) == 51
+    matplotlib.pyplot.close(plot._figure)
 
 
 def test_a_curve_keeps_all_of_a_history_ever_more_thinly() -> None:

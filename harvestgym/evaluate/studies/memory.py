@@ -26,11 +26,11 @@ from ...fishing.make import make, policies
 from ...fishing.model import FishingModel
 from ..risk import summarise
 
-GAMES = {"logistic-survey-v0": 100, "driver-hidden-v0": 200}
+GAMES = {"logistic-survey-v0": 100, "driver-hidden-v0": 500}
 """The fisheries, and how many years of an episode are learnt from."""
 
 AGENTS = ("memoryless", "stacked", "recurrent")
-UNITS, DEPTH, LANES = 16, 8, 64
+UNITS, DEPTH, LANES = 16, 8, 32
 LEARNING, REPORTED = 5, 80_001
 """Seeds: agents learn on episodes of the first, results are of the second."""
 

@@ -26,6 +26,8 @@ STRIP = {
 """What of the weather the strip shows, in order, and what it calls it."""
 
 WEEK = 7
+FEW = 6
+"""Actions of which the page says what they do; of more it does when the pointer rests on one."""
 
 
 class FarmPage(Page):
@@ -88,8 +90,8 @@ class FarmPage(Page):
                 self.fields()
             with box("div", "side"):
                 self.looks()
-                self.doing()
                 self.today()
+                self.doing()
                 self.beside()
             with box("div", "below"):
                 self.charts()
@@ -156,7 +158,7 @@ class FarmPage(Page):
             with box("div", "maps"):
                 for field, panel in enumerate(maps):
                     with box("figure"):
-                        words("figcaption", panel.title)
+                        words("figcaption", panel.title if len(maps) > 1 else "")
                         self._map(field, panel)
             with box("ul", "legend"):
                 for icon, meaning in legend_of(scene):
@@ -261,9 +263,10 @@ class FarmPage(Page):
             words("p", "Nothing can be done here.", "quiet")
         for r in rows:
             row = self.session.model.actions.rows[r]
-            with box("div", "order", f"order-{r}"):
+            with box("div", "order", f"order-{r}", title=row.action.doc):
                 words("b", f"{self.session.called[row.names]}: {named(row.action.name)}")
-                words("span", row.action.doc, "quiet")
+                if len(self.session.model.actions.rows) <= FEW:
+                    words("span", row.action.doc, "quiet")
                 for k, (parameter, grid) in enumerate(zip(row.allowed, row.grids[1:], strict=True)):
                     if len(grid) > 1:
                         self._pick((r, k), parameter, grid)

@@ -72,7 +72,7 @@ class Birds(Entity):
         return [
             Mark(
                 self.sprites()["bird"], (start + 0.6 * i * room, -(0.5 + 0.12 * (i % 2)) * room), 0.55 * room,
-                text=f"{here:.0f}" if i == shown - 1 and here > 1 else "", meaning="birds today",
+                text=f"{here:.0f}" if i == shown - 1 and here > 1 else "", meaning="birds came",
             )
             for i in range(shown)
         ]  # fmt: skip
