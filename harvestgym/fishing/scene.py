@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -51,7 +52,8 @@ def _maps(env: FishingModel, past: Record) -> list[Map]:
 
 
 def _chart(env: FishingModel, title: str, unit: str, lines: list[Line], levels: Mapping[str, float]) -> Chart:
-    return Chart(title, unit, _years(env), tuple(lines), levels)
+    # Room at the right for the names of the levels, which lines would run through.
+    return Chart(title, unit, math.ceil(1.12 * _years(env)), tuple(lines), levels)
 
 
 def _each(env: FishingModel, values: np.ndarray, one: str, colour: str) -> list[Line]:
@@ -76,17 +78,24 @@ def _stock(env: FishingModel, past: Record) -> Chart:
 
 
 def _catch(env: FishingModel, past: Record) -> Chart:
-    lines = _each(env, _later(past["catch"]), "caught", CATCH)
+    lines, levels = _each(env, _later(past["catch"]), "caught", CATCH), points.catch_levels(env)
+    high = _highest(lines, levels)
     if (best := _best(env, past)) is not None:
         lines.append(Line("what the optimum would take", best, BEST, dots=True))
-    return _chart(env, "Catch of the year", _unit(env), lines, points.catch_levels(env))
+        # Not the last years, in which it takes all that is left.
+        high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
+    return replace(_chart(env, "Catch of the year", _unit(env), lines, levels), ends=(0.0, high))
 
 
 def _rate(env: FishingModel, past: Record) -> Chart:
     lines = _each(env, _later(past["rate"]), "taken of what was there", CATCH)
     levels = points.rate_levels(env)
-    high = np.nanmax([*levels.values(), *(float(np.nanmax(line.values[1:], initial=0.0)) for line in lines)])
-    return replace(_chart(env, "Harvest rate", "share", lines, levels), ends=(0.0, 1.1 * float(high)))
+    return replace(_chart(env, "Harvest rate", "share", lines, levels), ends=(0.0, _highest(lines, levels)))
+
+
+def _highest(lines: list[Line], levels: Mapping[str, float]) -> float:
+    """The upper end of an axis that begins at 0."""
+    return 1.1 * max(*levels.values(), *(float(np.max(line.values[1:], initial=0.0)) for line in lines))
 
 
 def _return(env: FishingModel, past: Record) -> Chart:
@@ -155,7 +164,7 @@ def _asked(env: FishingModel, past: Record) -> np.ndarray:
 def _words(env: FishingModel, past: Record, step: int) -> Words:
     lines = ["the fishery begins"] if not step else _done(env, past)
     if step and float(past["biomass"][-1]) <= float(env.params.collapse):
-        lines.append("the fishery is over: the stock is gone")
+        lines.append("the fishery is over: a stock fell to its limit" if env.params.collapse else "the stock is gone")
     lines += [f"the survey sees {_numbers(past['seen'][-1])}", _where(env, past)]
     lines.append(f"reward {past['reward'][-1]:+.3f}, since the start {past['reward'][1:].sum():.2f}")
     return Words("This year", tuple(lines))

@@ -28,6 +28,7 @@ DOCS = {
 def story(env: FishingModel, record: Record) -> Story:
     """The years of a record, as `record_episode` makes it."""
     kept = [name for name in DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())]
+    spent = _effort(env, record)
     watched = "stock" if record["seen"].shape == record["stock"].shape else "biomass"
     return Story(
         when=[f"year {year}" for year in range(len(record["reward"]))],
@@ -36,9 +37,17 @@ def story(env: FishingModel, record: Record) -> Story:
         tracks=tuple(_track(env, record, name, watched) for name in kept),
         first=tuple(name for name in (watched, "catch") if name in kept),
         deeds=tuple(_deeds(env, record)),
-        gains={"catch" if not isinstance(env, RecoveryModel) else "net worth": record["reward"]},
-        costs={},
+        gains={"net worth": record["reward"]} if spent is None else {"catch": record["reward"] + spent},
+        costs={"effort": spent} if spent is not None and spent.any() else {},
     )
+
+
+def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
+    """What the effort of each year cost; None where the reward is no worth of a catch."""
+    if isinstance(env, RecoveryModel):
+        return None
+    effort = -np.log(np.maximum(1 - record["rate"], 1e-3))
+    return (float(env.params.cost) * effort).sum(1).astype(np.float32)
 
 
 def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
@@ -46,21 +55,20 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     parts = names(env)[: values.shape[1]] if values.ndim > 1 else ()
     parts = parts if len(parts) == values[0].size else part_names(values.shape[1:])
     told = record["seen"][:, : values[0].size].reshape(values.shape) if name == watched else None
-    known = told is not None or name in ("catch", "rate") or (isinstance(env, DriverModel) and env.shows_driver)
-    unit = UNITS.get(name, "") if abs(points.stock_levels(env)["K"] - 1) < 1e-6 else ""
+    shown = {"catch", "rate", *(["driver"] if isinstance(env, DriverModel) and env.shows_driver else [])}
+    known = told is not None or name in shown
+    unit = UNITS.get(name, "") if abs(points.stock_levels(env).get("K", np.nan) - 1) < 1e-6 else ""
     return Track(name, "fishery", name, unit, DOCS[name], parts, {}, np.full(values.shape, known), told)
 
 
 def _deeds(env: FishingModel, record: Record) -> Iterator[Deed]:
     wanted = np.asarray(env.units.wanted(jnp.asarray(record["action"])))
-    wanted = wanted.reshape(len(wanted), -1)
-    asked = "rate" if env.units.control == "rate" else "quota"
-    asked = "action" if isinstance(env, RecoveryModel) else asked
+    fished = not isinstance(env, RecoveryModel)
+    asked = env.units.control if fished else "action"
     for year in range(1, len(wanted)):
-        what = f"{asked} {', '.join(f'{number:.3g}' for number in wanted[year])}"
-        note = (
-            ""
-            if isinstance(env, RecoveryModel)
-            else f"caught {', '.join(f'{c:.3g}' for c in np.ravel(record['catch'][year]))}"
-        )
-        yield Deed(year, "the manager", what, 0.0, note)
+        note = f"caught {_numbers(record['catch'][year])}" if fished else ""
+        yield Deed(year, "the manager", f"{asked} {_numbers(wanted[year])}", 0.0, note)
+
+
+def _numbers(values: np.ndarray) -> str:
+    return ", ".join(f"{value:.3g}" for value in np.ravel(values))

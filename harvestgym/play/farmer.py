@@ -67,6 +67,11 @@ class FarmerSession(Session):
         return int(self.info["day"])
 
     @property
+    def days(self) -> int:
+        """Days of the longest season."""
+        return int(self.model.params.horizon)
+
+    @property
     def looked(self) -> bool:
         """Whether this morning's looks are over, in a season where they cost."""
         return self.steps % 2 == 1 and bool(self.asks)

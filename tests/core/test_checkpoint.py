@@ -5,7 +5,6 @@ That every farm and fishery goes on from a file is part of the contract, `harves
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -17,7 +16,6 @@ from typing import Any
 
 import gymnasium
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
@@ -38,31 +36,13 @@ from harvestgym.forager.make import build
 from harvestgym.forager.many import ForagerVec
 from harvestgym.forager.objects import Flower, Wall
 from harvestgym.forager.traced_env import TracedForagerEnv
+from tests.core.going import goes_on, played
 from tests.farm.test_language import STAGE, look, pour
 from tests.farm.test_language import farm as pond_farm
 from tests.forager.worlds import Berry
 from tests.toy import BoxStock, Stock
 
 FARM = "farm/bean-clay-1x1-v0"
-
-
-def played(env: Any, steps: int, seed: int) -> str:
-    """A digest of all that some steps gave; episodes that end begin anew."""
-    env.action_space.seed(seed)
-    digest = hashlib.sha256()
-    for _ in range(steps):
-        seen = env.step(env.action_space.sample())
-        told(digest, seen)
-        if not isinstance(env, gymnasium.vector.VectorEnv) and (seen[2] or seen[3]):
-            told(digest, env.reset())
-    return digest.hexdigest()
-
-
-def told(digest: Any, tree: Any) -> None:
-    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-        array = np.asarray(leaf)
-        digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
-        digest.update(repr(array.tolist()).encode() if array.dtype == object else array.tobytes())
 
 
 def begun(env: Any, steps: int = 9) -> Any:
@@ -133,22 +113,10 @@ def test_a_farm_of_a_file_needs_no_file(tmp_path: Path) -> None:
 OTHER = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from tests.core.test_checkpoint import goes_on
-sys.stdout.write(json.dumps([goes_on(path) for path in sys.argv[2:]]))
+from harvestgym import load
+from tests.core.going import goes_on
+sys.stdout.write(json.dumps([goes_on(load(path)) for path in sys.argv[2:]]))
 """
-
-
-def goes_on(path: str | Path) -> str:
-    """A digest of what becomes of a file."""
-    found = load(path)
-    if not isinstance(found, Moment):
-        return played(found, 40, 5)
-    keys = jax.vmap(jax.random.fold_in, (0, None))(found.key, 1)
-    actions = jnp.zeros((len(keys), *found.env.action_space.shape))
-    after = jax.jit(jax.vmap(found.env.step, (0, 0, 0, None)))(keys, found.state, actions, found.params)
-    digest = hashlib.sha256()
-    told(digest, after)
-    return digest.hexdigest()
 
 
 def test_all_families_go_on_in_another_process(tmp_path: Path) -> None:
@@ -167,8 +135,7 @@ def test_all_families_go_on_in_another_process(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     run = subprocess.run([sys.executable, "-c", OTHER, root, *paths], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == [goes_on(path) for path in paths]
-    assert json.loads(run.stdout)[0] == played(saved["farm"], 40, 5)
+    assert json.loads(run.stdout) == [goes_on(env) for env in saved.values()]
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)

@@ -147,10 +147,14 @@ def test_a_season_from_seed_to_harvest_and_what_others_made_of_it(browser: Any, 
     assert episode.rewards.sum() == pytest.approx(scores[0], abs=1e-3)
 
 
-def test_two_tabs_are_two_seasons_and_a_seed_may_be_asked_for(browser: Any, games: dict[str, Served]) -> None:
+def test_two_tabs_are_two_seasons_that_outlive_a_reload_and_a_seed_may_be_asked_for(
+    browser: Any, games: dict[str, Served]
+) -> None:
     url = games["paid"].url
     with visit(browser, url) as one, visit(browser, f"{url}?seed=4") as other:
         one.page.click(part("go"))
+        wait_for_text(one, "day", "day 1 of")
+        one.page.reload()
         wait_for_text(one, "day", "day 1 of")
         wait_for_text(other, "day", "day 0 of")
         one.page.click(part("new"))

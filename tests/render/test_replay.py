@@ -167,7 +167,7 @@ def test_the_command_writes_a_page_and_refuses_a_place_that_is_none(tmp_path: Pa
 # -- what the families tell --
 
 
-@pytest.mark.parametrize("id", [FARM, FISHERY, FORAGER])
+@pytest.mark.parametrize("id", [FARM, "fishing/logistic-effort-v0", FORAGER])
 def test_gains_less_costs_are_the_reward_of_every_step(id: str, farm: tuple[Any, Record]) -> None:
     env, record = farm if id == FARM else recorded(id, "random", **({"horizon": 60} if id == FORAGER else {}))
     before = {name: values.copy() for name, values in record.items()}
@@ -181,6 +181,8 @@ def test_gains_less_costs_are_the_reward_of_every_step(id: str, farm: tuple[Any,
         assert all(given is None or given.shape == values.shape for given in (track.seen, track.told))
         assert not track.codes or set(np.unique(values).tolist()) <= set(track.codes)
     assert all(np.array_equal(before[name], record[name]) for name in record)
+    if "effort" in story.costs:
+        np.testing.assert_allclose(story.gains["catch"], float(env.params.price) * record["catch"][:, 0], atol=1e-6)
 
 
 def test_deeds_of_a_farm_cost_what_the_season_paid(farm: tuple[Any, Record]) -> None:

@@ -255,16 +255,16 @@ def _draw(tuned: Sequence[Sequence[Found]], found: Sequence[Sequence[Found]], ou
 
 
 def _draw_arms(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> None:
-    """Return by the numbers seen, at some prices: the farmers who look, and the best of those who do not."""
-    shown = [found[none_of(tuned)], *(each for each in found[:0:-1] if each.arm.needed), found[0]]
-    seen = [each.seen.mean() for each in shown]
+    """Return by the numbers seen, at some prices: those who look, and the best of those who do not."""
+    looking = [i for i in range(len(found) - 1, 0, -1) if found[i].arm.needed]
+    shown = [none_of(tuned), *looking, 0]
+    seen = [found[i].seen.mean() for i in shown]
     for price in PRICES[1:-1]:
-        told = [summarise(each.at(price)) for each in shown]
-        line = axes.errorbar(
-            seen, [t.mean for t in told], [t.mean - t.low for t in told], marker=".", label=f"{price:g}"
-        )
-        best = choose(shown, price)
-        axes.plot(seen[best], told[best].mean, "o", mfc="none", ms=11, color=line[0].get_color())
+        told = [summarise(found[i].at(price)) for i in shown]
+        mean, half = [t.mean for t in told], [t.mean - t.low for t in told]
+        line = axes.errorbar(seen, mean, half, marker=".", label=f"{price:g}")
+        best = choose([tuned[i] for i in shown], price)
+        axes.plot(seen[best], mean[best], "o", mfc="none", ms=11, color=line[0].get_color())
     axes.set(title=found[0].game, xlabel="numbers seen in a season", ylabel="return", xscale="symlog")
     axes.legend(title="price of a number", frameon=False, fontsize=8)
 

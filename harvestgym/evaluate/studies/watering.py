@@ -96,7 +96,7 @@ def litres_for_half(kg: np.ndarray) -> np.ndarray:
     if not len(enough):
         return np.asarray(np.inf)
     i = enough[0]
-    return np.interp(0.5, ripe[i - 1 : i + 1], LITRES[i - 1 : i + 1]) if i else np.asarray(0.0)
+    return np.asarray(np.interp(0.5, ripe[i - 1 : i + 1], LITRES[i - 1 : i + 1]) if i else 0.0)
 
 
 def _needs(clay: np.ndarray, sand: np.ndarray) -> Interval:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,10 @@ from ...evaluate.evaluation import family_function
 from ..farmer import Fact, FarmerSession, named, unit
 from .drawing import chart_of, legend_of, map_of
 from .page import Page
-from .parts import box, button, number, picture, words
+from .parts import box, button, picture, words
+from .sky import strip
 
 MOVES = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
-
-STRIP = {
-    "air_temperature/min#°C": "lowest", "air_temperature/mean#°C": "mean", "air_temperature/max#°C": "highest",
-    "rain/amount#mm": "rain", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
-    "consecutive_dry#day": "dry for",
-}  # fmt: skip
-"""What of the weather the strip shows, in order, and what it calls it."""
 
 WEEK = 7
 FEW = 6
@@ -104,40 +97,9 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def sky(self) -> None:
-        """The day, its weather and the forecast."""
+        """The day, its weather and the forecast, for each field."""
         for field in range(len(self.session.model.fields)):
-            with box("section", "card sky", "sky"):
-                of = f", {self.session.model.fields[field].name}" if len(self.session.model.fields) > 1 else ""
-                number(self._date(field), f"day {self.session.day} of {self._horizon()}{of}", "date", "day")
-                for key, name in STRIP.items():
-                    value = self.session.value(field, key)
-                    if value is not None:
-                        number(f"{float(value):.3g}{unit(key).replace('km.h-1', 'km/h')}", name)
-                self._forecast(field)
-
-    def _horizon(self) -> int:
-        return int(self.session.model.params.horizon)
-
-    def _date(self, field: int) -> str:
-        number = self.session.value(field, "day#int365")
-        if number is None:
-            return f"Day {self.session.day}"
-        at = date(2023, 1, 1) + timedelta(days=int(number) - 1)
-        return f"{at.day} {at:%B}"
-
-    def _forecast(self, field: int) -> None:
-        """A column for each day ahead, as high as rain is likely."""
-        chances = self.session.value(field, "forecast/rain")
-        if chances is None:
-            return
-        with box("div", "forecast", "forecast", title="Chance of rain on the days ahead"):
-            words("span", "chance of rain", "name")
-            for i, chance in enumerate(chances.tolist()):
-                with box("div", "ahead"):
-                    words("b", f"{100 * chance:.0f} %")
-                    with box("div", "tube"):
-                        box("div", "water", style=f"height: {100 * chance:.0f}%")
-                    words("span", "tomorrow" if i == 0 else f"+{i + 1} days")
+            strip(self.session, field)
 
     @property
     def scene(self) -> Scene:

@@ -28,6 +28,12 @@ document.addEventListener('click', e => {
 """A button that was clicked gives the keyboard back, so that Enter goes to the page and not to the button again."""
 
 
+def dress() -> None:
+    """The style of a page, and what its buttons do by themselves; before the browser is there."""
+    ui.add_css(STYLE)
+    ui.add_body_html(f"<script>{LET_GO}</script>")
+
+
 class Page:
     """The page of one browser tab and the episode in it; families fill in the middle.
 
@@ -45,6 +51,7 @@ class Page:
         self.folder, self.scratch = folder, scratch
         self.rivals: list[Rival] | None = None
         self.replay = ""
+        self.begun: Callable[[Session], None] = lambda session: None
 
     # What families say.
 
@@ -67,7 +74,6 @@ class Page:
 
     def build(self, title: str, doc: str) -> None:
         """Fill an empty page."""
-        ui.add_body_html(f"<script>{LET_GO}</script>")
         with box("header", "head"):
             words("h1", title)
             words("p", doc)
@@ -81,6 +87,7 @@ class Page:
                 self.main = button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
                 self.keep = button("Save as demonstration", self._save, "main-button", "save")
         self._show_buttons()
+        self._ask_others()
         ui.keyboard(on_key=self._key, repeating=True)
 
     @ui.refreshable_method
@@ -183,6 +190,9 @@ class Page:
         self._show_buttons()
         self.redraw()
         self.ending.refresh()
+        self._ask_others()
+
+    def _ask_others(self) -> None:
         if self.finished and self.rivals is None:
             background_tasks.create(self.compare())
 
@@ -236,6 +246,7 @@ class Page:
         def begin() -> None:
             self.session = self.session.again(seed_of(seed))
             self.rivals, self.replay = None, ""
+            self.begun(self.session)
             dialog.close()
 
         self.guarded(begin)()

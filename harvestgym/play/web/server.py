@@ -21,7 +21,7 @@ from ..session import Session
 from .farm import FarmPage
 from .fishing import FishPage
 from .forager import ForagePage
-from .page import STYLE, Page, seed_of
+from .page import Page, dress, seed_of
 from .parts import box, words
 
 LOOPBACK = ["127.0.0.1", "localhost"]
@@ -47,16 +47,21 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
     app.exception_handler(404)(_nothing_there)
 
     @ui.page("/", title=f"{first.id} - HarvestGym")
-    def index(seed: str = str(first.seed)) -> None:
-        ui.add_css(STYLE)
+    async def index(seed: str = str(first.seed)) -> None:
+        dress()
+        await ui.context.client.connected()
+        tab = app.storage.tab  # outlives a reload
         try:
-            session = first.again(seed_of(seed))
+            if tab.get("seed") != seed_of(seed):
+                tab.update(seed=seed_of(seed), session=first.again(seed_of(seed)))
         except ConfigError as error:
             with box("section", "card", "mistake"):
                 words("h1", "This season cannot begin")
                 words("p", str(error))
             return
-        page_of(session, folder, Path(scratch)).build(first.id, registry.doc(first.id))
+        page = page_of(tab["session"], folder, Path(scratch))
+        page.begun = lambda session: tab.update(session=session)
+        page.build(first.id, registry.doc(first.id))
 
     with TemporaryDirectory(prefix="harvestgym-") as scratch:
         ui.run(

@@ -1,0 +1,61 @@
+"""Train rejax's PPO on a farm: learner and farms on the device, through the signatures of gymnax.
+
+    pip install harvestgym rejax
+    python examples/rejax_ppo.py                    # a minute or two on two cores
+    python examples/rejax_ppo.py --steps 65536      # a quick look that everything works
+
+Prints the mean return of the expert, of the random policy and of the trained agent over fresh seasons.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import jax
+import numpy as np
+from jax.tree_util import Partial
+from rejax import PPO
+
+from harvestgym import make
+from harvestgym.adapters.gymnax import GymnaxView
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.evaluate.evaluation import evaluate_id, horizon
+
+
+def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
+    """The algorithm and what it has learnt."""
+    algorithm = PPO.create(
+        env=GymnaxView(make(id)).legacy(), env_params=make(id).params, total_timesteps=steps, eval_freq=steps,
+        num_envs=256, num_steps=64, num_epochs=3, num_minibatches=16, learning_rate=1.5e-3, gamma=1.0, gae_lambda=0.98,
+        ent_coef=0.003, max_grad_norm=0.5, normalize_observations=True,
+        agent_kwargs={"hidden_layer_sizes": (64, 64), "activation": "tanh"},
+        skip_initial_evaluation=True,
+    ).replace(eval_callback=lambda algorithm, state, key: ())  # fmt: skip
+    state, _ = jax.jit(algorithm.train)(jax.random.key(seed))
+    return algorithm, state
+
+
+def policy(algorithm: PPO, state: Any) -> Policy:
+    """The trained agent as a policy of ours; the weights are an argument, so that new ones compile nothing."""
+    act = lambda state, carry, obs, key: (carry, algorithm.make_act(state)(obs, key))  # noqa: E731
+    return Policy((), Partial(act, state))
+
+
+def main() -> None:
+    """Train, then compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--id", default="farm/bean-clay-1x1-v0")
+    parser.add_argument("--steps", type=int, default=2_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    env = make(args.id)
+    learnt = policy(*train(args.id, args.steps, args.seed))
+    agent = np.mean(evaluate(env, learnt, jax.random.key(args.seed + 1), 200, horizon(env)).returns)
+    expert, random = (evaluate_id(args.id, p, 200, args.seed + 1).summary.mean for p in ("expert", "random"))
+    print(f"expert {expert:.2f}, random {random:.2f}, agent {agent:.2f} ({agent / expert:.0%} of the expert)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Digests of what becomes of an environment, here or in another process."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym import Moment
+
+
+def played(env: Any, steps: int, seed: int) -> str:
+    """A digest of all that some steps gave; episodes that end begin anew."""
+    env.action_space.seed(seed)
+    digest = hashlib.sha256()
+    for _ in range(steps):
+        seen = env.step(env.action_space.sample())
+        told(digest, seen)
+        if not isinstance(env, gymnasium.vector.VectorEnv) and (seen[2] or seen[3]):
+            told(digest, env.reset())
+    return digest.hexdigest()
+
+
+def told(digest: Any, tree: Any) -> None:
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        array = np.asarray(leaf)
+        digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
+        digest.update(repr(array.tolist()).encode() if array.dtype == object else array.tobytes())
+
+
+def goes_on(found: Any) -> str:
+    """A digest of what becomes of an environment, or of a moment of a functional one."""
+    if not isinstance(found, Moment):
+        return played(found, 40, 5)
+    keys = jax.vmap(jax.random.fold_in, (0, None))(found.key, 1)
+    actions = jnp.zeros((len(keys), *found.env.action_space.shape))
+    after = jax.jit(jax.vmap(found.env.step, (0, 0, 0, None)))(keys, found.state, actions, found.params)
+    digest = hashlib.sha256()
+    told(digest, after)
+    return digest.hexdigest()
