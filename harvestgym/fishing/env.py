@@ -62,7 +62,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         price, cost, discount: of catch, of effort, per year; `info["discounted_return"]` reports the sum.
     """
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 4}
+    metadata = {"render_modes": ["ansi", "rgb_array", "svg"], "render_fps": 4}
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         return self
 
     def render(self) -> Any:
-        """A line about the year, with render_mode "ansi"; None without one, or before a reset."""
+        """The year in a line ("ansi"), or the years so far as a picture; None without a mode, or before a reset."""
         return self._shell.render() if self._shell is not None else None
 
 

@@ -24,10 +24,12 @@ from harvestgym.farm import Farm
 from harvestgym.farm.active import ActiveFarm
 from harvestgym.farm.build import build
 from harvestgym.farm.entities.plant.state import STAGES
+from harvestgym.farm.entities.weather.picture import sky_of
 from harvestgym.farm.entity import Entity
 from harvestgym.farm.kept import known
 from harvestgym.farm.kept import seen as seen_of
 from harvestgym.farm.make import CATALOGUE, record, scene
+from harvestgym.farm.seen import Seen
 from harvestgym.farm.spec import farm_spec
 from harvestgym.registry import ids
 from harvestgym.render.canvas import to_rgb
@@ -211,6 +213,17 @@ def test_what_the_farmer_has_not_seen_is_not_drawn() -> None:
     )
     assert "bean: grow" in meanings(scene(env, farmer, 2)), "as it was when last looked at"
     assert not overlaps(scene(env, farmer, 0))
+
+
+def test_the_sky_is_that_of_the_day_as_far_as_it_is_known() -> None:
+    def sky(**values: float) -> str:
+        return sky_of(Seen({key: np.asarray(value) for key, value in values.items()}))
+
+    dry = {"rain_amount": 0.0, "air_temperature/mean#°C": 10.0}
+    assert [sky(**dry, **{"sun_exposure#int5": sun}) for sun in (0, 2, 5)] == ["overcast", "fair", "sunny"]
+    wet = {"rain_amount": 2.0, "sun_exposure#int5": 5.0}
+    assert [sky(**wet, **{"air_temperature/mean#°C": warm}) for warm in (8, -3)] == ["heavy_rain", "snow"]
+    assert [sky(**{"rain/amount#mm": mm}) for mm in (0, 3)] == ["dry", "light_rain"] and sky() == ""
 
 
 def test_drawing_leaves_the_record_as_it_was() -> None:

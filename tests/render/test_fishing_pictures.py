@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.core.marks import Chart, Map, Scene, Words
 from harvestgym.evaluate.record import record_episode
-from harvestgym.fishing import control, points
+from harvestgym.fishing import FishingEnv, control, points
 from harvestgym.fishing.make import make, scene
 from harvestgym.fishing.sea import LAST
 from harvestgym.fishing.truth import fixed_points, folds, reference
@@ -154,6 +155,10 @@ def test_a_year_class_moves_down_a_diagonal() -> None:
     assert set(discs) == {(age, age) for age in shown} and len(shown) >= 11 and ages.shape == (LAST, law.ages)
     area = np.array([discs[age, age] ** 2 for age in shown]) * np.max(weight * np.asarray(law.unfished))
     np.testing.assert_allclose(area, np.minimum(weight[shown], area.max()), rtol=1e-5)
+
+
+def test_the_class_of_the_seed_offers_the_same_pictures() -> None:
+    assert FishingEnv.metadata["render_modes"] == GymEnv(make("logistic-v0")).metadata["render_modes"]
 
 
 def test_the_end_of_a_fishery_is_told() -> None:

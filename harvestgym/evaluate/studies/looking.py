@@ -265,6 +265,8 @@ def _draw_arms(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> Non
         line = axes.errorbar(seen, mean, half, marker=".", label=f"{price:g}")
         best = choose([tuned[i] for i in shown], price)
         axes.plot(seen[best], mean[best], "o", mfc="none", ms=11, color=line[0].get_color())
+    top = max(each.gross.mean() for each in found)
+    axes.set(ylim=(-0.4 * top, 1.1 * top))
     axes.set(title=found[0].game, xlabel="numbers seen in a season", ylabel="return", xscale="symlog")
     axes.legend(title="price of a number", frameon=False, fontsize=8)
 
@@ -276,5 +278,11 @@ def _draw_prices(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> N
     axes.step(prices, best, where="mid")
     axes.axhline(found[0].seen.mean(), color="#8a8a8a", ls=":")
     axes.axvline(PRICE, color="#8a8a8a", ls="--", lw=0.8)
-    axes.set(xscale="log", yscale="symlog", xlabel="price of a number", ylabel="numbers that the best farmer sees")
+    axes.set(
+        xscale="log",
+        yscale="symlog",
+        ylim=(-0.3, 1000),
+        xlabel="price of a number",
+        ylabel="numbers that the best farmer sees",
+    )
     axes.set(title="dotted: everything, daily; dashed: the game's price")

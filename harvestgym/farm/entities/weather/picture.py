@@ -13,14 +13,17 @@ from .site import DIRECTIONS
 WINDY = 30.0
 """Mean wind from which the sky has a sign for it, km/h: branches move."""
 
+DRY = "dry"
+"""A day without rain of which nothing else is known; drawn as a fair one."""
+
 WORDS = {
     "sunny": "sunny", "fair": "sun and clouds", "overcast": "overcast", "light_rain": "light rain",
-    "heavy_rain": "heavy rain", "snow": "snow",
+    "heavy_rain": "heavy rain", "snow": "snow", DRY: "dry day",
 }  # fmt: skip
 
 
 def sky_of(seen: Seen) -> str:
-    """The sprite of the day's sky; empty if nothing of it is known."""
+    """What the day's sky is called in `WORDS`; empty if nothing of it is known."""
     rain, sun, warm = (seen.number(k) for k in ("rain_amount", "sun_exposure#int5", "air_temperature/mean#°C"))
     if np.isnan(rain):
         amount = seen.number("rain/amount#mm")
@@ -28,7 +31,7 @@ def sky_of(seen: Seen) -> str:
     if rain > 0:
         return "snow" if warm < 0.5 else ("light_rain", "heavy_rain")[int(rain) - 1]
     if np.isnan(sun):
-        return "fair" if rain == 0 else ""
+        return DRY if rain == 0 else ""
     return ("overcast", "overcast", "fair", "fair", "sunny", "sunny")[int(sun)]
 
 
@@ -39,7 +42,12 @@ def sky(weather: Any, seen: Seen) -> list[Mark]:
     signs += [("wind", "strong wind")] if seen.number("wind/speed#km.h-1") >= WINDY else []
     signs += [("frost", "frost")] if seen.number("air_temperature/min#°C") < 0 else []
     return [
-        Mark(weather.sprites()[sign], (-0.5 * room, (0.95 * i - 0.5) * room), 0.9 * room, meaning=meaning)
+        Mark(
+            weather.sprites()["fair" if sign == DRY else sign],
+            (-0.5 * room, (0.95 * i - 0.5) * room),
+            0.9 * room,
+            meaning=meaning,
+        )
         for i, (sign, meaning) in enumerate(signs)
     ]
 

@@ -1,0 +1,108 @@
+"""The examples that train, in a short form: each learns something, and says what its docstring promises."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym import make
+from harvestgym.core.random import keys_for
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.fixture(scope="module")
+def ppo() -> ModuleType:
+    """The example as a module."""
+    pytest.importorskip("optax")
+    spec = importlib.util.spec_from_file_location("ppo", EXAMPLES / "ppo.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["ppo"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def told(folder: Path, name: str, *args: str) -> tuple[float, float, float]:
+    """What an example prints of the expert, the random policy and the agent."""
+    done = subprocess.run([sys.executable, str(EXAMPLES / name), *args], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not list(folder.iterdir())
+    expert, random, agent = (float(re.findall(rf"{who}:? (-?[\d.]+)", done.stdout)[0]) for who in WHO)
+    return expert, random, agent
+
+
+WHO = ("expert", "random", "agent(?: 0)?")
+
+
+def test_ppo_learns_to_fish(ppo: ModuleType) -> None:
+    """From a random policy that empties the sea at once to most of what dynamic programming catches."""
+    settings = ppo.Settings(num_envs=64, num_steps=100, updates=40, minibatches=8)
+    (found,) = ppo.compare("fishing/logistic-levels-v0", settings, seeds=1, seasons=200, split="test")
+    mean = {name: each["mean"] for name, each in found["scores"].items()}
+    assert mean["agent 0"] > 0.85 * mean["expert"] > 3 * mean["random"]
+    assert len(found["seed 0"]["curve"]) == 40 and "agent 0" in ppo.text(found)
+
+
+def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
+    """What is done today and looked at tomorrow: the state, the reward and the sight of two steps of the farm."""
+    farm = make("farm/paid-looks-1x1-v0")
+    evening, params, key = ppo.Evening(farm), farm.params, jax.random.key(3)
+    start, first = jax.jit(evening.reset)(key, params)
+    assert bool(start.acting) and not first.obs["mask"][3:].any()
+    action = {"order": jnp.int32(3), "request": jnp.asarray([1, 0, 0, 0, 1, 0])}
+    state, seen = jax.jit(evening.step)(key, start, action, params)
+    step = jax.jit(farm.step)
+    day, look = keys_for(key, ("day", "look"))
+    half, evening_half = step(day, start, action, params)
+    whole, morning = step(look, half, action, params)
+    assert float(seen.reward) == pytest.approx(float(evening_half.reward + morning.reward))
+    assert float(morning.reward) == pytest.approx(-2 * 0.003) and float(evening_half.reward) < -0.01
+    np.testing.assert_array_equal(seen.obs["mask"], [1, 1, 1, 1, 0, 0, 0, 1, 0])
+    np.testing.assert_allclose(seen.obs["values"], morning.obs["values"], rtol=1e-5)
+    assert bool(state.acting) and int(state.day) == int(whole.day) == 1
+
+
+def test_memory_keeps_what_was_seen_last(ppo: ModuleType) -> None:
+    space = make("farm/paid-looks-1x1-v0").observation_space
+    memory, see = ppo.memory_of(space, 1)
+    nothing = {"values": jnp.zeros(9), "mask": jnp.zeros(9)}
+    memory, _ = see(memory, nothing | {"values": jnp.full(9, 5.0), "mask": jnp.ones(9)})
+    memory, features = see(memory, nothing)
+    np.testing.assert_array_equal(features, [5.0] * 9 + [1.0] * 9 + [2.0])
+
+
+def test_moments_are_those_of_all_that_was_seen(ppo: ModuleType) -> None:
+    rows = np.random.default_rng(0).normal(3.0, 2.0, (600, 4)).astype(np.float32)
+    moments = ppo.Moments(jnp.zeros(4), jnp.ones(4), jnp.float32(1e-6))
+    for part in np.split(rows, (100, 350)):
+        moments = moments.with_batch(part)
+    np.testing.assert_allclose(moments.mean, rows.mean(0), rtol=1e-4)
+    np.testing.assert_allclose(moments.var, rows.var(0), rtol=1e-4)
+
+
+def test_dqn_of_stable_baselines3(tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    expert, random, agent = told(tmp_path, "sb3_dqn.py", "--steps", "20000")
+    assert random < agent and random < expert
+
+
+def test_maskable_ppo_of_sb3_contrib(tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib")
+    expert, random, agent = told(tmp_path, "sb3_maskable_ppo.py", "--steps", "20000")
+    assert random < agent and random < expert
+
+
+def test_ppo_of_rejax(tmp_path: Path) -> None:
+    pytest.importorskip("rejax")
+    expert, random, agent = told(tmp_path, "rejax_ppo.py", "--steps", "150000")
+    assert random < agent and random < expert
