@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.describe import Table
+from ..registry import ids
 
 FILE, PAGE = "leaderboard.json", "leaderboard.md"
 CEILING = "ceiling"
@@ -157,6 +158,8 @@ def _page(whole: Sequence[Row]) -> str:
         mine = [row for row in whole if row.id.partition("/")[0] == family]
         if mine:
             lines += [f"## {title}", "", *_table(mine, COMMON | own | SEASONS), ""]
+    absent = sorted(set(ids()) - {row.id for row in whole})
+    lines += [f"Without rows yet: {', '.join(absent)}.", ""] if absent else []
     return "\n".join(lines)
 
 

@@ -83,6 +83,8 @@ def test_every_world_goes_on(id: str, tmp_path: Path) -> None:
     env = begun(gymnasium.make(id), 400)
     save(env, tmp_path / "life")
     assert played(load(tmp_path / "life"), 200, 2) == played(env, 200, 2)
+    model, arrays = harvestgym.make(id), []
+    assert codec.decode(codec.encode(model, arrays), arrays) == model, "so is the functional environment made again"
 
 
 def test_a_farm_goes_on_in_the_middle_of_a_day(tmp_path: Path) -> None:
