@@ -259,10 +259,6 @@ class Learner:
     params: Any
 
     @property
-    def memory(self) -> Memory:
-        return memory_of(self.env.observation_space, self.settings.stack)
-
-    @property
     def sizes(self) -> list[int]:
         return choices(self.env.action_space)
 
@@ -312,10 +308,10 @@ class Learner:
         return loop._replace(lane=lane, memory=memory, features=features), done
 
     def _blank(self) -> Any:
-        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.settings.num_envs, *leaf.shape)), self.memory[0])
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.settings.num_envs, *leaf.shape)), memory_of(self.env.observation_space, self.settings.stack)[0])
 
     def _seen(self, memory: Any, obs: Any) -> tuple[Any, jax.Array]:
-        return jax.vmap(self.memory[1])(memory, obs)
+        return jax.vmap(memory_of(self.env.observation_space, self.settings.stack)[1])(memory, obs)
 
     def _learnt(self, loop: Loop, batch: Batch, entropy: jax.Array, key: jax.Array) -> tuple[Any, Any]:
         """The nets and the optimiser after some epochs over the batch in shuffled parts."""
@@ -405,26 +401,6 @@ def text(told: dict[str, Any]) -> str:
     return "\n".join([*lines, f"  each training, the first with compiling: {'; '.join(clocks)}"])
 
 
-def write(told: dict[str, Any], out: Path) -> None:
-    """All of it as JSON, and the curves as a picture."""
-    from matplotlib.figure import Figure
-
-    stem = "ppo-" + told["id"].partition("/")[2].removesuffix("-v0")
-    out.mkdir(parents=True, exist_ok=True)
-    (out / f"{stem}.json").write_text(json.dumps(told) + "\n", encoding="utf-8")
-    s, page = told["settings"], Figure(figsize=(5.4, 3.4), layout="constrained")
-    axes = page.subplots()
-    for name, run in ((n, r) for n, r in told.items() if n.startswith("seed")):
-        days = (1 + np.arange(s["updates"])) * s["num_envs"] * s["num_steps"] / 1e6
-        axes.plot(days, run["curve"], label=name, lw=1)
-    axes.axhline(told["scores"]["expert"]["mean"], color="#444444", ls="--", lw=1, label="expert, held out")
-    axes.axhline(np.mean([v["mean"] for n, v in told["scores"].items() if n.startswith("agent")]), color="#2a7f3f",
-                 ls=":", label="agents, held out")  # fmt: skip
-    axes.set(title=told["id"], xlabel="million days of training", ylabel="return of the seasons that ended")
-    axes.legend(frameon=False, fontsize=8)
-    page.savefig(out / f"{stem}.png", dpi=90)
-
-
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -432,7 +408,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="how often to train")
     parser.add_argument("--seasons", type=int, default=1000, help="how many to report on")
     parser.add_argument("--split", default="test", help="the side of the protocol to report on")
-    parser.add_argument("--out", type=Path, help="a folder for JSON and learning curves")
+    parser.add_argument(
+        "--out", type=Path, help="a folder for a JSON file with the settings, the learning curves and the scores"
+    )
     for setting in fields(Settings):
         kind = type(setting.default)
         parser.add_argument(f"--{setting.name.replace('_', '-')}", type=kind, default=setting.default)
@@ -441,7 +419,8 @@ def main() -> None:
     for id in args.id:
         for told in compare(id, settings, args.seeds, args.seasons, args.split):
             if args.out is not None:
-                write(told, args.out)
+                args.out.mkdir(parents=True, exist_ok=True)
+                (args.out / f"ppo-{told['id'].replace('/', '-')}.json").write_text(json.dumps(told) + "\n")
         print(text(told), flush=True)
 
 

@@ -224,14 +224,14 @@ def _draw(lines: Sequence[Line], path: Path) -> None:
     from matplotlib.figure import Figure
 
     crops, names = list(dict.fromkeys(line.crop for line in lines)), RANGED | SHARES
-    page = Figure(figsize=(2.1 * len(names), 1.9 * len(crops) + 0.6), layout="constrained")
+    page = Figure(figsize=(2.5 * len(names), 1.9 * len(crops) + 0.6), layout="constrained")
     grid = page.subplots(len(crops), len(names), squeeze=False)
     for line in lines:
         axes = grid[crops.index(line.crop), list(names).index(line.name)]
         at, found = SOILS.index(line.soil), line.found
         axes.axhspan(line.low, line.high, color="C2", alpha=0.08)
         error = [[found.value - found.low], [found.high - found.value]]
-        axes.errorbar(at, found.value, error, marker="o", capsize=3, color="C0" if line.holds else "C3")
+        axes.errorbar(at, found.value, error, marker="o", ms=4, capsize=3, color="C0" if line.holds else "C3")
         axes.set_xticks(range(len(SOILS)), SOILS)
         axes.set_ylim(0, None)
         axes.set_title(f"{line.crop}: {names[line.name]}", fontsize=7)

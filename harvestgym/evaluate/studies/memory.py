@@ -225,5 +225,5 @@ def _draw(found: Sequence[Found], path: Path) -> None:
         samples = [each.returns.ravel() for each in mine]
         axes.boxplot(samples, whis=(10, 90), showfliers=False, showmeans=True, medianprops={"color": "#1b4965"})
         axes.set(title=game, ylabel="return of an episode", xticks=range(1, len(mine) + 1))
-        axes.set_xticklabels([each.agent for each in mine])
+        axes.set_xticklabels([each.agent.replace(": ", ":\n") for each in mine])
     page.savefig(path, dpi=110)
