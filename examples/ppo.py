@@ -34,7 +34,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
-from harvestgym.core.wrappers import Log, Wrapper, base, flatten
+from harvestgym.core.wrappers import Log, Wrapper, flatten
 from harvestgym.evaluate import heldout
 from harvestgym.evaluate.evaluation import horizon, policy_named
 from harvestgym.evaluate.risk import summarise
@@ -280,8 +280,7 @@ class Learner:
         critic = perceptron(critic_key, [width, s.hidden, s.hidden, 1], 1.0)
         moments = Moments(jnp.zeros(width), jnp.ones(width), jnp.float32(1e-3)).with_batch(features)
         lazy = np.concatenate([np.arange(n) == 0 for n in self.sizes])
-        actor[-1] = (actor[-1][0], s.idle * jnp.asarray(lazy, jnp.float32))
-        nets = actor, critic
+        nets = [*actor[:-1], (actor[-1][0], s.idle * jnp.asarray(lazy, jnp.float32))], critic
         return Loop(nets, self.optimiser.init(nets), moments, lane, memory, features, later)
 
     def update(self, loop: Loop, left: jax.Array) -> tuple[Loop, jax.Array]:
@@ -289,8 +288,7 @@ class Learner:
         key, days_key, learn_key = jax.random.split(loop.key, 3)
         loop, batch = jax.lax.scan(self._day, loop, jax.random.split(days_key, self.settings.num_steps))
         nets, optimiser = self._learnt(loop, batch, left * self.settings.entropy, learn_key)
-        number = jnp.maximum(batch.ended.sum(), 1)
-        curve = jnp.where(batch.ended, batch.total, 0.0).sum() / number
+        curve = jnp.where(batch.ended, batch.total, 0.0).sum() / jnp.maximum(batch.ended.sum(), 1)
         moments = loop.moments.with_batch(batch.features)
         return loop._replace(nets=nets, optimiser=optimiser, moments=moments, key=key), curve
 
@@ -300,15 +298,15 @@ class Learner:
         action = jax.vmap(partial(as_action, self.env.action_space))(chosen)
         lane, shown, last = advance(self.env, loop.lane, action, self.params, AutoresetMode.SAME_STEP)
         memory, after = self._seen(loop.memory, last.obs)
-        memory, features = keep(ended(last), self._seen(self._blank(), shown.obs), (memory, after))
-        total = last.info["episode_return"]
-        done = Batch(
-            loop.features, chosen, log_chance(logs, chosen), last.reward, after, last.terminated, ended(last), total
-        )
+        over, total = ended(last), last.info["episode_return"]
+        memory, features = keep(over, self._seen(self._blank(), shown.obs), (memory, after))
+        chance = log_chance(logs, chosen)
+        done = Batch(loop.features, chosen, chance, last.reward, after, last.terminated, over, total)
         return loop._replace(lane=lane, memory=memory, features=features), done
 
     def _blank(self) -> Any:
-        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.settings.num_envs, *leaf.shape)), memory_of(self.env.observation_space, self.settings.stack)[0])
+        start, _ = memory_of(self.env.observation_space, self.settings.stack)
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.settings.num_envs, *leaf.shape)), start)
 
     def _seen(self, memory: Any, obs: Any) -> tuple[Any, jax.Array]:
         return jax.vmap(memory_of(self.env.observation_space, self.settings.stack)[1])(memory, obs)
@@ -317,8 +315,7 @@ class Learner:
         """The nets and the optimiser after some epochs over the batch in shuffled parts."""
         s = self.settings
         worth, advantage = self._advantages(loop, batch)
-        features = loop.moments.scaled(batch.features)
-        rows = features, batch.chosen, batch.log_chance, worth, advantage
+        rows = loop.moments.scaled(batch.features), batch.chosen, batch.log_chance, worth, advantage
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
 
         def part(now: Any, which: jax.Array) -> tuple[Any, None]:
@@ -327,10 +324,10 @@ class Learner:
             change, optimiser = self.optimiser.update(slope, optimiser)
             return (optax.apply_updates(nets, change), optimiser), None
 
-        number = s.num_envs * s.num_steps
-        order = jax.vmap(lambda k: jax.random.permutation(k, number))(jax.random.split(key, s.epochs))
-        parts = order.reshape(s.epochs * s.minibatches, -1)
-        return jax.lax.scan(part, (loop.nets, loop.optimiser), parts)[0]
+        shuffled = jax.vmap(partial(jax.random.permutation, x=s.num_envs * s.num_steps))(
+            jax.random.split(key, s.epochs)
+        )
+        return jax.lax.scan(part, (loop.nets, loop.optimiser), shuffled.reshape(s.epochs * s.minibatches, -1))[0]
 
     def _advantages(self, loop: Loop, batch: Batch) -> tuple[jax.Array, jax.Array]:
         """What each state turned out to be worth, and by how much that is more than was thought (Schulman 2016)."""
@@ -367,27 +364,22 @@ def task(id: str, split: str) -> Env[Any, Any]:
     return Evening(env) if isinstance(env, ActiveFarm) else env
 
 
-def score(id: str, policies: dict[str, Policy], env: Env[Any, Any], split: str, seasons: int) -> dict[str, Any]:
-    """Returns over `seasons` seasons of a side of the protocol that no training has seen."""
-    key = heldout.split(id, split).key(HELD_OUT)
-    steps = horizon(base(env))
-    found = {name: evaluate(env, policy, key, seasons, steps).returns for name, policy in policies.items()}
-    return {name: asdict(summarise(np.asarray(returns))) for name, returns in found.items()}
-
-
 def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:
     """Train an agent with each seed; after each of them, everything that there is to tell so far."""
     env, plain = task(id, "train"), heldout.make(id, split)
     told: dict[str, Any] = {"id": id, "settings": asdict(settings), "seasons": seasons, "split": split}
-    known = {name: policy_named(id, plain, name) for name in ("expert", "random")}
-    told["scores"] = score(id, known, plain, split, seasons)
+
+    def score(policy: Policy, env: Env[Any, Any]) -> dict[str, float]:
+        key = heldout.split(id, split).key(HELD_OUT)
+        return asdict(summarise(np.asarray(evaluate(env, policy, key, seasons, horizon(plain)).returns)))
+
+    told["scores"] = {name: score(policy_named(id, plain, name), plain) for name in ("expert", "random")}
     for seed in range(seeds):
         wall, cpu = time.perf_counter(), time.process_time()
         agent, curve = jax.block_until_ready(train(env, settings, env.params, heldout.split(id, "train").key(seed)))
         clocks = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
         told[f"seed {seed}"] = {"curve": np.asarray(curve).round(4).tolist()} | clocks
-        mine = {f"agent {seed}": policy_of(env, settings, agent)}
-        told["scores"] |= score(id, mine, task(id, split), split, seasons)
+        told["scores"][f"agent {seed}"] = score(policy_of(env, settings, agent), task(id, split))
         yield told
 
 
@@ -408,9 +400,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="how often to train")
     parser.add_argument("--seasons", type=int, default=1000, help="how many to report on")
     parser.add_argument("--split", default="test", help="the side of the protocol to report on")
-    parser.add_argument(
-        "--out", type=Path, help="a folder for a JSON file with the settings, the learning curves and the scores"
-    )
+    parser.add_argument("--out", type=Path, help="a folder for settings, learning curves and scores as JSON")
     for setting in fields(Settings):
         kind = type(setting.default)
         parser.add_argument(f"--{setting.name.replace('_', '-')}", type=kind, default=setting.default)

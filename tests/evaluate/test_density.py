@@ -31,5 +31,5 @@ def test_study(tmp_path: Path) -> None:
     late = np.asarray([even[n] for n in (5, 10, 15, 20, 25, 30)])
     assert late.max() < 1.8 * late.min()
     assert density.reciprocal(np.asarray(SEEDS), 1000 * kg[-1] / SEEDS).r2 > 0.85
-    assert (kg[0, 1:5] < 0.8 * kg[-1, 1:5]).all(), "plants 5 cm apart leave most of the plot bare"
+    assert (kg[0, 1:5] < 0.85 * kg[-1, 1:5]).all(), "plants 5 cm apart leave most of the plot bare"
     assert (tmp_path / "density.png").stat().st_size > 0

@@ -102,7 +102,7 @@ class Found(NamedTuple):
 
 
 def run(
-    replicates: int = 500,
+    replicates: int = 200,
     out: Path | None = None,
     progress: Callable[[int], None] = lambda done: None,
     games: Sequence[str] = tuple(GAMES),
@@ -267,7 +267,9 @@ def _draw_arms(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> Non
         axes.plot(seen[best], mean[best], "o", mfc="none", ms=11, color=line[0].get_color())
     top = max(each.gross.mean() for each in found)
     axes.set(ylim=(-0.4 * top, 1.1 * top))
-    axes.set(title=found[0].game, xlabel="numbers seen in a season", ylabel="return", xscale="symlog")
+    axes.set(
+        title=found[0].game, xlabel="numbers seen in a season", ylabel="return", xscale="symlog", xlim=(-0.3, 1000)
+    )
     axes.legend(title="price of a number", frameon=False, fontsize=8)
 
 

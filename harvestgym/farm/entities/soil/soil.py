@@ -143,9 +143,7 @@ class Soil(Entity):
         """Water a plot with any amount; its whole surface is wet the while."""
         return self._watered(state, place, where, amount, minutes)
 
-    def _watered(
-        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
-    ) -> Deed:
+    def _watered(self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array) -> Deed:
         done, bucket = where & (amount > 0), self.bucket(place)
         poured = jnp.where(done, amount, 0.0)
         lost = poured * dynamics.run_past(state.water - bucket.wilting, bucket, self.bypass)
