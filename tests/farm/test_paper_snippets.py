@@ -5,8 +5,7 @@ Not run, and why:
 - `self.variables["wind"] = {…Range…}` (3.1): inside an entity a variable is declared with `var()`, see docs/entity.md;
 - the stopping conditions of 3.1.3: the parentheses do not balance; below they do;
 - the observations file of 3.1.3: `Plant-0` stands outside its field and `size#cm` under `global_stage`; below they are
-  where the text says;
-- `farm.render`, `generate_video`, `generate_gif` and `add_monitoring` (3.1.5, 3.2): no part of the language.
+  where the text says.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from harvestgym.farm import (
     Fertilizer,
     Field,
     FilesWritten,
+    Pests,
     Plant,
     Soil,
     Weather,
@@ -36,6 +36,7 @@ from harvestgym.farm import (
 from harvestgym.farm.layout import slots_of, variables_of
 from harvestgym.farm.names import Names
 from harvestgym.farm.whole import names_of
+from harvestgym.render.monitor import mat2d_value, sum_value
 
 free_observations = [ ('Field-0', 'Weather-0', 'rain_amount', []),
                      ('Field-0', 'Weather-0', 'air_temperature', ['max#°C']),
@@ -265,6 +266,32 @@ def test_3_2_a_simple_game_and_the_loop_of_section_2(tmp_path: Path, monkeypatch
         rewards.append(gain - obs_cost - int_cost)
         days += 1
     assert days == 5 and np.isfinite(rewards).all()
+
+
+def test_3_1_5_and_3_2_pictures_films_and_monitored_variables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """The tuples as printed, of a field with pests too."""
+    place = {'latitude#°': 0, 'longitude#°': 0, 'altitude#m': 100}  # fmt: skip
+    entities = [(Weather, "montpellier"), (Soil, "clay"), (Plant, "bean"), (Pests, "basic")]
+    X, Y = 2, 1  # noqa: F841  as printed, the third argument of mat2d_value is x
+    field = Field(localization=place, shape={"length#nb": X, "width#nb": Y, "scale#m": 1.0}, entities=entities)
+    farm = Farm(fields=[field], mode="po", render_mode="rgb_array")
+    print(farm)
+    assert "Pests-0" in capsys.readouterr().out
+    var = []
+    var.append(("Field-0", "Soil-0", "available_N#g", lambda x:sum_value(x),
+           "Available Nitrogen (g)", 'range_auto'))  # fmt: skip
+    var.append(('Field-0', 'Plant-0', 'size#cm', lambda x: x[0,0].value, "Size (cm)", 'range_auto'))  # fmt: skip
+    var.append(
+('Field-0', 'Pests-0', 'plot_population#nb', lambda x: mat2d_value(x, Y, x), "Plot population (nb)", 'range_auto')
+    )  # fmt: skip
+    with farm.add_monitoring(var, tmp_path / "season.csv"):
+        farm.reset(seed=0)
+        for _ in range(3):
+            farm.farmgym_step([])
+    assert farm.render().shape[2] == 3
+    assert farm.generate_gif(tmp_path / "farm.gif").stat().st_size > 1000
+    assert farm.generate_video(tmp_path / "farm.mp4").stat().st_size > 1000
+    assert "Size (cm)" in (tmp_path / "season.csv").read_text(encoding="utf-8").partition("\n")[0]
 
 
 def test_names_are_those_of_the_model() -> None:
