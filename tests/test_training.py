@@ -91,12 +91,6 @@ def test_moments_are_those_of_all_that_was_seen(ppo: ModuleType) -> None:
     np.testing.assert_allclose(moments.var, rows.var(0), rtol=1e-4)
 
 
-def test_dqn_of_stable_baselines3(tmp_path: Path) -> None:
-    pytest.importorskip("stable_baselines3")
-    expert, random, agent = told(tmp_path, "sb3_dqn.py", "--steps", "20000")
-    assert random < agent and random < expert
-
-
 def test_maskable_ppo_of_sb3_contrib(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
     expert, random, agent = told(tmp_path, "sb3_maskable_ppo.py", "--steps", "20000")
