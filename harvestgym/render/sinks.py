@@ -268,7 +268,7 @@ class WeightsAndBiases:
     def __init__(self, run: Any = None, **settings: Any) -> None:
         self._own = run is None
         if run is None:
-            import wandb
+            import wandb  # pyright: ignore[reportMissingImports]
 
             run = wandb.init(**settings)
         self.run = run
@@ -284,7 +284,7 @@ class WeightsAndBiases:
             label = reading.watch.label
             row |= {f"{label}/{name}" if name else label: number for name, number in reading.numbers.items()}
             if reading.picture is not None:
-                import wandb
+                import wandb  # pyright: ignore[reportMissingImports]
 
                 row[label] = wandb.Image(_image(reading))
         self.run.log(row, step=step)
