@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +183,7 @@ class Farm(GymEnv):
         asked = [move.what for move in self._moves if isinstance(move.what, Ask)]
         return [self.language.item(ask, self._obs) for ask in (*self._free, *asked)]
 
-    @property
+    @cached_property
     def _free(self) -> list[Ask]:
         if self.written.mode == "fo":
             return [Ask(where, key, ()) for where, tree in self.language.names.tree.items() for key in tree]

@@ -6,7 +6,7 @@ A `Move` is one observation or intervention, behind all three spellings. Observa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,6 +24,8 @@ from .names import Names, Ref
 
 Tuple5 = tuple[str, str, str, str, Any]
 Item = tuple[str, str, str, list[Any], Any]
+Reader = Callable[[np.ndarray, np.ndarray | None], Any]
+"""From the values and the mask of an observation to what is told of an ask."""
 
 
 class Ask(NamedTuple):
@@ -92,6 +94,7 @@ class Language:
             *((f, ask) for f in farmers for ask in self.asks), *((f, row) for f in farmers for row in rows)
         ]  # fmt: skip
         self._index: dict[tuple[int, Ask | int], int] = {move: i for i, move in enumerate(self._moves)}
+        self._readers: dict[Ask, Reader] = {}
         if not self._moves:
             raise ConfigError("the farm has no action: allow an intervention, or an observation in mode 'ao'")
 
@@ -211,30 +214,47 @@ class Language:
 
     def item(self, ask: Ask, obs: Any) -> Item:
         """What is seen of an ask in an observation; None where it is not."""
-        values, mask = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
-        found: Any = self.names.tree[ask.where][ask.name]
-        for step in ask.path:
-            found = found[step] if isinstance(step, str) else found
-        return (*ask.where, ask.name, list(ask.path), self._value(found, ask.plot, values, mask))
+        values, mask = (obs["values"], obs["mask"]) if isinstance(obs, dict) else (obs, None)
+        return (*ask.where, ask.name, list(ask.path), self._reader(ask)(values, mask))
 
-    def _value(self, found: Any, plot: tuple[int, int] | None, values: Any, mask: Any) -> Any:
+    def _reader(self, ask: Ask) -> Reader:
+        """What reads an ask, made once: a day of an open farm tells each of its variables."""
+        if ask not in self._readers:
+            found: Any = self.names.tree[ask.where][ask.name]
+            for step in ask.path:
+                found = found[step] if isinstance(step, str) else found
+            self._readers[ask] = self._reads(found, ask.plot)
+        return self._readers[ask]
+
+    def _reads(self, found: Any, plot: tuple[int, int] | None) -> Reader:
         if not isinstance(found, Variable):
-            return {key: self._value(below, plot, values, mask) for key, below in found.items()}
+            below = {key: self._reads(part, plot) for key, part in found.items()}
+            return lambda values, mask: {key: read(values, mask) for key, read in below.items()}
         places = self._places[found.name]
         at = places if plot is None else places[(..., *plot)]
-        if (at < 0).any() or (mask is not None and not mask[at].all()):
+        if (at < 0).any():
+            return lambda values, mask: None
+        return _one(int(at), found.meta) if at.ndim == 0 else _many(at, found.meta)
+
+
+def _one(at: int, meta: Meta) -> Reader:
+    """A number of an observation as people read it: a word for a label, a whole number for a count."""
+    kind = meta.labels.__getitem__ if meta.labels else {"float": float, "int": int, "bool": bool}[meta.dtype]
+    cast: Any = (lambda number: kind(int(number))) if meta.labels else kind
+    return lambda values, mask: None if mask is not None and mask.item(at) <= 0 else cast(values.item(at))
+
+
+def _many(at: np.ndarray, meta: Meta) -> Reader:
+    """As `_one`, of several numbers."""
+    words = np.asarray(meta.labels)
+    kind = {"float": np.float32, "int": np.int32, "bool": np.bool_}[meta.dtype]
+
+    def read(values: np.ndarray, mask: np.ndarray | None) -> Any:
+        if mask is not None and (mask[at] <= 0).any():
             return None
-        return decoded(values[at], found.meta)
+        return words[values[at].astype(int)] if meta.labels else values[at].astype(kind)
 
-
-def decoded(numbers: Any, meta: Meta) -> Any:
-    """Numbers of an observation as people read them: words for labels, whole numbers for counts."""
-    array = np.asarray(numbers)
-    if meta.labels:
-        array = np.asarray(meta.labels)[array.astype(int)]
-    elif meta.dtype != "float":
-        array = array.astype({"int": np.int32, "bool": np.bool_}[meta.dtype])
-    return array if array.shape else array.item()
+    return read
 
 
 def _wanted(row: Row) -> bool:
