@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvestgym.core.response import Response, Window, distance, expglm, exponents
@@ -26,6 +26,7 @@ def response(low: float, high: float, slope: float, intercept: float = 0.25) -> 
     return Two(intercept=np.float32(intercept), cold=window, wet=window)  # pyright: ignore[reportArgumentType]
 
 
+@settings(deadline=None)
 @given(finite, finite, finite, finite, st.floats(0, 3, width=32))
 def test_equation_1(x: float, y: float, a: float, b: float, slope: float) -> None:
     low, high = min(a, b), max(a, b)
