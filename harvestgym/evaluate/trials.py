@@ -6,7 +6,7 @@ cases differ by what was done and not by luck, and are compared season by season
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -125,6 +125,19 @@ def seasons(cases: Sequence[Case], act: Act, watch: Watch, replicates: int, seed
     keys = jax.random.split(jax.random.key(seed), replicates)
     kept = _live(env, act, watch, int(env.params.horizon), keys, params, treatments)
     return {name: np.asarray(values) for name, values in kept.items()}
+
+
+def yields(
+    groups: Iterable[Sequence[Case]], act: Act, replicates: int, seed: int, progress: Callable[[int], None]
+) -> tuple[list[Case], np.ndarray]:
+    """All cases of some groups of one structure each, and their harvests, kg of the farm (case, season)."""
+    cases: list[Case] = []
+    kg = []
+    for mine in groups:
+        kg.append(seasons(mine, act, harvest, replicates, seed)["kg"].sum(-1))
+        cases += mine
+        progress(1)
+    return cases, np.concatenate(kg)
 
 
 def _stacked(trees: Sequence[Any]) -> Any:

@@ -18,7 +18,7 @@ from ...core.describe import Table
 from ...farm.entities.plant.state import Stage
 from ...farm.model import FarmModel, FarmState
 from ..findings import Claim, boxes, claims_table, difference, least, quartiles, ratio, within, write_seasons
-from ..trials import CROPS, REPORTED, Case, Wish, crop_of, farm, harvest, seasons, soil_of, tended
+from ..trials import CROPS, REPORTED, Case, Wish, crop_of, farm, soil_of, tended, yields
 
 KG, SHOTS = 0.04, 4
 """What is given in all, 10 g of nitrogen, and in how many parts the fast fertilizer is."""
@@ -64,16 +64,11 @@ def run(
         crops: parameter sets of the plant.
         seed: of the seasons.
     """
-    cases: list[Case] = []
-    harvests = []
-    for crop in crops:
-        mine = [case for soil in HEALTH for case in _cases(crop, soil)]
-        harvests.append(seasons(mine, act, harvest, replicates, seed)["kg"].sum(-1))
-        cases += mine
-        progress(1)
-    kg = np.stack(harvests).reshape(len(crops), len(HEALTH), len(PLANS), replicates)
+    groups = ([case for soil in HEALTH for case in _cases(crop, soil)] for crop in crops)
+    cases, harvests = yields(groups, act, replicates, seed, progress)
+    kg = harvests.reshape(len(crops), len(HEALTH), len(PLANS), replicates)
     if out is not None:
-        write_seasons(out / "fertilizer.parquet", cases, {"yield_kg_m2": np.concatenate(harvests)})
+        write_seasons(out / "fertilizer.parquet", cases, {"yield_kg_m2": harvests})
         _draw(crops, kg, out / "fertilizer.png")
     return [_table(crops, kg), claims_table(claims(crops, kg), replicates)]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.describe import Table
 from ..findings import Claim, boxes, claims_table, least, quartiles, ratio, within, write_seasons
-from ..trials import CROPS, REPORTED, Case, farm, harvest, seasons
+from ..trials import CROPS, REPORTED, Case, farm, yields
 from .watering import act
 
 LITRES = (2, 3, 5)
@@ -38,16 +38,11 @@ def run(
         crops: parameter sets of the plant.
         seed: of the seasons.
     """
-    cases: list[Case] = []
-    harvests = []
-    for crop in crops:
-        mine = [case for bees in BEES for case in _cases(crop, bees)]
-        harvests.append(seasons(mine, act, harvest, replicates, seed)["kg"].sum(-1))
-        cases += mine
-        progress(1)
-    kg = np.stack(harvests).reshape(len(crops), len(BEES), len(LITRES), replicates)
+    groups = ([case for bees in BEES for case in _cases(crop, bees)] for crop in crops)
+    cases, harvests = yields(groups, act, replicates, seed, progress)
+    kg = harvests.reshape(len(crops), len(BEES), len(LITRES), replicates)
     if out is not None:
-        write_seasons(out / "pollinators.parquet", cases, {"yield_kg_m2": np.concatenate(harvests)})
+        write_seasons(out / "pollinators.parquet", cases, {"yield_kg_m2": harvests})
         _draw(crops, kg, out / "pollinators.png")
     return [_table(crops, kg), claims_table(claims(crops, kg), replicates)]
 

@@ -27,7 +27,7 @@ from ..findings import (
     ratio,
     write_seasons,
 )
-from ..trials import CROPS, REPORTED, Case, Wish, farm, harvest, seasons, tended
+from ..trials import CROPS, REPORTED, Case, Wish, farm, tended, yields
 
 SOILS = ("clay", "sand")
 LITRES = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 4, 5, 10, 15, 20)
@@ -51,18 +51,11 @@ def run(
         crops: parameter sets of the plant.
         seed: of the seasons.
     """
-    cases: list[Case] = []
-    harvests = []
-    for crop in crops:
-        for soil in SOILS:
-            env = farm([("Weather", "dry"), ("Soil", soil), ("Plant", crop)])
-            mine = [Case({"crop": crop, "soil": soil, "litres": a}, env, jnp.float32(a)) for a in LITRES]
-            harvests.append(seasons(mine, act, harvest, replicates, seed)["kg"].sum(-1))
-            cases += mine
-            progress(1)
-    kg = np.stack(harvests).reshape(len(crops), len(SOILS), len(LITRES), replicates)
+    groups = (_cases(crop, soil) for crop in crops for soil in SOILS)
+    cases, harvests = yields(groups, act, replicates, seed, progress)
+    kg = harvests.reshape(len(crops), len(SOILS), len(LITRES), replicates)
     if out is not None:
-        write_seasons(out / "watering.parquet", cases, {"yield_kg_m2": np.concatenate(harvests)})
+        write_seasons(out / "watering.parquet", cases, {"yield_kg_m2": harvests})
         _draw(crops, kg, out / "watering.png")
     return [_table(crops, kg), claims_table(claims(crops, kg), replicates)]
 
@@ -70,6 +63,11 @@ def run(
 def act(litres: jax.Array, state: FarmState) -> list[Wish]:
     """The same water every day."""
     return tended(state, litres)
+
+
+def _cases(crop: str, soil: str) -> list[Case]:
+    env = farm([("Weather", "dry"), ("Soil", soil), ("Plant", crop)])
+    return [Case({"crop": crop, "soil": soil, "litres": a}, env, jnp.float32(a)) for a in LITRES]
 
 
 def claims(crops: Sequence[str], kg: np.ndarray) -> list[Claim]:
