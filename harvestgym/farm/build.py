@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -77,8 +78,11 @@ def _check_expert(model: FarmModel) -> None:
 
 def _check_terms(model: FarmModel) -> None:
     """Trace each further term of the score once, so that what it cannot find is told with its name."""
+    terms = model.params.score.terms
+    if not terms:
+        return
     state = jax.eval_shape(model.initial, jax.random.key(0), model.params)
-    for name, term in model.params.score.terms.items():
+    for name, term in terms.items():
         try:
             jax.eval_shape(lambda s: term.daily(model.books(s, model.params)), state)  # noqa: B023
             jax.eval_shape(lambda s: term.final(model.books(s, model.params)), state)  # noqa: B023
@@ -154,9 +158,11 @@ def _i32(value: int) -> Any:
 
 def _tallies(model: FarmModel) -> tuple[str, ...]:
     """What the entities count in a day, found by tracing one day (which also checks who needs whom)."""
+    return tuple(sorted(_first_day.eval_shape(model, jax.random.key(0), model.defaults)))
 
-    def first_day(key: jax.Array, params: FarmParams) -> Any:
-        none = model.actions.orders(jnp.zeros(model.schedule, jnp.int32))
-        return model.day(key, model.initial(key, params), none, params)[1].tally
 
-    return tuple(sorted(jax.eval_shape(first_day, jax.random.key(0), model.defaults)))
+@partial(jax.jit, static_argnums=0)
+def _first_day(model: FarmModel, key: jax.Array, params: FarmParams) -> dict[str, jax.Array]:
+    """Jitted only so that JAX remembers the trace: farms of one structure pay for it once."""
+    none = model.actions.orders(jnp.zeros(model.schedule, jnp.int32))
+    return model.day(key, model.initial(key, params), none, params)[1].tally
