@@ -44,7 +44,7 @@ def vector(id: str, num_envs: int = 256) -> dict[str, float]:
     """Days per second through `make_vec`, crossing the host at each step."""
     envs = harvestgym.make_vec(id, num_envs)
     envs.reset(seed=0)
-    actions = nothing(envs.action_space)
+    actions = np.stack([nothing(envs.single_action_space)] * num_envs)
     envs.step(actions)
     steps, start = 0, time.perf_counter()
     while time.perf_counter() - start < SECONDS:

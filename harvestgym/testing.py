@@ -29,7 +29,7 @@ DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
 
 LANES = 4
 
-QUICK = {"xla_backend_optimization_level": 0}
+QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 """Compiler options: what runs a few steps only need not run fast, and is compiled in half the time."""
 
 

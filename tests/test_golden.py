@@ -41,7 +41,7 @@ def same(now: Any, then: Any, what: str) -> None:
     if whole:
         np.testing.assert_array_equal(now, then, err_msg=what)
     else:
-        np.testing.assert_allclose(now, then, rtol=1e-4, atol=1e-6, err_msg=what)
+        np.testing.assert_allclose(now, then, rtol=1e-4, atol=1e-5, err_msg=what)
 
 
 def test_every_file_is_of_an_id_that_is_compared() -> None:

@@ -8,7 +8,9 @@ and all that a person sees comes back in one transfer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from contextlib import suppress
+from functools import lru_cache, partial, wraps
+from threading import Thread
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +22,7 @@ from ..core.env import Env
 from ..core.kernel import one_kernel
 from ..core.lanes import Lane, advance, begin, begin_again, keep
 from ..core.pack import Layout, Packed, layout_of
+from ..core.policy import sample
 from ..core.wrappers import base, base_state
 
 
@@ -66,6 +69,22 @@ def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Progr
     return Program(lane, seen, begins, steps, jax.jit(lane.unpack), mask)
 
 
+@lru_cache(maxsize=64)
+def _ahead(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread:
+    """The compiling of `step`, begun while `begin` is compiled: XLA uses one core for each, and a first step comes."""
+    made = program(env, params, batch)
+
+    def compile_step() -> None:
+        with suppress(Exception):  # what is wrong with it is told by the step that somebody asks for
+            action = jax.eval_shape(partial(sample, env.action_space), jax.random.key(0))
+            action = jax.tree.map(lambda a: jax.ShapeDtypeStruct(batch + a.shape, a.dtype), action)
+            made.step.lower(made.lane.zeros(), params.zeros(), action).compile()  # pyright: ignore
+
+    thread = Thread(target=compile_step)
+    thread.start()
+    return thread
+
+
 def _noted(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` in the form of `one_kernel`."""
 
@@ -104,9 +123,10 @@ class Driver:
         self._params = env.params if params is None else params
         self._layout = layout_of(self._params)
         self._given = self._layout.put(self._params)
-        self._program, self._batch = program(env, self._layout, batch), batch
+        self._made = env, self._layout, batch
+        self._program, self._batch = program(*self._made), batch
         self._lane = self._program.lane.zeros()
-        self.begun = False
+        self.begun = self._stepped = False
 
     @property
     def params(self) -> Any:
@@ -145,12 +165,17 @@ class Driver:
 
         Returns a Timestep of Python numbers (arrays for a batch), as `step` does.
         """
+        if not self.begun:
+            _ahead(*self._made)
         (self._lane, seen), _ = self._program.begin(self._lane, self._given, seeds, seeded, which)
         self.begun = True
         return self._program.seen.read(seen)
 
     def step(self, action: Any) -> Any:
         """One step of every lane that is not over; `action` as `convert.action_reader` gives it."""
+        if not self._stepped:
+            _ahead(*self._made).join()
+            self._stepped = True
         (self._lane, seen), _ = self._program.step(self._lane, self._given, action)
         return self._program.seen.read(seen)
 

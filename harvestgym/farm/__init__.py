@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .farmer import BasicFarmer, Farmer, HourlyFarmer
     from .limits import CostCap, Rule
     from .setup import BasicRule, BasicScore, Field
-    from .terms import Biodiversity, SoilHealth, Tally, Term
+    from .terms import Biodiversity, Market, SoilHealth, Tally, Term
 
 _HOMES = {
     "faces": ("face",),
@@ -30,7 +30,7 @@ _HOMES = {
     "setup": ("BasicRule", "BasicScore", "Field"),
     "farmer": ("BasicFarmer", "Farmer", "HourlyFarmer"),
     "limits": ("CostCap", "Rule"),
-    "terms": ("Biodiversity", "SoilHealth", "Tally", "Term"),
+    "terms": ("Biodiversity", "Market", "SoilHealth", "Tally", "Term"),
     "entity": ("Entity",),
     "entities.birds": ("Birds",),
     "entities.cide": ("Cide",),
@@ -47,8 +47,8 @@ _LAZY = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for na
 
 __all__ = [
     "BasicFarmer", "BasicRule", "BasicScore", "Biodiversity", "Birds", "Cide", "CostCap", "Entity", "Facility", "Farm",
-    "Farmer", "Fertilizer", "Field", "FilesWritten", "HourlyFarmer", "Pests", "Plant", "Pollinators", "Rule", "Soil",
-    "SoilHealth", "Tally", "Term", "Weather", "Weeds", "face",
+    "Farmer", "Fertilizer", "Field", "FilesWritten", "HourlyFarmer", "Market", "Pests", "Plant", "Pollinators", "Rule",
+    "Soil", "SoilHealth", "Tally", "Term", "Weather", "Weeds", "face",
 ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ KINDS = {
 
 FARMERS = {name: f"harvestgym.farm.farmer:{name}" for name in ("BasicFarmer", "HourlyFarmer")}
 RULES = {"CostCap": "harvestgym.farm.limits:CostCap"}
-TERMS = {name: f"harvestgym.farm.terms:{name}" for name in ("Tally", "Biodiversity", "SoilHealth")}
+TERMS = {name: f"harvestgym.farm.terms:{name}" for name in ("Tally", "Market", "Biodiversity", "SoilHealth")}
 
 
 def load(name: str, known: Mapping[str, str], base: type[P], where: str) -> type[P]:

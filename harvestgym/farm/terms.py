@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ..core.errors import check_name
+from ..core.errors import ConfigError, check_name
 from ..core.tree import open_par, par, pytree
 
 Read = Callable[[str, str, str], jax.Array]
@@ -64,6 +64,27 @@ class Tally(Term):
             check_name("tally", name, books.today)
         worth = [price * books.today[name] for name, price in self.prices.items()]
         return sum(worth, jnp.float32(0.0))
+
+
+@pytree
+class Market(Term):
+    """What the harvest of each plant fetches when the game ends (`Field-0/Plant-1: 2.5`), for crops of unequal worth.
+
+    A plant without a price fetches nothing; set `yield` of the score to 0, or its kilograms count beside the money.
+    """
+
+    prices: dict[str, jax.Array] = open_par("prices", "worth of a kilogram of what a plant bears")
+
+    def final(self, books: Books) -> jax.Array:
+        kilograms = {name: books.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
+        return sum((price * kilograms[name] for name, price in self.prices.items()), jnp.float32(0.0))
+
+
+def _plant(name: str) -> tuple[str, str]:
+    field, _, plant = name.partition("/")
+    if not field or not plant:
+        raise ConfigError(f"prices > {name}: wanted a field and a plant, for instance Field-0/Plant-0")
+    return field, plant
 
 
 @pytree

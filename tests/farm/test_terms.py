@@ -11,6 +11,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+from harvestgym import make
 from harvestgym.core import yamlio
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import CVaR, Entropic
@@ -20,7 +21,7 @@ from harvestgym.farm.entities.soil import dynamics
 from harvestgym.farm.make import from_yaml, risk
 from harvestgym.farm.model import FarmModel
 from harvestgym.farm.spec import farm_spec, json_schema
-from harvestgym.farm.terms import Books, SoilHealth
+from harvestgym.farm.terms import Books, Market, SoilHealth
 
 from .company import air, field
 from .test_soil import LOAM, full, state_of, tomorrow
@@ -61,6 +62,27 @@ def test_the_life_of_the_soil_is_paid_once_above_what_is_wanted() -> None:
     books = Books({}, {}, {"soil": jnp.float32(0.7)}, lambda *_: jnp.zeros(()), jnp.int32(0))
     term = SoilHealth(weight=np.float32(10.0), wanted=np.float32(0.5))  # pyright: ignore[reportArgumentType]
     assert float(term.final(books)) == pytest.approx(2.0, rel=1e-6) and float(term.daily(books)) == 0.0
+
+
+def test_each_crop_fetches_its_own_price() -> None:
+    kilograms = {"Plant-0": jnp.float32([[0.5, 0.25]]), "Plant-1": jnp.float32([[2.0, 1.0]])}
+    books = Books({}, {}, {}, lambda field, plant, key: kilograms[plant], jnp.int32(0))
+    term = Market(prices={"Field-0/Plant-0": jnp.float32(4.0), "Field-0/Plant-1": jnp.float32(-0.5)})
+    assert float(term.final(books)) == 0.75 * 4 - 3 * 0.5 and float(term.daily(books)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("plant", "words"),
+    [
+        ("Field-0/Plant-7", "scoring > terms > market: .*'Plant-7'"),
+        ("Plant-0", "prices > Plant-0: wanted a field and a plant"),
+        ("Field-0/Soil-0", "unknown variable 'harvest_weight#kg'"),
+    ],
+)
+def test_a_market_for_what_no_field_bears_is_refused_when_the_farm_is_built(plant: str, words: str) -> None:
+    market = {"kind": "Market", "prices": {plant: 1.0}}
+    with pytest.raises(ConfigError, match=words):
+        make("farm/bean-clay-1x1-v0", scoring={"terms": {"market": market}})
 
 
 def farm(prices: dict[str, float]) -> FarmModel:
