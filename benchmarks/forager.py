@@ -1,10 +1,10 @@
 """How fast a forager lives: microseconds a step on the host engine, steps a second in batches on both engines.
 
-Run `python benchmarks/forager.py [--out FILE] [--against NAME]`. Everything is also divided by the time of a fixed
-Python loop in the same run, since machines differ and are shared: read ratios. `--against` times another
-implementation that you have installed, turn by turn with ours in the same world of 1000 x 1000 cells: `forager`,
-an import name, for one with the interface of the original (`NAME.Env` and `NAME.objects`), or `module:function` for
-any other, a function `(size, aperture) -> step` where `step(action)` advances it.
+Run `python benchmarks/forager.py [--out FILE] [--against NAME]`. Machines differ and are shared: the result says how
+many cores there are and what fixed loops of Python and of NumPy took in the same run, so that figures of different days
+can be divided by them. `--against` times another implementation that you have installed, turn by turn with ours in the
+same world of 1000 x 1000 cells: `forager`, an import name, for one with the interface of the original (`NAME.Env` and
+`NAME.objects`), or `module:factory` for any other: `(size, aperture)` to what has `start()` and `step(action)`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -31,6 +32,17 @@ APERTURES = ((7, 5), (15, 15), (31, 31))
 SIZE = 1_000_000
 
 
+class Life(Protocol):
+    """What is timed."""
+
+    def start(self) -> Any: ...
+
+    def step(self, action: int) -> Any: ...
+
+
+Factory = Callable[[int, tuple[int, int]], Life]
+
+
 def best(run: Callable[[], Any], times: int = 7) -> float:
     """Seconds of the fastest of some runs: the one that was disturbed least."""
     seconds = []
@@ -41,9 +53,15 @@ def best(run: Callable[[], Any], times: int = 7) -> float:
     return min(seconds)
 
 
-def yardstick() -> float:
-    """Microseconds of a fixed Python loop."""
-    return best(lambda: sum(i * i for i in range(10_000))) * 1e6
+def machine() -> dict[str, float]:
+    """Cores, and microseconds of fixed loops: one of Python, one of NumPy over more than a cache holds."""
+    words = np.arange(1_000_000, dtype=np.uint64)
+    return {
+        "cores": os.cpu_count() or 1,
+        "load at the start": os.getloadavg()[0],
+        "Python loop us": best(lambda: sum(i * i for i in range(10_000)), 21) * 1e6,
+        "NumPy loop us": best(lambda: (words * np.uint64(0x7FEB352D)) ^ (words >> np.uint64(15)), 21) * 1e6,
+    }
 
 
 def original_world(size: int, aperture: tuple[int, int]) -> ForagerEnv:
@@ -52,11 +70,16 @@ def original_world(size: int, aperture: tuple[int, int]) -> ForagerEnv:
 
 
 def fill(env: Any) -> Any:
-    """The world of the measurements in an environment with the original's interface, begun."""
+    """The world of the measurements in an environment with the original's interface."""
     for name, freq in (("flower", 0.1), ("wall", 0.01), ("thorns", 0.1)):
         env.generate_objects(freq, name)
-    env.start()
     return env
+
+
+def begun(life: Any) -> Any:
+    """A life after its start."""
+    life.start()
+    return life
 
 
 def per_step(step: Callable[[int], Any], number: int = 5000) -> float:
@@ -70,32 +93,36 @@ def per_step(step: Callable[[int], Any], number: int = 5000) -> float:
     return best(run) / number * 1e6
 
 
-def of_the_original(package: str) -> Callable[[int, tuple[int, int]], Callable[[int], Any]]:
+def of_the_original(package: str) -> Factory:
     """Worlds of a package with the interface of the original: `Env.ForagerConfig`, `Env.ForagerEnv`, `objects`."""
     env, objects = importlib.import_module(f"{package}.Env"), importlib.import_module(f"{package}.objects")
 
-    def build_step(size: int, aperture: tuple[int, int]) -> Callable[[int], Any]:
+    def life(size: int, aperture: tuple[int, int]) -> Life:
         kinds = {"flower": objects.Flower, "wall": objects.Wall, "thorns": objects.Thorns}
         config = env.ForagerConfig(size=size, object_types=kinds, observation_mode="objects", aperture=aperture)
-        return fill(env.ForagerEnv(config)).step
+        return fill(env.ForagerEnv(config))
 
-    return build_step
+    return life
 
 
-def other_implementation(name: str) -> Callable[[int, tuple[int, int]], Callable[[int], Any]]:
+def other_implementation(name: str) -> Factory:
     """What `--against` names; exits with what is missing."""
     module, _, function = name.partition(":")
     try:
         return getattr(importlib.import_module(module), function) if function else of_the_original(module)
     except (ImportError, AttributeError) as error:
-        sys.exit(f"--against {name}: {error}; install it, or name module:function, (size, aperture) -> step(action)")
+        sys.exit(
+            f"--against {name}: {error}; install it, or name module:factory, (size, aperture) -> life with "
+            "start() and step(action)"
+        )
 
 
-def compared(other: Callable[..., Callable[[int], Any]], size: int = 1000) -> dict[str, dict[str, float]]:
+def compared(other: Factory, size: int = 1000) -> dict[str, dict[str, float]]:
     """Microseconds a step of another implementation and of ours in worlds alike, and their ratio, by aperture."""
     out = {}
     for aperture in APERTURES:
-        theirs, ours = per_step(other(size, aperture)), per_step(original_world(size, aperture).step)
+        lives = other(size, aperture), original_world(size, aperture)
+        theirs, ours = (per_step(begun(life).step) for life in lives)
         out[f"{aperture[0]}x{aperture[1]}"] = {"theirs us": theirs, "ours us": ours, "theirs / ours": theirs / ours}
     return out
 
@@ -104,7 +131,7 @@ def single() -> dict[str, float]:
     """Microseconds a step of one life, from Python."""
     out = {}
     for aperture in APERTURES:
-        env = original_world(SIZE, aperture)
+        env = begun(original_world(SIZE, aperture))
         out[f"ForagerEnv {aperture[0]}x{aperture[1]}"] = per_step(env.step)
     face = ForagerGym(original_world(SIZE, (15, 15)))
     face.reset(seed=0)
@@ -174,12 +201,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--out", type=Path)
     options.add_argument("--against", help="an installed implementation to time beside: its import name, or "
-                                           "module:function, (size, aperture) -> step(action)")  # fmt: skip
+                                           "module:factory, (size, aperture) -> life")  # fmt: skip
     chosen = options.parse_args()
     other = other_implementation(chosen.against) if chosen.against else None
     small = FIELD | {"size": [100, 100]}
     result: dict[str, Any] = {
-        "yardstick us": yardstick(),
+        "machine": machine(),
         "us a step": single(),
         "host batch steps/s": batched_host(),
         "jax two-biome-v1": batched_jax(make("two-biome-v1")),

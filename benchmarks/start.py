@@ -1,8 +1,9 @@
 """Seconds from a new process to the first step, without and with compiled programs in the cache.
 
-    python benchmarks/start.py [ID] > start.json
+    python benchmarks/start.py [ID ...] > start.json
 
-Each figure is the median of three processes; `import jax` is subtracted where the name says «beyond».
+Each figure is the median of three processes; `import jax` is subtracted where the name says «beyond», and how long it
+took tells how fast the machine was.
 """
 
 from __future__ import annotations
@@ -32,23 +33,27 @@ def times(id: str, cache: str) -> list[float]:
     return json.loads(done.stdout)
 
 
-def main() -> None:
-    """Print the figures as JSON."""
-    id = sys.argv[1] if len(sys.argv) > 1 else "farm/bean-clay-1x1-v0"
+def figures(id: str) -> dict[str, float]:
+    """The figures of an id."""
     cold, warm = [], []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as cache:
             cold.append(times(id, cache))
             warm.append(times(id, cache))
     median = [[statistics.median(column) for column in zip(*runs, strict=True)] for runs in (cold, warm)]
-    figures = {
-        "id": id,
+    told = {
         "import harvestgym beyond gymnasium": median[0][1],
         "import jax": median[0][2],
         "first step beyond imports, cold": median[0][3],
         "first step beyond imports, warm": median[1][3],
     }
-    json.dump({k: round(v, 3) if isinstance(v, float) else v for k, v in figures.items()}, sys.stdout, indent=2)
+    return {name: round(seconds, 3) for name, seconds in told.items()}
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    ids = sys.argv[1:] or ["farm/bean-clay-1x1-v0"]
+    json.dump({id: figures(id) for id in ids}, sys.stdout, indent=2)
     print()
 
 

@@ -29,6 +29,7 @@ from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
 from harvestgym.core.env import Env, Timestep
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.lanes import advance, begin, ended, keep
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
@@ -36,7 +37,9 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, Wrapper, flatten
 from harvestgym.evaluate import heldout
+from harvestgym.evaluate.ceiling import action_of, choices
 from harvestgym.evaluate.evaluation import horizon, policy_named
+from harvestgym.evaluate.leaderboard import size
 from harvestgym.evaluate.risk import summarise
 from harvestgym.farm.active import ActiveFarm
 
@@ -114,31 +117,6 @@ def _last_few(space: gymnasium.Space[Any], memory: jax.Array, obs: Any) -> tuple
     return memory, memory.ravel()
 
 
-def choices(space: gymnasium.Space[Any]) -> list[int]:
-    """The sizes of the choices that an action is made of."""
-    match space:
-        case gymnasium.spaces.Discrete():
-            return [int(space.n)]
-        case gymnasium.spaces.MultiDiscrete():
-            return [int(n) for n in space.nvec.ravel()]
-        case gymnasium.spaces.MultiBinary():
-            return [2] * int(np.prod(space.shape))
-        case gymnasium.spaces.Dict():
-            return [n for inside in space.values() for n in choices(inside)]
-    raise TypeError(f"wanted actions that are choices, found {space}; for a farm, see harvestgym.farm.faces")
-
-
-def as_action(space: gymnasium.Space[Any], chosen: jax.Array) -> Any:
-    """The action that some choices are."""
-    if isinstance(space, gymnasium.spaces.Discrete):
-        return chosen[0]
-    if not isinstance(space, gymnasium.spaces.Dict):
-        return chosen.reshape(space.shape or ())
-    ends = np.cumsum([len(choices(inside)) for inside in space.values()])
-    parts = jnp.split(chosen, ends[:-1])
-    return {name: as_action(inside, part) for (name, inside), part in zip(space.items(), parts, strict=True)}
-
-
 # The agent: two perceptrons on standardised features.
 
 
@@ -204,8 +182,8 @@ class Trained:
         actor, moments = agent
         space = self.env.action_space
         memory, features = memory_of(self.env.observation_space, self.stack)[1](memory, obs)
-        chosen = drawn(key, chances(choices(space), apply(actor, moments.scaled(features))))
-        return memory, as_action(space, chosen)
+        chosen = drawn(key, chances(sum(choices(space), []), apply(actor, moments.scaled(features))))
+        return memory, action_of(space, chosen)
 
 
 def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
@@ -260,7 +238,7 @@ class Learner:
 
     @property
     def sizes(self) -> list[int]:
-        return choices(self.env.action_space)
+        return sum(choices(self.env.action_space), [])
 
     @property
     def optimiser(self) -> optax.GradientTransformation:
@@ -295,7 +273,7 @@ class Learner:
     def _day(self, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
         logs = chances(self.sizes, apply(loop.nets[0], loop.moments.scaled(loop.features)))
         chosen = drawn(key, logs)
-        action = jax.vmap(partial(as_action, self.env.action_space))(chosen)
+        action = action_of(self.env.action_space, chosen)
         lane, shown, last = advance(self.env, loop.lane, action, self.params, AutoresetMode.SAME_STEP)
         memory, after = self._seen(loop.memory, last.obs)
         over, total = ended(last), last.info["episode_return"]
@@ -358,15 +336,28 @@ class Learner:
 # The comparison.
 
 
-def task(id: str, split: str) -> Env[Any, Any]:
-    """The environment of an id on one side of the held-out protocol; where looking costs, with one choice a day."""
-    env = heldout.make(id, split)
+def task(env: Env[Any, Any]) -> Env[Any, Any]:
+    """What an agent acts in: where looking costs, with one choice a day."""
     return Evening(env) if isinstance(env, ActiveFarm) else env
+
+
+def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | None:
+    """For `harvestgym leaderboard`: an agent trained on the training side of an id, the larger the farm the shorter."""
+    try:
+        choices(env.action_space)
+    except ConfigError:
+        return None  # of a fishery, whose actions are amounts
+    side, own = heldout.split(id, "train"), task(env)
+    settings = Settings(updates=250 if isinstance(env, ActiveFarm) else min(100, int(3300 / size(env) ** 0.5)))
+    school = task(side.make())
+    agent, _ = train(school, settings, school.params, side.key(0))
+    policy = policy_of(own, settings, agent)
+    return policy if own is env else (own, policy)
 
 
 def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:
     """Train an agent with each seed; after each of them, everything that there is to tell so far."""
-    env, plain = task(id, "train"), heldout.make(id, split)
+    env, plain = task(heldout.make(id, "train")), heldout.make(id, split)
     told: dict[str, Any] = {"id": id, "settings": asdict(settings), "seasons": seasons, "split": split}
 
     def score(policy: Policy, env: Env[Any, Any]) -> dict[str, float]:
@@ -379,7 +370,7 @@ def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -
         agent, curve = jax.block_until_ready(train(env, settings, env.params, heldout.split(id, "train").key(seed)))
         clocks = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
         told[f"seed {seed}"] = {"curve": np.asarray(curve).round(4).tolist()} | clocks
-        told["scores"][f"agent {seed}"] = score(policy_of(env, settings, agent), task(id, split))
+        told["scores"][f"agent {seed}"] = score(policy_of(env, settings, agent), task(plain))
         yield told
 
 

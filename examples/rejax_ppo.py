@@ -21,7 +21,7 @@ from harvestgym import make
 from harvestgym.adapters.gymnax import GymnaxView
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate.evaluation import evaluate_id, horizon
+from harvestgym.evaluate.evaluation import evaluate_together, horizon
 
 
 def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
@@ -53,7 +53,8 @@ def main() -> None:
     env = make(args.id)
     learnt = policy(*train(args.id, args.steps, args.seed))
     agent = np.mean(evaluate(env, learnt, jax.random.key(args.seed + 1), 200, horizon(env)).returns)
-    expert, random = (evaluate_id(args.id, p, 200, args.seed + 1).summary.mean for p in ("expert", "random"))
+    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed + 1)
+    expert, random = (others[name].summary.mean for name in ("expert", "random"))
     print(f"expert {expert:.2f}, random {random:.2f}, agent {agent:.2f} ({agent / expert:.0%} of the expert)")
 
 

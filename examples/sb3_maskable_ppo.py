@@ -22,7 +22,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from harvestgym import make
 from harvestgym.adapters.sb3 import SB3VecEnv
-from harvestgym.evaluate.evaluation import evaluate_id
+from harvestgym.evaluate.evaluation import evaluate_together
 from harvestgym.farm.entities.plant.state import Stage
 from harvestgym.farm.model import FarmModel
 
@@ -87,7 +87,8 @@ def main() -> None:
     args = parser.parse_args()
     model, envs = train(args.id, args.steps, args.num_envs, args.seed)
     agent = returns(model, envs, 200, args.seed + 1, args.id).mean()
-    expert, random = (evaluate_id(args.id, p, 200, args.seed + 1).summary.mean for p in ("expert", "random"))
+    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed + 1)
+    expert, random = (others[name].summary.mean for name in ("expert", "random"))
     print(f"expert {expert:.2f}, random {random:.2f}, agent {agent:.2f} ({agent / expert:.0%} of the expert)")
 
 

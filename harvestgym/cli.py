@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from .core.errors import ConfigError
 
 if TYPE_CHECKING:
     from .evaluate.evaluation import Evaluation
+    from .evaluate.record import Record
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_show_locals=False)
 
@@ -55,10 +57,10 @@ def run(
     episodes: Annotated[int, typer.Option(min=1, help="how many seasons")] = 100,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="the same seed gives the same seasons")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
-    out: Annotated[Path | None, typer.Option(help="a folder for one season as Parquet and as a picture")] = None,
-    html: Annotated[Path | None, typer.Option(help="a file for one season as a page, to replay in any browser")] = None,
-    gif: Annotated[Path | None, typer.Option(help="a file for one season as an animated GIF")] = None,
-    mp4: Annotated[Path | None, typer.Option(help="a file for one season as an MP4 film")] = None,
+    out: Annotated[Path | None, typer.Option(help="a folder for the first season as Parquet and as a picture")] = None,
+    html: Annotated[Path | None, typer.Option(help="a file for the first season as a page, for any browser")] = None,
+    gif: Annotated[Path | None, typer.Option(help="a file for the first season as an animated GIF")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="a file for the first season as an MP4 film")] = None,
     width: Annotated[int, typer.Option(min=320, max=3840, help="of the pictures of a film, in pixels")] = 960,
     fps: Annotated[float, typer.Option(min=0.1, max=50, help="pictures of a second of a film")] = 10,
 ) -> None:
@@ -69,19 +71,22 @@ def run(
         _check_page(html)
     _check_films(gif, mp4)
     env = _make(id)
-    result = _evaluated(id, env, policy, episodes, seed, quiet=as_json)
+    shown = any(path is not None for path in (out, html, gif, mp4))
+    first = _recorded(id, env, policy, seed, quiet=as_json) if shown else None
+    if first is not None and episodes == 1:
+        result = first[1]
+    else:
+        result = _evaluated(id, env, policy, episodes, seed, quiet=as_json)
     if as_json:
         typer.echo(json.dumps(result.to_json()))
     else:
         _print(result)
-    if out is not None:
-        for path in _write(id, env, policy, seed, out):
+    if first is not None:
+        for path in _kept(id, env, policy, seed, first[0], out, html):
             typer.echo(f"wrote {path}", err=as_json)
-    if html is not None:
-        typer.echo(f"wrote {_page(id, env, policy, seed, html)}", err=as_json)
-    for path in (gif, mp4):
-        if path is not None:
-            typer.echo(f"wrote {_film(id, env, policy, seed, path, width, fps)}", err=as_json)
+        for path in (gif, mp4):
+            if path is not None:
+                typer.echo(f"wrote {_film(id, env, first[0], path, width, fps)}", err=as_json)
 
 
 @app.command()
@@ -156,7 +161,7 @@ def study(
 def leaderboard(
     ids: Annotated[list[str] | None, typer.Option(help="ids, or farm, fishing, forager; all, if none is given")] = None,
     seasons: Annotated[int | None, typer.Option(min=2, help="by default 1000, or 100 where they are long")] = None,
-    policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function, given the environment")] = None,
+    policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function of id and environment")] = None,
     planned: Annotated[int, typer.Option(min=0, help="seasons for which a ceiling is searched, 0 for none")] = 16,
     out: Annotated[Path | None, typer.Option(help="a folder for leaderboard.md and .json, or docs")] = None,
 ) -> None:
@@ -267,6 +272,26 @@ def _evaluated(id: str, env: Any, policy: str, episodes: int, seed: int, quiet: 
             raise
 
 
+def _recorded(id: str, env: Any, policy: str, seed: int, quiet: bool) -> tuple[Record, Evaluation]:
+    """The first episode of the evaluation from this seed, and what an evaluation of it alone says."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from .evaluate.evaluation import of_episodes, policy_named
+    from .evaluate.record import record_first
+
+    with Progress(console=Console(stderr=True), disable=quiet, transient=True) as bar:
+        bar.add_task(f"recording {policy} on {id} (compiling first)", total=None)
+        try:
+            acting = policy_named(id, env, policy)
+        except ConfigError as error:
+            bar.stop()
+            _fail(str(error))
+            raise
+        record, row = record_first(id, env, acting, seed)
+    return record, of_episodes(id, env, policy, seed, row)
+
+
 def _print(result: Evaluation) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -325,11 +350,19 @@ def _check_extras(**modules: str) -> None:
         _fail(f"this needs pip install 'harvestgym[{','.join(missing)}]'")
 
 
-def _write(id: str, env: Any, policy: str, seed: int, out: Path) -> list[Path]:
-    from .evaluate.evaluation import family_function, policy_named
-    from .evaluate.record import record_episode, write_parquet
+def _kept(
+    id: str, env: Any, policy: str, seed: int, record: Record, out: Path | None, html: Path | None
+) -> Iterator[Path]:
+    if out is not None:
+        yield from _write(id, env, policy, seed, record, out)
+    if html is not None:
+        yield _page(id, env, policy, seed, record, html)
 
-    record = record_episode(id, env, policy_named(id, env, policy), seed)
+
+def _write(id: str, env: Any, policy: str, seed: int, record: Record, out: Path) -> list[Path]:
+    from .evaluate.evaluation import family_function
+    from .evaluate.record import write_parquet
+
     out.mkdir(parents=True, exist_ok=True)
     name = Path(id).stem if id.endswith(registry.FILES) else id.replace("/", "-")
     stem = f"{name}-{policy}-{seed}"
@@ -339,28 +372,22 @@ def _write(id: str, env: Any, policy: str, seed: int, out: Path) -> list[Path]:
     return paths
 
 
-def _page(id: str, env: Any, policy: str, seed: int, html: Path) -> Path:
-    from .evaluate.evaluation import policy_named
-    from .evaluate.record import record_episode
+def _page(id: str, env: Any, policy: str, seed: int, record: Record, html: Path) -> Path:
     from .evaluate.replay import write_replay
 
-    record = record_episode(id, env, policy_named(id, env, policy), seed)
     about = f"{_doc(id, env)} One episode of the policy {policy}, seed {seed}."
     title = Path(id).name if id.endswith(registry.FILES) else id
     return write_replay(id, env, record, html, title, about)
 
 
-def _film(id: str, env: Any, policy: str, seed: int, path: Path, width: int, fps: float) -> Path:
+def _film(id: str, env: Any, record: Record, path: Path, width: int, fps: float) -> Path:
     from rich.console import Console
     from rich.progress import Progress
 
-    from .evaluate.evaluation import policy_named
     from .evaluate.films import film
-    from .evaluate.record import record_episode
     from .render.video import write
 
+    pictures = film(id, env, record, width)
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{path.name} (recording first)", total=None)
-        pictures = film(id, env, record_episode(id, env, policy_named(id, env, policy), seed), width)
-        bar.update(task, total=len(pictures), description=path.name)
+        task = bar.add_task(path.name, total=len(pictures))
         return write(pictures, path, fps, lambda n: bar.update(task, advance=n))

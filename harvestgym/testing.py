@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -19,18 +20,16 @@ import numpy as np
 
 from .adapters.convert import observation_writer
 from .core import checkpoint
+from .core.cache import QUICK
 from .core.env import Env, Timestep
 from .core.lanes import ended
-from .core.pack import layout_of
+from .core.pack import Layout, layout_of
 from .core.policy import Policy, random_policy
 
 DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
 """What states, observations and infos are made of, besides keys; bytes are for maps and images."""
 
 LANES = 4
-
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
-"""Compiler options: what runs a few steps only need not run fast, and is compiled in half the time."""
 
 
 def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Policy | None = None) -> None:
@@ -40,7 +39,7 @@ def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Pol
     random actions.
     """
     _check_hashable(env)
-    compiled = _Compiled(env, policy or random_policy(env))
+    compiled = _Compiled(env, policy) if policy else _at_random(env, layout_of(env.params))
     _check_shapes(env, compiled.act)
     run, again = (_drive(compiled, env.params, steps, seed) for _ in range(2))
     _check_values(env.observation_space, run)
@@ -79,6 +78,12 @@ class _Compiled:
             return function(*args)
 
         return traced
+
+
+@lru_cache(maxsize=8)
+def _at_random(env: Env[Any, Any], params: Layout) -> _Compiled:
+    """The functions with random actions, the same for all environments of one structure."""
+    return _Compiled(env, random_policy(env))
 
 
 def _jit(function: Callable[..., Any]) -> Callable[..., Any]:

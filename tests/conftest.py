@@ -1,24 +1,65 @@
-"""What all tests share."""
+"""What all tests share: quick programs, kept as long as there is room for them, and the order of the files."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import jax
 import pytest
 
+from harvestgym.core import cache
+
 from .short import ALL
 
 if not ALL:  # before any program is compiled: compiling is most of what the tests take, and this halves it
-    quick = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    quick = " ".join(f"--{option}={str(value).lower()}" for option, value in cache.QUICK.items())
     os.environ["XLA_FLAGS"] = f"{quick} {os.environ.get('XLA_FLAGS', '')}".strip()
+
+cache.enable()  # for the programs of all workers and of the processes that tests start
+
+MAPS = 20_000
+"""A third of the pieces of memory that Linux allows a process; some thousands of compiled programs are more."""
+
+SLOW = (
+    "farm/test_catalogue.py", "farm/test_experts.py", "test_docs.py", "farm/test_parameters.py", "test_training.py",
+    "test_examples.py", "farm/test_company.py", "evaluate/test_studies_agents.py", "forager/test_family.py",
+    "evaluate/test_studies_farm.py", "farm/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
+    "farm/weather/test_weather.py", "test_new.py",
+)  # fmt: skip
+"""The files that take longest, which begin first, so that no worker is left alone with one at the end."""
+
+
+def full() -> bool:
+    """Whether this process has its share of the machine, an eighth of the memory; where it cannot be told, yes."""
+    if sys.platform != "linux":
+        return True
+    pieces, pages = Path("/proc/self/maps").read_bytes(), Path("/proc/self/statm").read_text().split()
+    return pieces.count(b"\n") > MAPS or int(pages[1]) > os.sysconf("SC_PHYS_PAGES") // 8
+
+
+def forget() -> None:
+    """Drop all compiled programs, and give back their memory where the C library keeps what was freed."""
+    jax.clear_caches()
+    gc.collect()
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def forget_programs() -> Iterator[None]:
-    """Drop the compiled programs of a module: some thousands of them are more maps than a process may have."""
+    """Modules share the programs that they compile until the process is full."""
     yield
-    jax.clear_caches()
-    gc.collect()
+    if full():
+        forget()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow files first, in the order of `SLOW`; then all others as they were found."""
+    root = Path(__file__).parent
+    rank = {root / name: place for place, name in enumerate(SLOW)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+import pytest
+
+from .script import script
+
+TOOL = "tools/make_pages.py"
 
 
-def test_the_pages_are_up_to_date() -> None:
-    program = [sys.executable, str(ROOT / "tools" / "make_pages.py"), "--check"]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr + "run python tools/make_pages.py"
+def test_the_pages_are_up_to_date(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", [TOOL, "--check"])
+    with pytest.raises(SystemExit) as done:
+        script(TOOL).main()
+    assert done.value.code == 0, f"{capsys.readouterr().out}run python {TOOL}"

@@ -15,6 +15,7 @@ from pettingzoo import ParallelEnv
 
 from ..core.errors import ConfigError
 from ..forager import host
+from ..forager.biomes import steady, worths
 from ..forager.hashing import seed_words
 from ..forager.life import AGENT_X, AGENT_Y, KEY_0, KEY_1, SIDE, USED, grown, new_life
 from ..forager.meeting import RATE
@@ -23,13 +24,14 @@ from ..forager.moment import HostMoment
 from ..forager.observe import codes
 from ..forager.paying import Purses
 from ..forager.senses import hinted, sensed, space
+from ..forager.world import EMPTY
 
 Actions = dict[str, int]
 
 AGENT = (20, 20, 20)
 """The colour of another agent, in worlds that are seen in colours."""
 
-_OWN = ("head", "regions", "agents", "slots", "lookup", "heap", "views")
+_OWN = ("head", "regions", "agents", "slots", "lookup", "taken", "heap", "views")
 """The arrays of a life that change."""
 
 
@@ -48,6 +50,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         self._seeds = np.random.default_rng()
         self._purses = Purses(model.world, number)
         self._rate, self._steps = np.zeros(number), 0
+        self._values = self._worths() if steady(model.world) else None
         self._space = space(model.world, model.mode, model.aperture, model.hint, more=1)
         self._actions = gymnasium.spaces.Discrete(4)
 
@@ -70,7 +73,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         self.agents, self._steps = list(self.possible_agents), 0
         self._purses.empty(slice(None))
         self._rate[:] = 0.0
-        return self._views(self._life.views[:, self._life.head[SIDE]]), {agent: {} for agent in self.agents}
+        return self._views(self._life.views[:, self._life.head[SIDE]]), self._infos(np.full(len(self.agents), EMPTY))
 
     def step(self, actions: Actions) -> tuple[dict[str, Any], ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One step of all agents."""
@@ -87,11 +90,23 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         over = self._steps == self.model.horizon
         by = lambda values: dict(zip(self.possible_agents, values, strict=True))  # noqa: E731
         views, rewards = self._views(out), by(earned.tolist())
-        told = zip(hits.tolist(), self._rate.tolist(), self._biomes.tolist(), strict=True)
-        infos = by([dict(zip(("collided", "reward_rate", "biome"), one, strict=True)) for one in told])
+        infos = self._infos(hits)
         if over:
             self.agents = []
         return views, rewards, by([False] * n), by([over] * n), infos
+
+    def _infos(self, hits: np.ndarray) -> dict[str, dict[str, Any]]:
+        """Of each agent what it met, how it fares, and what its biome is worth now beside the best."""
+        values, infos = self._values or self._worths(), {}
+        told = zip(self.possible_agents, self._rate.tolist(), hits.tolist(), self._biomes.tolist(), strict=True)
+        for agent, rate, hit, biome in told:
+            here = {"biome": biome, "biome_value": values[biome], "biome_regret": max(values) - values[biome]}
+            infos[agent] = {"reward_rate": rate, "collided": hit} | here
+        return infos
+
+    def _worths(self) -> list[float]:
+        kinds = self.model.world.kinds
+        return [float(w) for w in worths(self.model.world, lambda kind, _: kinds[kind].reward(self._moment(0, kind)))]
 
     def recipe(self) -> dict[str, Any]:
         """How it is made, for `core.checkpoint`."""

@@ -82,7 +82,7 @@ def ceiling(
         ConfigError: for actions that are no integers from 0 on.
     """
     params, steps = env.params if params is None else params, horizon(env)
-    sizes = tuple(map(tuple, _sizes(env.action_space)))
+    sizes = tuple(map(tuple, choices(env.action_space)))
     keys = jax.random.split(key, seasons)
     length, done = _followed(env, steps, policy.traced(), keys, params)
     trials = _begun(done, sizes, search.trials)
@@ -94,7 +94,7 @@ def ceiling(
         new = _replayed(env, steps, trials, keys, params)
         found, values = _best(jnp.concatenate([found, trials], 1), jnp.concatenate([values, new], 1), search.elites)
         progress(1)
-    best = jax.tree.map(np.asarray, _actions(env, found[:, 0]))
+    best = jax.tree.map(np.asarray, action_of(env.action_space, found[:, 0]))
     return Ceiling(np.asarray(values[:, 0]), np.asarray(expert), best, keys)
 
 
@@ -157,7 +157,7 @@ def _followed(
     def write(actions: Any, action: Any, over: jax.Array, now: jax.Array) -> Any:
         return actions.at[:, now].set(jnp.where(over[:, None], 0, _flat(action, 1)))
 
-    book = jnp.zeros((len(keys), steps, sum(map(len, _sizes(env.action_space)))), jnp.int32)
+    book = jnp.zeros((len(keys), steps, sum(map(len, choices(env.action_space)))), jnp.int32)
     start = _Run(jnp.int32(0), lane, obs, carry, jnp.zeros(keys.shape), jnp.zeros(keys.shape, jnp.int32), book)
     end = _live(env, steps, act, write, start, params)
     return end.length, end.actions
@@ -171,15 +171,19 @@ def _replayed(env: Env[Any, Any], steps: int, schedules: jax.Array, keys: jax.Ar
     lane, _, _ = _lanes(env, jnp.repeat(keys, shape[1]), params)
 
     def act(carry: Any, obs: Any, now: jax.Array) -> Any:
-        return carry, _actions(env, flat[:, now])
+        return carry, action_of(env.action_space, flat[:, now])
 
     zero = jnp.zeros(lane.over.shape)
     start = _Run(jnp.int32(0), lane, None, None, zero, zero.astype(jnp.int32), None)
     return _live(env, steps, act, lambda *_: None, start, params).returns.reshape(shape)
 
 
-def _sizes(space: gymnasium.Space[Any]) -> list[list[int]]:
-    """The number of choices of each entry of an action, part by part in the order of its leaves."""
+def choices(space: gymnasium.Space[Any]) -> list[list[int]]:
+    """The number of choices of each entry of an action, part by part in the order of its leaves.
+
+    Raises:
+        ConfigError: for actions that are no integers from 0 on.
+    """
     match space:
         case gymnasium.spaces.Discrete(start=0):
             return [[int(space.n)]]
@@ -188,7 +192,7 @@ def _sizes(space: gymnasium.Space[Any]) -> list[list[int]]:
         case gymnasium.spaces.MultiBinary():
             return [[2] * int(np.prod(space.shape))]
         case gymnasium.spaces.Dict():
-            return [part for name in sorted(space.spaces) for part in _sizes(space[name])]
+            return [part for name in sorted(space.spaces) for part in choices(space[name])]
     raise ConfigError(f"wanted actions that are integers from 0 on, found {space}; plan on a discrete face")
 
 
@@ -198,9 +202,9 @@ def _flat(actions: Any, axes: int) -> jax.Array:
     return jnp.concatenate([leaf.reshape(*leaf.shape[:axes], -1) for leaf in leaves], -1)
 
 
-def _actions(env: Env[Any, Any], flat: jax.Array) -> Any:
-    """The actions that an array (..., entries) is."""
-    like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, env.action_space), jax.random.key(0)))
+def action_of(space: gymnasium.Space[Any], flat: jax.Array) -> Any:
+    """The actions that integers (..., entries) are, with the same leading axes."""
+    like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, space), jax.random.key(0)))
     parts = jnp.split(flat, np.cumsum([leaf.size for leaf in like])[:-1], axis=-1)
     shaped = [part.reshape(*flat.shape[:-1], *leaf.shape) for part, leaf in zip(parts, like, strict=True)]
     return tree.unflatten([part.astype(leaf.dtype) for part, leaf in zip(shaped, like, strict=True)])

@@ -160,15 +160,38 @@ def _closed(terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
 
 
 def collect(env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]) -> Iterator[Episode]:
-    """The episode that `act(obs) -> action` (a learnt policy of any library, say) plays from each seed."""
+    """The episode that `act(obs) -> action` (a learnt policy of any library, say) plays from each seed.
+
+    The gym actions of a `Farm` are kept as members of the action space of its id, and its rewards with the costs
+    taken off, as its id has them; ConfigError for an action that the integer form lacks.
+    """
+    kept = _written(env.unwrapped)
     for seed in seeds:
         obs, info = env.reset(seed=seed)
         steps: list[Any] = []
         while not steps or not (steps[-1][2] or steps[-1][3]):
             action = act(steps[-1][0] if steps else obs)
-            steps.append((*env.step(action), action))
+            steps.append(kept(action, lambda action=action: env.step(action)))
         seen, paid, ends, cuts, told, done = zip(*steps, strict=True)
         yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *told], seed)
+
+
+def _written(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
+    """From an action and what does it to obs, reward, flags, info and the action, as they are kept."""
+    from ..farm.farm import Farm
+    from ..farm.numbered import numbered
+
+    if not isinstance(env, Farm):
+        return lambda action, step: (*step(), action)
+    write = observation_writer(env.core.action_space)
+
+    def of_farm(pairs: Any, step: Callable[[], Any]) -> tuple[Any, ...]:
+        acting = env.acting
+        seen, _, ended, cut, info = step()
+        done = write(numbered(env.language, pairs, acting))
+        return seen, float(info["net"]), ended, cut, info, done
+
+    return of_farm
 
 
 def _stacked(rows: Sequence[Any]) -> Any:

@@ -157,7 +157,11 @@ def _sided(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> 
 def _evaluated(
     id: str, env: Env[Any, Any], policy: str, acting: Policy, episodes: int, seed: int, progress: Callable[[int], None]
 ) -> Evaluation:
-    whole = played(env, acting, episodes, seed, horizon(env), progress)
+    return of_episodes(id, env, policy, seed, played(env, acting, episodes, seed, horizon(env), progress))
+
+
+def of_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
+    """The evaluation that some episodes of a policy are."""
     columns = family_function(id, "summary")(env, whole)
     returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
     risk = risk_of(id, env)

@@ -1,16 +1,18 @@
 """The table of baselines: what each policy makes of each id, on seasons that are held out (`harvestgym leaderboard`).
 
 A score of 0 is what comes of doing nothing, 1 what the expert makes of it, and the ceiling what a planner reached who
-knew the season. Other policies enter by a function of the environment (`entrant`); what they made is kept in the
-file of the table beside the rest.
+knew the season. Other policies enter by a function of the id and its test environment (`entrant`); what they made
+is kept in the file of the table beside the rest.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -41,9 +43,10 @@ PLANNED = 16
 THOUGHT = 15_000
 """Generations of a search times plots times steps of an episode, by default."""
 
-Entrant = Callable[[Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | None"]
-"""A policy for an environment, None if it has none for it; with an environment of its own where it acts in another
-form (a wrapped one, say)."""
+Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | None"]
+"""Given an id, to train on its training side (`heldout.make(id, "train")`), and the environment of the side that is
+reported: a policy for it, None if it has none; with an environment of its own where it acts in another form (a wrapped
+one, say)."""
 
 
 class Bill(NamedTuple):
@@ -79,12 +82,17 @@ def entrant(target: str) -> Entrant:
     place, _, name = target.rpartition(":")
     if not place.endswith(".py"):
         return load(target)
-    spec = importlib.util.spec_from_file_location(Path(place).stem, place)
-    if spec is None or spec.loader is None or not Path(place).is_file():
-        raise ConfigError(f"{place}: no such file; wanted path/to/file.py:function or package.module:function")
-    module = importlib.util.module_from_spec(spec)
+    return getattr(module_at(Path(place)), name)
+
+
+def module_at(path: Path) -> ModuleType:
+    """The module that a file is, by its path, so that it takes no other's name; ConfigError if there is none."""
+    spec = importlib.util.spec_from_file_location(str(path.resolve()), path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ConfigError(f"{path}: no such file; wanted path/to/file.py:function or package.module:function")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # its dataclasses look it up
     spec.loader.exec_module(module)
-    return getattr(module, name)
+    return module
 
 
 def rows(
@@ -109,10 +117,10 @@ def rows(
         raise ConfigError("planned: wanted two or more seasons for a ceiling, or 0 for none, found 1")
     side = heldout.split(id, split)
     env, seed = side.make(), side.seed(0)
-    number = seasons or (FEW if _size(env) > LONG else SEASONS)
+    number = seasons or (FEW if size(env) > LONG else SEASONS)
     here, apart = _policies(id, env), {}
     for name, enters in (entrants or {}).items():
-        match enters(env):
+        match enters(id, env):
             case Policy() as policy:
                 here[name] = policy
             case (Env() as own, Policy() as policy):
@@ -122,14 +130,14 @@ def rows(
     played_by = {name: _played(id, own, policy, number, seed) for name, (own, policy) in games.items()}
     found = [_row(id, name, *played) for name, played in played_by.items()]
     if planned and {"none", "expert"} <= set(here) and nothing(env.action_space) is not None:
-        search = search or Search(generations=int(np.clip(THOUGHT // _size(env), 4, 60)))
+        search = search or Search(generations=int(np.clip(THOUGHT // size(env), 4, 60)))
         planned_by = ceiling(env, batch_key(seed), here["expert"], planned, search)
         gain = planned_by.returns - planned_by.expert
         found.append(_foreseen(id, played_by["expert"][0], gain, search))
     return _scored(found)
 
 
-def _size(env: Env[Any, Any]) -> int:
+def size(env: Env[Any, Any]) -> int:
     """Steps of an episode times plots."""
     plots = sum(int(np.prod(f.shape)) for f in getattr(env, "fields", ()))
     return horizon(env) * max(plots, 1)

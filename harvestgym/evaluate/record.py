@@ -4,48 +4,92 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core.cache import QUICK
 from ..core.env import Env
+from ..core.lanes import split
 from ..core.policy import Policy
-from .evaluation import family_function, horizon
+from ..core.random import keys_for
+from ..core.rollout import Episodes
+from .evaluation import BATCH, batch_key, family_function, horizon
 
 Record = dict[str, np.ndarray]
 
 
+class _Keys(NamedTuple):
+    """What an episode draws with: a key for its start, and for each step one to act and one for the world."""
+
+    start: jax.Array
+    act: jax.Array
+    step: jax.Array
+
+
 def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Record:
     """One episode as named arrays with a leading time axis; step 0 is the start."""
-    keep = family_function(id, "record")
-    steps = horizon(env)
-    frames, over = _scan(env, keep, steps, policy.traced(), jax.random.key(seed), env.params)
-    length = int(np.argmax(over)) + 1 if bool(np.any(over)) else steps + 1
-    return {name: np.asarray(values)[:length] for name, values in frames.items()}
+    return _recorded(id, env, policy, _own_keys(horizon(env), jax.random.key(seed)))[0]
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _scan(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Array, params: Any) -> Any:
+def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
+    """The first episode of an evaluation from this seed, and the row that it has there, to rounding."""
+    key = jax.random.split(batch_key(seed), BATCH)[0]
+    return _recorded(id, env, policy, _keys_of_evaluation(horizon(env), key))
+
+
+def _recorded(id: str, env: Env[Any, Any], policy: Policy, keys: _Keys) -> tuple[Record, Episodes]:
+    frames, terminated, truncated, infos = jax.device_get(
+        _scan(env, family_function(id, "record"), policy.traced(), keys, env.params)
+    )
+    over = terminated | truncated
+    last = int(np.argmax(over)) if over.any() else len(over) - 1
+    record = {name: values[: last + 2] for name, values in frames.items()}
+    row = Episodes(
+        jnp.asarray(np.cumsum(record["reward"][1:])[-1:]),  # one by one, as an evaluation adds them
+        jnp.asarray([last + 1]),
+        terminated[last : last + 1],
+        truncated[last : last + 1] | ~over[last : last + 1],
+        jax.tree.map(lambda values: values[last : last + 1], infos),
+    )
+    return record, row
+
+
+@partial(jax.jit, static_argnums=0)
+def _own_keys(steps: int, key: jax.Array) -> _Keys:
     start, rest = jax.random.split(key)
-    state, first = env.reset(start, params)
+    each = jax.vmap(lambda now: jax.random.split(jax.random.fold_in(rest, now)))(jnp.arange(steps))
+    return _Keys(start, each[:, 0], each[:, 1])
 
-    def one(loop: tuple[Any, Any, Any], now: jax.Array) -> tuple[tuple[Any, Any, Any], Any]:
+
+@partial(jax.jit, static_argnums=0)
+def _keys_of_evaluation(steps: int, key: jax.Array) -> _Keys:
+    """As `core.rollout.evaluate` and the lanes that it drives split the key of an episode."""
+    world, mind = keys_for(key, ("world", "policy"))
+    later, start = split(world)
+    step = jax.lax.scan(lambda key, _: split(key), later, length=steps)[1]
+    return _Keys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps)), step)
+
+
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=QUICK)
+def _scan(env: Env[Any, Any], keep: Any, policy: Policy, keys: _Keys, params: Any) -> Any:
+    """The frames from the start on; and of each step how it ended, and its info."""
+    state, first = env.reset(keys.start, params)
+
+    def one(loop: tuple[Any, Any, Any], now: tuple[jax.Array, jax.Array]) -> tuple[tuple[Any, Any, Any], Any]:
         state, obs, carry = loop
-        act_key, step_key = jax.random.split(jax.random.fold_in(rest, now))
+        act_key, step_key = now
         carry, action = policy.act(carry, obs, act_key)
         state, timestep = env.step(step_key, state, action, params)
-        return (state, timestep.obs, carry), _frame(keep, env, state, action, timestep, params)
+        ends = timestep.terminated, timestep.truncated, timestep.info
+        return (state, timestep.obs, carry), (frame(keep, env, state, action, timestep, params), *ends)
 
-    _, later = jax.lax.scan(one, (state, first.obs, policy.init), jnp.arange(steps))
-    nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, rest)[1])
-    frame = _frame(keep, env, state, nothing, first, params)
-    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), frame, later)
-
-
-def _frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> tuple[dict[str, Any], Any]:
-    return frame(keep, env, state, action, timestep, params), timestep.terminated | timestep.truncated
+    _, (later, *ends) = jax.lax.scan(one, (state, first.obs, policy.init), (keys.act, keys.step))
+    nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, keys.start)[1])
+    begun = frame(keep, env, state, nothing, first, params)
+    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), begun, later), *ends
 
 
 def frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:

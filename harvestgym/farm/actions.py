@@ -320,9 +320,6 @@ def table_of(farmers: Sequence[str], fields: Sequence[FieldSlots], allowed: Mapp
     """The action table of a farm, all actions or those of a restriction (the `interventions` of the rules)."""
     rows = [row for f, field in enumerate(fields) for row in _rows(f, field)]
     if allowed is not None:
-        named = [find_field(fields, field, "interventions") for field in allowed]
-        if len(set(named)) < len(named):
-            raise ConfigError(f"interventions: a field is named twice among {', '.join(allowed)}; keep one entry")
         rows = [r for field, of_field in allowed.items() for r in _restricted(rows, fields, field, of_field)]
     return ActionTable(tuple(farmers), tuple(rows), tuple(fields))
 
@@ -339,13 +336,9 @@ def _rows(f: int, field: FieldSlots) -> list[Row]:
 def _restricted(rows: list[Row], fields: Sequence[FieldSlots], field: str, of_field: Mapping[str, Any]) -> list[Row]:
     f = find_field(fields, field, "interventions")
     out: list[Row] = []
-    seen: set[int] = set()
     for entity, of_entity in of_field.items():
         e = find_entity(fields[f], entity, f"interventions > {field}")
         mine = {r.action.name: r for r in rows if (r.field, r.entity) == (f, e)}
-        if e in seen:
-            raise ConfigError(f"interventions > {field} > {entity}: the entity is named twice; keep one entry")
-        seen.add(e)
         for name, limits in (of_entity or {}).items():
             where = f"interventions > {field} > {entity}"
             if name not in mine:

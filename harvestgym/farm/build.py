@@ -19,12 +19,14 @@ from .contexts_spec import contextual
 from .entity import Entity, Place
 from .layout import FieldSlots, Variable, entity_names, numbered, slots_of, variables_of
 from .model import FarmModel, FarmParams, FieldParams
+from .names import Names
 from .observe import Plan, plan_of, plan_of_all
 from .parts import KINDS, Made, farmer, kind_named, rule
 from .policies.rules import rule_policy
 from .rules import starts_of
 from .score import score_of
 from .spec import FarmSpec, FieldSpec, farm_spec
+from .spelling import in_one_spelling
 
 
 def field_params(
@@ -114,7 +116,9 @@ def _built(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, 
     slots = tuple(slots_of(name, p.entities, p.place) for name, p in zip(spec.fields, params, strict=True))
     table = variables_of(slots)
     farmers = made.farmers or tuple(farmer(f, f"farmers > {i}") for i, f in enumerate(spec.farmers))
-    actions = table_of(numbered([type(f).__name__ for f in farmers]), slots, spec.rules.interventions)
+    names = Names(tuple(numbered([type(f).__name__ for f in farmers])), slots, table)
+    spec = in_one_spelling(spec, names)
+    actions = table_of(names.farmers, slots, spec.rules.interventions)
     plan = plan_of_all(table) if spec.mode == "fo" else plan_of(slots, table, spec.rules.free_observations)
     starts = starts_of(spec.rules.init, slots, table, lambda f, e: params[f].entities[e].limits(params[f].place))
     stops, ends = compile_conditions(spec.rules.terminal_conditions, slots, table, "rules > terminal_conditions")

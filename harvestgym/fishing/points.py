@@ -50,9 +50,15 @@ def optimum(env: FishingModel, params: FishingParams) -> Solution | None:
 
 
 @once
+def capacity(env: FishingModel, params: FishingParams) -> float:
+    """The stock K that the law holds without fishing."""
+    return float(jnp.asarray(params.law.capacity))
+
+
+@once
 def stock_levels(env: FishingModel, params: FishingParams) -> dict[str, float]:
     """Biomasses by name: capacity, the most productive stock, the limits, the tipping point."""
-    levels = {_of(env, "K"): float(jnp.asarray(params.law.capacity))}
+    levels = {_of(env, "K"): capacity(env)}
     if not isinstance(env, RecoveryModel):
         levels[_of(env, "B_MSY")] = float(params.b_msy)
     levels["0.2 K"] = float(params.b_low)

@@ -105,11 +105,7 @@ def _return(env: FishingModel, past: Record) -> Chart:
 
 
 def _unit(env: FishingModel) -> str:
-    return "in the unit of K" if abs(_capacity(env) - 1) < 1e-6 else "biomass"
-
-
-def _capacity(env: FishingModel) -> float:
-    return float(jnp.asarray(env.params.law.capacity))
+    return "in the unit of K" if abs(points.capacity(env) - 1) < 1e-6 else "biomass"
 
 
 def _later(values: np.ndarray) -> np.ndarray:
@@ -182,7 +178,7 @@ def _done(env: FishingModel, past: Record) -> list[str]:
 def _where(env: FishingModel, past: Record) -> str:
     """The stock in words, where it can be so told by the zones of Fisheries and Oceans Canada."""
     biomass = float(past["biomass"][-1])
-    told = f"{biomass / _capacity(env):.2f} K"
+    told = f"{biomass / points.capacity(env):.2f} K"
     if isinstance(env.params.law, ThreeSpecies):
         return f"the lowest of the three has {told}"
     if isinstance(env, RecoveryModel):

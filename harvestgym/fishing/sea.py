@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 
 from ..core.marks import Map, Mark, Sprite, sprites
+from . import points
 from .model import FishingModel
 from .structured import AgeStructured, Patches, ThreeSpecies
 
@@ -38,7 +38,7 @@ def names(env: FishingModel) -> tuple[str, ...]:
 def sea(env: FishingModel, stock: np.ndarray, catch: np.ndarray) -> Map:
     """A column of the sea for each stock: a fish for each tenth of K, and on deck what was caught this year."""
     called, drawn = names(env), _sprites(env)
-    capacity = float(jnp.asarray(env.params.law.capacity))
+    capacity = points.capacity(env)
     marks: list[Mark] = []
     for i, name in enumerate(called):
         water, left = WATER[i % 2], i * WIDE

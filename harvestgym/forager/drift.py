@@ -112,7 +112,8 @@ class Fourier:
         phases = now.phase(self.period)
         turns = (now.xp.asarray(phases)[..., None].astype(np.uint32) * k.astype(np.uint32)) % np.uint32(self.period)
         angle = turns.astype(np.float32) * np.float32(2 * math.pi / self.period)
-        waves = coefficients[: self.terms] * now.xp.cos(angle) + coefficients[self.terms :] * now.xp.sin(angle)
+        even, odd = coefficients[..., : self.terms], coefficients[..., self.terms :]
+        waves = even * now.xp.cos(angle) + odd * now.xp.sin(angle)
         return size * (waves / k.astype(np.float32)).sum(-1)
 
 
@@ -131,6 +132,10 @@ class Series:
     def __call__(self, now: Moment) -> Any:
         row = now.phase(len(self.values) * self.every) // self.every
         return now.xp.asarray(np.asarray(self.values, np.float32))[row]
+
+
+OF_ARRAYS = (Constant, Sine, Square, Fourier, Series)
+"""The laws that a moment of many lives, with a leading axis in what is drawn, may be given to."""
 
 
 def _fraction(now: Moment, period: int) -> Any:

@@ -12,7 +12,7 @@ import gymnasium
 from gymnasium.error import ResetNeeded
 
 from ..core.errors import ConfigError, unknown
-from .drift import Constant
+from .biomes import steady
 from .env import ForagerEnv, host_twin
 from .lane import LaneSeeds
 from .life import EVENTS, REFUSED, USED
@@ -41,7 +41,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         self._values: Any = None
         self._watching: Watching | None = None
         self._seeds = LaneSeeds()
-        self._steady = all(isinstance(kind.reward, Constant) for kind in env.world.kinds)
+        self._steady = steady(env.world)
 
     @classmethod
     def of(cls, model: Forager, render_mode: str | None = None) -> ForagerGym:

@@ -43,7 +43,7 @@ from .life import (
 )
 from .overlay import look, rebuild, region_of, seen_at, slot_at
 from .returns import NEVER, come_back, delay_of, free_cell, key_region, renew, schedule, take
-from .sight import front, refresh, reveal, slide
+from .sight import copy, front, refresh, reveal, slide
 from .world import EAST, EMPTY, JUMP, NORTH, SOUTH
 
 _U = np.uint64
@@ -52,7 +52,7 @@ _U = np.uint64
 @compiled
 def meet(life: Life, x: int, y: int, kind: int) -> None:
     """The collision with the object of a kind that stands at (x, y)."""
-    head, slot = life.head, slot_at(life.head, life.lookup, x, y)
+    head, slot = life.head, slot_at(life.head, life.lookup, life.taken, x, y)
     head[HIT_SLOT], head[HIT_CELL] = -1, x + y * head[WIDTH]
     head[HIT_HOME] = life.slots[slot, HOME] if slot >= 0 else head[HIT_CELL]
     if life.kinds[kind, COLLECTABLE] == 0:
@@ -82,17 +82,17 @@ def ahead(head: np.ndarray, agents: np.ndarray, agent: int, action: int) -> tupl
 
 @inlined
 def act(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, teleports: np.ndarray,
-        agents: np.ndarray, slots: np.ndarray, index: np.ndarray, heap: np.ndarray, codes: np.ndarray,
-        views: np.ndarray, agent: int, action: int) -> int:  # fmt: skip
+        agents: np.ndarray, slots: np.ndarray, index: np.ndarray, taken: np.ndarray, heap: np.ndarray,
+        codes: np.ndarray, views: np.ndarray, agent: int, action: int) -> int:  # fmt: skip
     """Move one agent and its view: what it met, or EMPTY."""
     x, y = ahead(head, agents, agent, action)
     head[HIT] = EMPTY
     if x == agents[agent, AGENT_X] and y == agents[agent, AGENT_Y]:
         return EMPTY
-    kind = seen_at(head, regions, layers, kinds, slots, index, x, y)
+    kind = seen_at(head, regions, layers, kinds, slots, index, taken, x, y)
     head[HIT] = kind
     if kind != EMPTY:
-        life = Life(head, regions, layers, kinds, teleports, agents, slots, index, heap, codes, views)
+        life = Life(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
         meet(life, x, y, kind)
         if kinds[kind, BLOCKING]:
             return kind
@@ -100,7 +100,7 @@ def act(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nda
     old, new = views[agent, head[SIDE]], views[agent, 1 - head[SIDE]]
     slide(head, action, old, new)
     rows, cols = front(head, action)
-    reveal(head, regions, layers, kinds, slots, index, codes, new, x, y, rows, cols)
+    reveal(head, regions, layers, kinds, slots, index, taken, codes, new, x, y, rows, cols)
     if len(agents) == 1:
         head[SIDE] = 1 - head[SIDE]
     else:
@@ -133,23 +133,24 @@ def prepare(life: Life) -> None:
 
 @compiled
 def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, teleports: np.ndarray,
-         agents: np.ndarray, slots: np.ndarray, index: np.ndarray, heap: np.ndarray, codes: np.ndarray,
-         views: np.ndarray, action: int, out: np.ndarray) -> int:  # fmt: skip
+         agents: np.ndarray, slots: np.ndarray, index: np.ndarray, taken: np.ndarray, heap: np.ndarray,
+         codes: np.ndarray, views: np.ndarray, action: int, out: np.ndarray) -> int:  # fmt: skip
     """One step of the only agent of a life; what it sees goes to `out`; what it met, or EMPTY.
 
     The arrays come one by one: numba takes a tuple of them apart in twice the time of the step itself.
     """
     head, regions, layers, kinds = borrowed(head), borrowed(regions), borrowed(layers), borrowed(kinds)
     teleports, agents, slots, index = borrowed(teleports), borrowed(agents), borrowed(slots), borrowed(index)
-    heap, codes, views, out = borrowed(heap), borrowed(codes), borrowed(views), borrowed(out)
+    taken, heap, codes, views, out = (
+        borrowed(taken), borrowed(heap), borrowed(codes), borrowed(views), borrowed(out),
+    )  # fmt: skip
     if head[RENEWS] or head[PERISHES] or (head[PENDING] and heap[0, 0] <= head[CLOCK]):
-        prepare(Life(head, regions, layers, kinds, teleports, agents, slots, index, heap, codes, views))
-    kind = act(head, regions, layers, kinds, teleports, agents, slots, index, heap, codes, views, 0, action)
+        prepare(Life(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views))
+    kind = act(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views, 0, action)
     if head[EVERY]:
-        teleport(Life(head, regions, layers, kinds, teleports, agents, slots, index, heap, codes, views))
-    view, flat = views[0, head[SIDE]], out.reshape(-1)
-    for i in range(len(flat)):
-        flat[i] = view[i]
+        teleport(Life(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views))
+    flat = out.reshape(-1)
+    copy(flat, 0, views[0, head[SIDE]], 0, len(flat))
     head[CLOCK] += 1
     return kind
 
@@ -161,7 +162,8 @@ def step_together(life: Life, actions: np.ndarray, out: np.ndarray, hits: np.nda
     prepare(life)
     for agent in range(len(life.agents)):
         hits[agent] = act(head, life.regions, life.layers, life.kinds, life.teleports, life.agents, life.slots,
-                          life.lookup, life.heap, life.codes, life.views, agent, actions[agent])  # fmt: skip
+                          life.lookup, life.taken, life.heap, life.codes, life.views, agent,
+                          actions[agent])  # fmt: skip
     out[:] = life.views[:, head[SIDE]]
     head[CLOCK] += 1
 
@@ -174,10 +176,10 @@ def step_many(lives: Life, actions: np.ndarray, out: np.ndarray, hits: np.ndarra
     )  # fmt: skip
     lookup, heap, views, seen = borrowed(lives.lookup), borrowed(lives.heap), borrowed(lives.views), borrowed(out)
     layers, kinds, teleports = borrowed(lives.layers), borrowed(lives.kinds), borrowed(lives.teleports)
-    codes = borrowed(lives.codes)
+    codes, taken = borrowed(lives.codes), borrowed(lives.taken)
     for i in range(first, last):
-        hits[i] = step(head[i], regions[i], layers, kinds, teleports, agents[i], slots[i], lookup[i], heap[i], codes,
-                       views[i], actions[i], seen[i])  # fmt: skip
+        hits[i] = step(head[i], regions[i], layers, kinds, teleports, agents[i], slots[i], lookup[i], taken[i],
+                       heap[i], codes, views[i], actions[i], seen[i])  # fmt: skip
 
 
 @compiled

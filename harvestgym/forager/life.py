@@ -36,6 +36,7 @@ class Life(NamedTuple):
     Attributes:
         slots: one row per object that was touched; all others are as the world began.
         lookup: open addressing, (cell + 1, slot + 1 of the object from here, slot + 1 of the object that stands here).
+        taken: a bit for each row of `lookup` that holds a cell: one line of memory tells that most cells are in none.
         heap: (due, collision, slot) of the objects that are away.
         codes: bytes of a cell, by kind + 1 and tint; the last kind is what lies outside a walled world.
         views: what each agent sees, encoded, twice: a move copies from one to the other.
@@ -49,6 +50,7 @@ class Life(NamedTuple):
     agents: np.ndarray
     slots: np.ndarray
     lookup: np.ndarray
+    taken: np.ndarray
     heap: np.ndarray
     codes: np.ndarray
     views: np.ndarray
@@ -81,6 +83,7 @@ def _tables(room: int) -> dict[str, np.ndarray]:
     return {
         "slots": np.zeros((room, SLOT), np.int64),
         "lookup": np.zeros((4 * room, 3), np.int64),
+        "taken": np.zeros(4 * room // 64, np.uint64),
         "heap": np.zeros((room, 3), np.int64),
     }
 

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from ..core.errors import ConfigError
 from . import host
+from .biomes import Biomes
 from .hashing import seed_words
 from .life import (
     AGENT_X,
@@ -22,6 +23,8 @@ from .life import (
     HIT_CELL,
     KEY_0,
     KEY_1,
+    REFUSED,
+    USED,
     Life,
     new_life,
 )
@@ -46,7 +49,7 @@ def _batch(model: Forager, number: int) -> Life:
     return one._replace(**own)
 
 
-_OWN = ("head", "regions", "agents", "slots", "lookup", "heap", "views")
+_OWN = ("head", "regions", "agents", "slots", "lookup", "taken", "heap", "views")
 
 
 class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
@@ -66,6 +69,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         self.observation_space = gymnasium.vector.utils.batch_space(model.observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(model.action_space, num_envs)
         self._purses = Purses(model.world, num_envs)
+        self._worths = Biomes(model.world)
         self._lives = _batch(model, num_envs)
         self._hits = np.full(num_envs, EMPTY)
         self._rate = np.zeros(num_envs)
@@ -139,10 +143,17 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         return self._lives.head[:, CLOCK]
 
     def _info(self) -> Info:
-        """What was met, the number collected, the running rate and the biome of each life."""
-        counts = self._lives.head[:, EVENTS].copy()
-        return {"collided": self._hits.copy(), "collected": counts, "reward_rate": self._rate.copy(),
-                "biome": self._biomes}  # fmt: skip
+        """The names and numbers of the functional environment, an array of each."""
+        head, biome = self._lives.head, self._biomes
+        return {
+            "reward_rate": self._rate.copy(),
+            "collided": self._hits.copy(),
+            "collected": head[:, EVENTS].copy(),
+            "biome": biome,
+            **self._worths.told(self._lives, biome),
+            "changed": head[:, USED].copy(),
+            "refused": head[:, REFUSED].copy(),
+        }
 
     def recipe(self) -> Info:
         """How it is made, for `core.checkpoint`."""

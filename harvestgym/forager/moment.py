@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,12 @@ def _series(k0: int, k1: int, stream: int, generation: int, out: np.ndarray) -> 
     for i in range(len(out)):
         word = hashing.draw(_U(k0), _U(k1), _U(stream), _U(generation), _U(i))
         out[i] = np.int64(word >> _U(8)) / 16777216.0
+
+
+@compiled
+def _series_of_all(words: np.ndarray, stream: int, generations: np.ndarray, out: np.ndarray) -> None:
+    for i in range(len(out)):
+        _series(words[i, 0], words[i, 1], stream, generations[i], out[i])
 
 
 @lru_cache(maxsize=1024)
@@ -56,6 +62,34 @@ class HostMoment:
         """A bell-shaped draw of variance one that belongs to this step."""
         low, high = self._clock & _WORD, (self._clock >> 32) & _WORD
         return _noise(*self._words, NOISE, low, high)
+
+
+Kept: TypeAlias = dict[tuple[int, int, int], tuple[np.ndarray, np.ndarray]]
+"""By kind, region and number: the seeds and generations that draws belong to, and the draws."""
+
+
+class HostMoments:
+    """A moment of many host lives of one clock: what is drawn has a leading axis of lives."""
+
+    xp: Any = np
+
+    def __init__(self, clock: int, words: np.ndarray, at: tuple[int, int], generations: np.ndarray, kept: Kept) -> None:
+        self._clock, self._words, self._at, self._generations, self._kept = clock, words, at, generations, kept
+
+    def phase(self, period: int) -> int:
+        """The clock modulo `period`, exactly."""
+        return self._clock % period
+
+    def uniforms(self, number: int) -> np.ndarray:
+        """float32 (lives, number) in [0, 1): for each life what `HostMoment.uniforms` says."""
+        mine = np.column_stack([self._words, self._generations])
+        kept = self._kept.get((*self._at, number))
+        if kept is not None and np.array_equal(kept[0], mine):
+            return kept[1]
+        out = np.empty((len(mine), number), np.float32)
+        _series_of_all(self._words, SERIES + 16 * self._at[0], self._generations, out)
+        self._kept[(*self._at, number)] = mine, out
+        return out
 
 
 class TracedMoment:

@@ -56,15 +56,43 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @inlined
-def rank(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
-    """The rank pair (p, q) of a cell in region `r`, before the kept cell changes places."""
-    p, q, a, b = x - regions[r, X0], y - regions[r, Y0], regions[r, A], regions[r, B]
+def place(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
+    """Where a cell lies in the grid of region `r`, which the bijection permutes."""
+    p, q = x - regions[r, X0], y - regions[r, Y0]
     if regions[r, NARROW]:
         i = p + q * regions[r, W]
-        p, q = i % a, i // a
+        return i % regions[r, A], i // regions[r, A]
+    return p, q
+
+
+@compiled
+def permute_all(p: np.ndarray, q: np.ndarray, a: int, b: int, k0: int, k1: int) -> None:
+    """`permute` of many pairs in place: without a branch, so that the processor does several at a time."""
+    for i in range(len(p)):
+        u, v = permute(_U(p[i]), _U(q[i]), _U(a), _U(b), _U(k0), _U(k1))
+        p[i], q[i] = u, v
+
+
+@compiled
+def rank_all(regions: np.ndarray, r: int, p: np.ndarray, q: np.ndarray) -> None:
+    """From places to rank pairs (p, q), uint32, in place, before the kept cell changes places."""
+    a, b, cells = regions[r, A], regions[r, B], regions[r, W] * regions[r, H]
+    k0, k1 = regions[r, KEY_P], regions[r, KEY_Q]
+    permute_all(p, q, a, b, k0, k1)
+    if a * b > cells:
+        for i in range(len(p)):
+            while np.int64(q[i]) * a + np.int64(p[i]) >= cells:
+                permute_all(p[i : i + 1], q[i : i + 1], a, b, k0, k1)
+
+
+@inlined
+def rank(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
+    """The rank pair of one cell in region `r`."""
+    a, b, cells = regions[r, A], regions[r, B], regions[r, W] * regions[r, H]
     k0, k1 = _U(regions[r, KEY_P]), _U(regions[r, KEY_Q])
+    p, q = place(regions, r, x, y)
     u, v = permute(_U(p), _U(q), _U(a), _U(b), k0, k1)
-    while np.int64(v) * a + np.int64(u) >= regions[r, W] * regions[r, H]:
+    while np.int64(v) * a + np.int64(u) >= cells:
         u, v = permute(u, v, _U(a), _U(b), k0, k1)
     return int(u), int(v)
 
@@ -79,15 +107,14 @@ def region_of(regions: np.ndarray, x: int, y: int) -> int:
 
 
 @inlined
-def base(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> int:
-    """The kind that the world put in a cell at first."""
-    r = region_of(regions, x, y)
-    p, q = rank(regions, r, x, y)
-    last = regions[r, W] * regions[r, H] - 1
-    if p == regions[r, KEEP_P] and q == regions[r, KEEP_Q]:
-        p, q = last % regions[r, A], last // regions[r, A]
-    elif regions[r, KEEP_P] >= 0 and q == last // regions[r, A] and p == last % regions[r, A]:
-        p, q = regions[r, KEEP_P], regions[r, KEEP_Q]
+def at_rank(regions: np.ndarray, layers: np.ndarray, r: int, p: int, q: int) -> int:
+    """The kind that the world put at first in the cell of a rank pair of region `r`."""
+    a, last = regions[r, A], regions[r, W] * regions[r, H] - 1
+    keep_p, keep_q = regions[r, KEEP_P], regions[r, KEEP_Q]
+    if p == keep_p and q == keep_q:
+        p, q = last % a, last // a
+    elif keep_p >= 0 and p + q * a == last:
+        p, q = keep_p, keep_q
     for i in range(len(layers)):
         if layers[i, LAYER_REGION] == r and (
             q < layers[i, LAYER_Q] or (q == layers[i, LAYER_Q] and p < layers[i, LAYER_P])
@@ -97,26 +124,42 @@ def base(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> int:
 
 
 @inlined
+def base(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> int:
+    """The kind that the world put in a cell at first."""
+    r = region_of(regions, x, y)
+    p, q = rank(regions, r, x, y)
+    return at_rank(regions, layers, r, p, q)
+
+
+@inlined
 def bucket(index: np.ndarray, cell: int) -> int:
     """Where the search for a cell begins."""
     return int((_U(cell) * _SPREAD) >> _U(32)) & (len(index) - 1)
 
 
 @inlined
-def find(index: np.ndarray, cell: int) -> int:
-    """The row of a cell in the index, or the empty row where it would stand."""
+def is_taken(taken: np.ndarray, i: int) -> bool:
+    """Whether a row of the index holds a cell."""
+    return (taken[_U(i) >> _U(6)] >> _U(i & 63)) & _U(1) != _U(0)
+
+
+@inlined
+def find(index: np.ndarray, taken: np.ndarray, cell: int) -> int:
+    """The row of a cell in the index, or the free row where it would stand."""
     i = bucket(index, cell)
-    while index[i, 0] != 0 and index[i, 0] != cell + 1:
+    while is_taken(taken, i) and index[i, 0] != cell + 1:
         i = (i + 1) & (len(index) - 1)
     return i
 
 
 @inlined
-def slot_at(head: np.ndarray, index: np.ndarray, x: int, y: int) -> int:
+def slot_at(head: np.ndarray, index: np.ndarray, taken: np.ndarray, x: int, y: int) -> int:
     """The slot of the object that stands in a cell; -1 if the cell is as at first, -2 if it was emptied."""
     if head[ENTRIES] == 0:
         return -1
-    i = find(index, x + y * head[WIDTH])
+    i = find(index, taken, x + y * head[WIDTH])
+    if not is_taken(taken, i):
+        return -1
     if index[i, 2]:
         return index[i, 2] - 1
     return -2 if index[i, 1] else -1
@@ -124,9 +167,9 @@ def slot_at(head: np.ndarray, index: np.ndarray, x: int, y: int) -> int:
 
 @inlined
 def kind_at(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, slots: np.ndarray, index: np.ndarray,
-            x: int, y: int) -> int:  # fmt: skip
+            taken: np.ndarray, x: int, y: int) -> int:  # fmt: skip
     """The kind, or EMPTY, that stands in a cell now."""
-    slot = slot_at(head, index, x, y)
+    slot = slot_at(head, index, taken, x, y)
     if slot == -1:
         return base(regions, layers, x, y)
     return slots[slot, WHAT] if slot >= 0 else EMPTY
@@ -145,21 +188,28 @@ def in_season(head: np.ndarray, kinds: np.ndarray, kind: int, home: int, cell: i
 
 
 @inlined
-def seen_at(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, slots: np.ndarray,
-            index: np.ndarray, x: int, y: int) -> int:  # fmt: skip
-    """`kind_at`, or EMPTY while the object there is out of season."""
-    kind = kind_at(head, regions, layers, slots, index, x, y)
+def unless_out_of_season(head: np.ndarray, kinds: np.ndarray, slots: np.ndarray, index: np.ndarray,
+                         taken: np.ndarray, kind: int, x: int, y: int) -> int:  # fmt: skip
+    """`kind`, which stands in a cell, or EMPTY while it is out of season."""
     if head[PERISHES] and kind != EMPTY:
-        cell, slot = x + y * head[WIDTH], slot_at(head, index, x, y)
+        cell, slot = x + y * head[WIDTH], slot_at(head, index, taken, x, y)
         if not in_season(head, kinds, kind, slots[slot, HOME] if slot >= 0 else cell, cell):
             return EMPTY
     return kind
 
 
+@inlined
+def seen_at(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, slots: np.ndarray,
+            index: np.ndarray, taken: np.ndarray, x: int, y: int) -> int:  # fmt: skip
+    """`kind_at`, or EMPTY while the object there is out of season."""
+    kind = kind_at(head, regions, layers, slots, index, taken, x, y)
+    return unless_out_of_season(head, kinds, slots, index, taken, kind, x, y)
+
+
 @compiled
 def look(life: Life, x: int, y: int) -> int:
     """`seen_at` of a life."""
-    return seen_at(life.head, life.regions, life.layers, life.kinds, life.slots, life.lookup, x, y)
+    return seen_at(life.head, life.regions, life.layers, life.kinds, life.slots, life.lookup, life.taken, x, y)
 
 
 # ---- the index and the heap ------------------------------------------------------------------------------
@@ -168,29 +218,31 @@ def look(life: Life, x: int, y: int) -> int:
 @compiled
 def mark(life: Life, cell: int, column: int, slot: int) -> None:
     """Say in the index that `slot` comes from (column 1) or stands in (column 2) a cell; -1 for no more."""
-    i = find(life.lookup, cell)
-    if life.lookup[i, 0] == 0:
+    i = find(life.lookup, life.taken, cell)
+    if not is_taken(life.taken, i):
         life.lookup[i, 0] = cell + 1
+        life.taken[i >> 6] |= _U(1) << _U(i & 63)
         life.head[ENTRIES] += 1
     life.lookup[i, column] = slot + 1
     if life.lookup[i, 1] == 0 and life.lookup[i, 2] == 0:
-        _erase(life.lookup, i)
+        _erase(life.lookup, life.taken, i)
         life.head[ENTRIES] -= 1
 
 
 @compiled
-def _erase(index: np.ndarray, hole: int) -> None:
+def _erase(index: np.ndarray, taken: np.ndarray, hole: int) -> None:
     size = len(index) - 1
     i = hole
     while True:
         i = (i + 1) & size
-        if index[i, 0] == 0:
+        if not is_taken(taken, i):
             break
         wanted = bucket(index, index[i, 0] - 1)
         if ((i - wanted) & size) >= ((i - hole) & size):
             index[hole] = index[i]
             hole = i
     index[hole] = 0
+    taken[hole >> 6] &= ~(_U(1) << _U(hole & 63))
 
 
 @compiled
@@ -238,6 +290,7 @@ def pop(life: Life) -> int:
 def rebuild(life: Life) -> None:
     """Index, queue and the chain of vacant slots, anew from the slots."""
     life.lookup[:] = 0
+    life.taken[:] = 0
     head = life.head
     head[ENTRIES], head[PENDING], head[USED], head[FREE] = 0, 0, 0, -1
     for slot in range(len(life.slots) - 1, -1, -1):

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 
 from . import host, overlay
+from .biomes import worths
 from .config import Color, ForagerConfig, Observation
 from .life import (
     AGENT_X,
@@ -150,15 +151,11 @@ class Reading:
     @property
     def biome_values(self) -> list[float]:
         """Expected reward of the collectable objects per cell, now, as generated, for each region."""
-        rows, kinds = [], self.world.kinds
-        for r, region in enumerate(self.world.regions):
-            generation, worth = int(self._life.regions[r, GENERATION]), 0.0
-            for kind, count in region.layers:
-                if kinds[kind].collectable:
-                    now = HostMoment(self.clock, self._words, kind, generation)
-                    worth += float(kinds[kind].reward(now)) * kinds[kind].share * count / region.cells
-            rows.append(worth)
-        return rows
+        return [float(worth) for worth in worths(self.world, self._expected)]
+
+    def _expected(self, kind: int, region: int) -> float:
+        generation = int(self._life.regions[region, GENERATION])
+        return self.world.kinds[kind].reward(HostMoment(self.clock, self._words, kind, generation))
 
     @property
     def met(self) -> int:

@@ -67,7 +67,7 @@ def occupied(life: Life, x: int, y: int) -> bool:
     for agent in range(len(life.agents)):
         if life.agents[agent, AGENT_X] == x and life.agents[agent, AGENT_Y] == y:
             return True
-    return kind_at(life.head, life.regions, life.layers, life.slots, life.lookup, x, y) != EMPTY
+    return kind_at(life.head, life.regions, life.layers, life.slots, life.lookup, life.taken, x, y) != EMPTY
 
 
 @compiled

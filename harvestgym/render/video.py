@@ -68,8 +68,9 @@ def write_gif(
 ) -> None:
     """Write a GIF that repeats itself; ConfigError if there is nothing to write, or nowhere to write it."""
     target = _checked(frames, path, fps)
-    colours = Colours.of(frames)
-    stills = (colours.still(frames[i], progress) for i in range(len(frames)))
+    drawn = {i: np.asarray(frames[i]) for i in _sample(len(frames))}
+    colours = Colours.of(list(drawn.values()))
+    stills = (colours.still(drawn[i] if i in drawn else frames[i], progress) for i in range(len(frames)))
     # A GIF counts in hundredths of a second, and many programs take less than two of them for ten.
     each = 10 * max(2, round(100 / fps))
     durations = [each] * (len(frames) - 1) + [max(each, round(1000 * HOLD))]
@@ -95,9 +96,8 @@ class Colours:
     @classmethod
     def of(cls, frames: Sequence[np.ndarray]) -> Colours:
         """The palette of a film, from some of its pictures."""
-        some = np.unique(np.linspace(0, len(frames) - 1, SAMPLE).round().astype(int))
         seen, fourth = np.zeros(2**24, bool), []
-        for i in some.tolist():
+        for i in _sample(len(frames)):
             words = _words(np.asarray(frames[i]))
             seen[words] = True
             fourth.append(words[::2, ::2].ravel())
@@ -123,6 +123,11 @@ class Colours:
         for part in np.array_split(words, -(-len(words) // 4096)):
             away = (_rgb(part)[:, None].astype(np.int32) - self.palette) ** 2
             self._index[part] = away.sum(-1).argmin(-1)
+
+
+def _sample(frames: int) -> list[int]:
+    """The pictures from which the colours are taken, evenly over the film."""
+    return np.unique(np.linspace(0, frames - 1, SAMPLE).round().astype(int)).tolist()
 
 
 def _spread(common: np.ndarray, colours: np.ndarray, most: int) -> np.ndarray:

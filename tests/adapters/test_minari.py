@@ -19,10 +19,15 @@ from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.demonstrations import Demonstrations, Episode, collect, read, record, write
+from harvestgym.farm import Farm
+from harvestgym.farm.language import Ask, Language, Move
+from harvestgym.farm.make import CATALOGUE
+from harvestgym.farm.numbered import numbered
 
 pytest.importorskip("pyarrow")
 
 FARM = "farm/bean-clay-1x1-v0"
+LOOKS = "farm/paid-looks-1x1-v0"
 FILES = ("kept.parquet", "kept-v3")
 """A file, and a folder that Minari reads."""
 
@@ -155,3 +160,66 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
                         (tmp_path / "folder", "no Minari dataset"), (tmp_path / "none", "found none")):  # fmt: skip
         with pytest.raises(ConfigError, match=says):
             read(wrong)
+
+
+@pytest.fixture(scope="module")
+def by_hand() -> Episode:
+    """A season in which a person looks at the soil each morning, wants water too early, and waters when it is dry."""
+    farm, mornings = Farm.from_yaml(CATALOGUE / f"{LOOKS.partition('/')[2]}.yaml"), iter(range(1000))
+    look = ("BasicFarmer-0", "Field-0", "Soil-0", "available_Water#L", [])
+    water = ("BasicFarmer-0", "Field-0", "Soil-0", "watering_discrete")
+    water = (*water, {"plot": (0, 0), "amount#L": 10, "duration#min": 60})
+
+    def act(obs: Any) -> Any:
+        early = not farm.acting and next(mornings) % 3 == 0
+        dry = farm.acting and obs["values"][obs["mask"] > 0].min() < 100
+        return farm.farmgymaction_to_gymaction([water] if dry or early else [look])
+
+    return next(collect(farm, act, [4]))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_season_in_the_language_of_the_paper_is_kept_as_one_of_its_id(
+    file: str, by_hand: Episode, tmp_path: Path
+) -> None:
+    if file == FILES[1]:
+        pytest.importorskip("minari")
+    back = read(write(Demonstrations(LOOKS, "human", [by_hand]), tmp_path / file)).episodes[0]
+    assert told(back) == told(by_hand)
+
+
+def test_a_season_in_the_language_of_the_paper_is_played_again_by_its_id(by_hand: Episode) -> None:
+    one, env = by_hand, GymEnv(harvestgym.make(LOOKS))
+    assert one.actions["request"].any() and one.actions["order"].any(), "looked, and watered"
+    assert not one.actions["order"][::2].any() and not one.actions["request"][1::2].any(), "each in its half of the day"
+    done = iter([jax.tree.map(lambda v: v[i], one.actions) for i in range(len(one))])  # noqa: B023
+    again = next(collect(env, lambda obs: next(done), [4]))
+    assert len(again) == len(one) > 20 and np.unique(again.rewards).size > 3
+    for mine, theirs in zip(jax.tree.leaves(told_tree(one)), jax.tree.leaves(told_tree(again)), strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
+    model: Any = harvestgym.make("farm/full-3x4-v0")
+    language, me = Language(model, []), ("BasicFarmer-0", "Field-0")
+    said = [
+        (*me, "Facility-0", "put_scarecrow", {"type": "advanced"}),
+        (*me, "Soil-0", "watering_discrete", {"plot": (2, 1), "amount#L": 20.0, "duration#min": 60.0}),
+    ]
+    numbers = numbered(language, [language.to_pair(move) for move in language.schedule(said)], True)
+    assert numbers.shape == (4,) and not numbers[2:].any()
+    assert [model.actions.tuple(model.actions.choice(int(n))) for n in numbers[:2]] == said
+
+
+def test_a_look_at_a_plot_where_the_integer_form_looks_at_all_is_refused() -> None:
+    model: Any = harvestgym.make("farm/full-3x4-v0", mode="ao")
+    ask = Ask(("Field-0", "Plant-0"), "population#nb", ((0, 0),))
+    language = Language(model, [ask, ask._replace(path=())])
+    part, whole = (language.to_pair(Move(0, one)) for one in language.asks)
+    assert (
+        numbered(language, [whole], False)["request"].sum() == 1
+        and not numbered(language, [whole], True)["order"].any()
+    )
+    with pytest.raises(ConfigError, match="all of Field-0/Plant-0/population#nb at once"):
+        numbered(language, [part], False)

@@ -168,7 +168,7 @@ for run in (rollout, evaluate):
 
 
 def test_two_devices_give_what_one_gives() -> None:
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
-    env = os.environ | flags | {"JAX_PLATFORMS": "cpu"}
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+    env = os.environ | {"XLA_FLAGS": flags, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", TWO_DEVICES], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

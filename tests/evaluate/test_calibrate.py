@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,16 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.calibrate import Series, curves, fit, fitted, locate, read_series, watch
 from harvestgym.evaluate.evaluation import policy_named
 
+from ..script import script
 from .reeds import reeds
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "calibrate_maize.py"
 TOLERANCE = 0.05
 
 
 @pytest.fixture(scope="module")
 def maize() -> Any:
     """The example of the docs as a module."""
-    spec = importlib.util.spec_from_file_location("calibrate_maize", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("examples/calibrate_maize.py")
 
 
 def test_parameters_of_a_plant_come_back_from_the_heights_that_they_made(maize: Any) -> None:

@@ -18,7 +18,7 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.wrappers import TimeLimit
-from harvestgym.evaluate import board
+from harvestgym.evaluate import board, heldout
 from harvestgym.evaluate.ceiling import Search
 from harvestgym.evaluate.leaderboard import chosen, entrant, rows
 
@@ -37,10 +37,11 @@ def id() -> Iterator[str]:
 
 
 def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
-    def one_day(env: Any) -> Any:
+    def one_day(given: str, env: Any) -> Any:
+        assert given == id and heldout.make(given, "train").action_space == env.action_space
         return TimeLimit(env, 1), constant_policy({"order": 0, "request": np.ones(1, np.int32)})
 
-    entrants = {"one day": one_day, "absent": lambda env: None}
+    entrants = {"one day": one_day, "absent": lambda id, env: None}
     found = {row.policy: row for row in rows(id, 60, entrants, planned=4, search=QUICK)}
     assert set(found) == {"none", "random", "expert", "ceiling", "one day"}
     assert found["none"].score == 0 and found["expert"].score == 1 and (found["ceiling"].score or 0) > 1
@@ -76,8 +77,8 @@ def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None
 
 
 def test_policies_come_from_files(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def best(env):\n    return None\n", encoding="utf-8")
-    assert entrant(f"{tmp_path / 'mine.py'}:best")(None) is None  # pyright: ignore[reportArgumentType]
+    (tmp_path / "mine.py").write_text("def best(id, env):\n    return id\n", encoding="utf-8")
+    assert entrant(f"{tmp_path / 'mine.py'}:best")("its id", None) == "its id"  # pyright: ignore[reportArgumentType]
     assert entrant("harvestgym.core.policy:random_policy").__name__ == "random_policy"
     with pytest.raises(ConfigError, match="no such file"):
         entrant(f"{tmp_path / 'yours.py'}:best")

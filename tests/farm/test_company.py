@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -105,6 +106,21 @@ class Breeze(Weather):
         return replace(told, wind=jnp.float32(30.0), wind_x=jnp.float32(self.blows_x), wind_y=jnp.float32(0.0))
 
 
+@partial(jax.jit, static_argnums=0)
+def seasons(env: FarmModel, params: Any, keys: jax.Array) -> jax.Array:
+    """Pests and weeds (season, kind, plots) after 25 days."""
+
+    def season(key: jax.Array) -> jax.Array:
+        def step(state: Any, now: jax.Array) -> tuple[Any, None]:
+            return env.transition(jax.random.fold_in(key, now), state, jnp.int32(0), params), None
+
+        last, _ = jax.lax.scan(step, env.initial(key, params), jnp.arange(25))
+        weeds, pests = last.fields[0][-2:]
+        return jnp.stack([pests.population, weeds.growing + weeds.flowering]).astype(jnp.float32)
+
+    return jax.vmap(season)(keys)
+
+
 def means(blows: float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard error of pests and weeds on each plot of a 4 x 3 field after 25 days, over 600 seasons."""
     sets = [kind_named(kind).named(which) for kind, which in SMALL[1:3]]
@@ -114,15 +130,7 @@ def means(blows: float) -> tuple[np.ndarray, np.ndarray]:
     init = {name: FEW[name] for name in ("Weather-0", "Plant-0", "Weeds-0")}
     env = farm(SMALL, (4, 3), {"Breeze-0": init.pop("Weather-0"), **init}, ready=ready)
 
-    def season(key: jax.Array) -> Any:
-        def step(state: Any, now: jax.Array) -> tuple[Any, None]:
-            return env.transition(jax.random.fold_in(key, now), state, jnp.int32(0), env.params), None
-
-        last, _ = jax.lax.scan(step, env.initial(key, env.params), jnp.arange(25))
-        weeds, pests = last.fields[0][-2:]
-        return jnp.stack([pests.population, weeds.growing + weeds.flowering]).astype(jnp.float32)
-
-    found = np.asarray(jax.jit(jax.vmap(season))(jax.random.split(jax.random.key(int(blows > 0)), 600)))
+    found = np.asarray(seasons(env, env.params, jax.random.split(jax.random.key(int(blows > 0)), 600)))
     return found.mean(0), found.std(0) / np.sqrt(len(found))
 
 

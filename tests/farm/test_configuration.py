@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ from harvestgym.core import yamlio
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm import BasicRule, BasicScore, Farm, FilesWritten
 from harvestgym.farm.files import Source, actions_of, init_of, score_of
+from harvestgym.farm.spec import farm_spec
 
 from .test_language import CUT, WATER, farm, pond
 
@@ -168,6 +170,46 @@ def test_what_the_files_say_can_be_given_as_values() -> None:
     ):
         with pytest.raises(ConfigError, match=words):
             wrong()
+
+
+CANONICAL = """
+fields: {Field-0: {localization: {latitude#°: 43.6, longitude#°: 3.9, altitude#m: 30}, shape: {length#nb: 1,
+  width#nb: 1}, entities: [[Weather, seattle], [Soil, clay], [Plant, bean]]}}
+mode: ao
+rules:
+  init: {Field-0: {Weather-0: {day#int365: [3]}, Plant-0: {stage: seed}}}
+  interventions:
+    Field-0: {Soil-0: {watering_discrete: {plot: ['(0, 0)'], amount#L: [1]}}, Plant-0: {sow: null, harvest: null}}
+  free_observations: [[Field-0, Weather-0, rain, [amount#mm]], [Field-0, Plant-0, stage, []]]
+  observations: [[Field-0, Soil-0, available_Water#L, ['*']], [Field-0, Weather-0, wind/speed#km.h-1, []]]
+  terminal_conditions: [[[[Field-0, Plant-0, global_stage, []], value, ni, [seed]]]]
+scoring:
+  intervention_costs: {Field-0: {Soil-0: {watering_discrete: 2}}}
+  observation_costs: {Field-0: {Weather-0: {rain/amount#mm: 3}}}
+expert:
+- {when: [[[[Field-0, Soil-0, available_Water#L, []], value, '<', 9]]],
+   do: [BasicFarmer-0, Field-0, Soil-0, watering_discrete, {plot: [0, 0], amount#L: 1, duration#min: 60}]}
+- {do: [BasicFarmer-0, Field-0, Soil-0, available_Water#L, []]}
+"""
+SPELLED = {
+    "watering_discrete": "water_discrete", "sow": "sowing", "harvest:": "harvesting:", "Soil-0": "soil-0",
+    "Weather-0:": "weather-0:", "Plant-0": "plant-0", "[Field-0": "[field-0", "BasicFarmer-0": "farmer-0",
+    "day#int365": "day", "amount#L": "amount", "available_Water#L": "available_water", "ni,": "not in,",
+    "value, '<'": "id, '<'", "wind/speed#km.h-1": "wind/speed", "duration#min": "Duration",
+}  # fmt: skip
+"""How a person writes some words of that file."""
+
+
+def test_a_farm_file_in_other_spellings_is_the_same_farm(folder: Path) -> None:
+    text = CANONICAL
+    for word, spelled in SPELLED.items():
+        assert word in text
+        text = text.replace(word, spelled)
+    mine, same = (Farm.from_yaml(write(folder, f"{i}.yaml", t)) for i, t in enumerate((text, CANONICAL)))
+    assert mine.model.spec == same.model.spec == farm_spec(yamlio.parse(CANONICAL), "farm")
+    assert mine.model.actions == same.model.actions and mine.model.plan == same.model.plan
+    assert mine.language.asks == same.language.asks and mine.model.stops == same.model.stops
+    jax.tree.map(np.testing.assert_array_equal, mine.params, same.params)
 
 
 def test_what_is_read_is_what_was_written() -> None:

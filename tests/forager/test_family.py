@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 
 import gymnasium
@@ -19,7 +20,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.studies import forager as study
 from harvestgym.forager.env import host_twin
 from harvestgym.forager.gym import ForagerGym
-from harvestgym.forager.life import EATEN_ALL
+from harvestgym.forager.life import EATEN_ALL, KEY_0, KEY_1
 from harvestgym.forager.make import CATALOGUE, build, figure, gymnasium_face, make, policies, summary
 from harvestgym.forager.many import ForagerVec
 
@@ -38,7 +39,7 @@ SMALL = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_both_engines_agree_for_every_id(name):
-    assert_engines_agree(make(name), 17, 1200)
+    assert_engines_agree(make(name), 17, 600)
 
 
 def test_the_gymnasium_face_passes_the_checker_of_gymnasium():
@@ -56,7 +57,7 @@ def test_the_gymnasium_face_truncates_at_the_horizon_and_never_terminates():
         env.step(0)
 
 
-@pytest.mark.parametrize("name", ["two-biome-v1", "seasons-v1", "unending-v1", "small"])
+@pytest.mark.parametrize("name", ["seasons-v1", "unending-v1", "small"])
 def test_the_registered_gymnasium_face_lives_as_the_functional_environment(name):
     model = make(name) if name != "small" else build(SMALL)
     fast, slow = gymnasium_face(model), GymEnv(model)
@@ -121,8 +122,37 @@ def test_the_vector_face_is_many_single_lives(mode):
             assert same(seen, lane(obs, i))
             assert reward == rewards[i]
             assert (info["collided"][i], info["biome"][i]) == (-1 if step % 41 == 40 else life.met, life.biome)
+            worths = life.biome_values
+            assert info["biome_value"][i] == worths[life.biome]
+            assert info["biome_regret"][i] == max(worths) - worths[life.biome]
         assert over.all() == (step % 41 == 39)
     many.close()
+
+
+def test_many_lives_tell_what_the_functional_environment_tells_under_its_names():
+    """Regret too, of laws that are drawn, of one of one's own, and where the foods have changed sides."""
+    mine = SMALL["kinds"] | {"date": {"collectable": True}}
+    model = build(RENEWED | {"kinds": RENEWED["kinds"] | mine, "density": {"wall": 0.1, "date": 0.2}, "hint": [0, 0]})
+    kinds = tuple(dataclasses.replace(k, reward=waning) if k.name == "date" else k for k in model.world.kinds)
+    model = dataclasses.replace(model, world=dataclasses.replace(model.world, kinds=kinds))
+    many, actions = ForagerVec(model, 2), np.random.default_rng(0).integers(0, 4, (40, 2))
+    many.reset(seed=1)
+    state, step = model.begin(many._lives.head[0, [KEY_0, KEY_1]]), jax.jit(model.step)
+    regrets = []
+    for row in actions:
+        info = many.step(row)[-1]
+        state, now = step(jax.random.key(0), state, row[0], model.params)
+        assert set(info) == set(now.info)
+        assert {name: told[0] for name, told in info.items()} == pytest.approx(
+            {name: np.asarray(told).item() for name, told in now.info.items()}, abs=1e-5, rel=1e-5
+        )
+        regrets.append(info["biome_regret"])
+    assert len(np.unique(regrets)) > 20
+
+
+def waning(now):
+    """A law of one's own, which draws."""
+    return now.uniforms(2)[0] * now.xp.float32(10) / (now.phase(64) + 1)
 
 
 @pytest.mark.parametrize("mode", ["objects", "colors", "compass", "scalar"])
@@ -137,9 +167,12 @@ def test_one_forager_lives_as_the_only_one(mode):
     for action in np.random.default_rng(0).integers(0, 4, 300).tolist():
         assert env.observation_space("forager_0").contains(told)
         assert same(told | {"view": told["view"][mine]}, seen)
-        told, paid, *_ = (one["forager_0"] for one in env.step({"forager_0": action}))
+        told, paid, _, _, info = (one["forager_0"] for one in env.step({"forager_0": action}))
         seen, reward = alone.step(action)
         assert paid == reward
+        worths = alone.biome_values
+        here = {"biome_value": worths[alone.biome], "biome_regret": max(worths) - worths[alone.biome]}
+        assert info == {"reward_rate": info["reward_rate"], "collided": alone.met, "biome": alone.biome} | here
         earned += abs(reward)
     assert earned > 0
 

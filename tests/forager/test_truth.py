@@ -72,7 +72,7 @@ PASSING = tuple(
 
 @pytest.mark.parametrize(("edge", "aperture"), [("torus", (7, 5)), ("wall", (1, 3))])
 def test_what_expires_stands_and_is_gone_by_turns_as_in_a_dense_world(edge, aperture):
-    compare(dataclasses.replace(world_of(20, 13, (50, 20, 20, 10), edge), kinds=PASSING), aperture, 4000)
+    compare(dataclasses.replace(world_of(20, 13, (50, 20, 20, 10), edge), kinds=PASSING), aperture, 2000)
 
 
 def test_an_endless_world_holds_its_share_of_what_expires_at_every_moment():
@@ -181,18 +181,17 @@ def assert_engines_agree(model: Forager, seed: int, steps: int) -> None:
         (RICH, (9, 7), "colors"),
         (WALLED, (5, 9), "objects"),
         (ENDLESS, (3, 7), "objects"),
-        (FADING, (5, 7), "objects"),
         (FADING, (1, 5), "objects"),
         (world_of(31, 3, (20, 5, 5, 5)), (3, 31), "objects"),
     ],
 )
 def test_both_engines_agree_exactly(world, aperture, mode):
-    assert_engines_agree(Forager(world, aperture, mode), 2**40 + 7, 2500)
+    assert_engines_agree(Forager(world, aperture, mode), 2**40 + 7, 1200)
 
 
 @pytest.mark.parametrize(
     ("world", "mode", "hint"),
-    [(RICH, "compass", (3, 7)), (RICH, "objects", (2, 5)), (WALLED, "compass", (0, 0)), (RICH, "scalar", (1, 1))],
+    [(RICH, "compass", (3, 7)), (WALLED, "scalar", (0, 0))],
 )
 def test_both_engines_tell_the_same_by_compass_counts_and_hint(world, mode, hint):
     model = Forager(world, (5, 7), mode, hint=hint)

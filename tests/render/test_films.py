@@ -15,10 +15,12 @@ from gymnasium.wrappers import RecordVideo
 from PIL import Image
 from typer.testing import CliRunner
 
-import harvestgym  # noqa: F401
+import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.marks import Map, Mark, Scene
+from harvestgym.evaluate.evaluation import evaluate_id, of_episodes, policy_named
+from harvestgym.evaluate.record import record_first
 from harvestgym.farm import Farm
 from harvestgym.farm.make import CATALOGUE
 from harvestgym.render import video
@@ -134,16 +136,13 @@ def test_what_cannot_be_a_film_is_refused_and_writes_nothing(
 def test_a_film_that_fails_leaves_what_was_there(name: str, tmp_path: Path) -> None:
     class Breaks(list):  # type: ignore[type-arg]
         def __getitem__(self, i: Any) -> Any:
-            if i == 3:
-                self.asked = getattr(self, "asked", 0) + 1
-                # The palette of a GIF looks at the pictures first.
-                if name == "a.mp4" or self.asked > 1:
-                    raise OSError("no more pictures")
+            if i == 7:  # of these, none from which a GIF takes its colours, before it writes
+                raise OSError("no more pictures")
             return super().__getitem__(i)
 
     (tmp_path / name).write_text("as it was")
     with pytest.raises(OSError, match="no more pictures"):
-        video.write(Breaks(flat()), tmp_path / name)
+        video.write(Breaks(3 * flat()), tmp_path / name)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["as it was"]
 
 
@@ -167,6 +166,23 @@ def test_the_command_line_writes_both_films(tmp_path: Path) -> None:
     assert len(shown) == len(filmed) == 101 and durations[0] == 50 and told.rate == 20
     assert shown[0].shape == filmed[0].shape and shown[0].shape[1] == 400
     assert np.abs(shown[50].astype(int) - filmed[50]).mean() < 6, "the same picture in both"
+
+
+@pytest.mark.parametrize(
+    ("id", "policy", "overrides"),
+    [("fishing/logistic-random-v0", "random", {"Tmax": 30}), ("forager/flowers-v1", "random", {"horizon": 40})],
+)
+def test_what_is_filmed_is_the_first_episode_of_the_table(id: str, policy: str, overrides: Any) -> None:
+    env = harvestgym.make(id, **overrides)
+    table = evaluate_id(id, policy, 3, 7, env=env)
+    record, row = record_first(id, env, policy_named(id, env, policy), 7)
+    alone = of_episodes(id, env, policy, 7, row)
+    assert len(record["reward"]) == table.lengths[0] + 1 and alone.lengths.tolist() == table.lengths[:1].tolist()
+    np.testing.assert_allclose(alone.returns, table.returns[:1], rtol=1e-5)
+    np.testing.assert_allclose(np.sum(record["reward"]), table.returns[0], rtol=1e-4)
+    for name, values in table.columns.items():
+        np.testing.assert_allclose(alone.columns[name], values[:1], rtol=1e-4, atol=1e-6, err_msg=name)
+    assert len(set(table.returns.tolist())) > 1, "the others are other episodes"
 
 
 def a_farm() -> Farm:

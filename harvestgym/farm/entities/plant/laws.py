@@ -53,7 +53,7 @@ def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, popul
 
     The paper adds grams and litres as they are, of which a few end the growth of any plant.
     """
-    weighted = jnp.tensordot(weights.nutrients, nutrients, axes=1) + weights.water * water
+    weighted = jnp.sum(weights.nutrients[:, None, None] * nutrients, axis=0) + weights.water * water
     return weighted / jnp.maximum(population, 1)
 
 

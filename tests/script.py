@@ -1,0 +1,19 @@
+"""The programs of tools/ and examples/ as modules, whose functions tests call."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+
+
+def script(name: str) -> Any:
+    """The module of a file, `tools/make_pages.py`, made anew."""
+    path = ROOT / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
