@@ -11,3 +11,8 @@ ALL = os.environ.get("HARVESTGYM_TESTS") == "all"
 def some(ids: Sequence[str], *short: str) -> list[str]:
     """All ids in the long form, else those that end in one of `short`."""
     return [id for id in ids if ALL or id.endswith(short)]
+
+
+THOROUGH = {"xla_backend_optimization_level": 3, "xla_cpu_use_fusion_emitters": True}
+"""Compiler options, whatever the other tests are compiled with, for what runs longer than it compiles, and where
+roundings matter: unoptimised code works out one number in several places, with other roundings."""

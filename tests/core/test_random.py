@@ -16,6 +16,8 @@ from scipy import special, stats
 from harvestgym.core import threefry
 from harvestgym.core.random import bernoulli, binomial, key_for, keys_for, multinomial, normal, uniform_int, uniforms
 
+from ..short import THOROUGH
+
 GRID = 2**23
 SMALLEST, LARGEST = 0.0, 1 - 2.0**-23
 
@@ -24,9 +26,6 @@ SMALLEST, LARGEST = 0.0, 1 - 2.0**-23
 def every_uniform() -> jax.Array:
     return jnp.arange(GRID, dtype=jnp.float32) / GRID
 
-
-THOROUGH = {"xla_backend_optimization_level": 3, "xla_cpu_use_fusion_emitters": True}
-"""Compiler options, whatever the other tests are compiled with: eight million draws take longer than compiling."""
 
 draw_all = partial(jax.jit, static_argnames="n_max", compiler_options=THOROUGH)(binomial)
 

@@ -14,6 +14,8 @@ from harvestgym.farm.build import build
 from harvestgym.farm.model import FarmModel, FarmState
 from harvestgym.farm.spec import farm_spec
 
+from ..short import THOROUGH
+
 DAYS = 60
 STAGES = ["none", "seed", "grow", "bloom", "fruit", "ripe", "dead"]
 
@@ -54,7 +56,7 @@ def worst(substance: str, then: jax.Array, later: jax.Array, flows: dict[str, ja
     return jnp.max(jnp.abs(later - then - sum(mine)) / scale)
 
 
-run = jax.jit(imbalances, static_argnums=0)
+run = jax.jit(imbalances, static_argnums=0, compiler_options=THOROUGH)
 
 
 @settings(max_examples=40, deadline=None)

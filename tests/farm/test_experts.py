@@ -12,8 +12,8 @@ from harvestgym.evaluate.evaluation import Evaluation, evaluate_id, evaluate_tog
 from ..short import some
 
 IDS = some(
-    harvestgym.ids("farm"), "-clay-1x1-v0", "-sand-1x1-v0", "full-1x1-v0", "paid-looks-1x1-v0", "game0-weeds-v0",
-    "fertilizer-1x1-v0", "contexts-1x1-v0",
+    harvestgym.ids("farm"), "-clay-1x1-v0", "-sand-1x1-v0", "full-1x1-v0", "paid-looks-1x1-v0",
+    "contexts-1x1-v0",
 )  # fmt: skip
 """In the short form those that compile soonest; `harvestgym leaderboard` compares the three on every id."""
 SEASONS = 200

@@ -19,6 +19,8 @@ from harvestgym.farm.model import FarmModel
 from harvestgym.farm.parts import kind_named
 from harvestgym.farm.spec import farm_spec
 
+from ..short import some
+
 EPISODES, DAYS, ROUNDS = 16, 120, 8
 """A parameter has up to so many rounds of so many episodes of so many days to show that it matters."""
 
@@ -210,7 +212,7 @@ def fields(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, Callable
     return [(prints(one("bean")), one) for one in make]
 
 
-@pytest.mark.parametrize("crop", ["bean", "corn", "tomato", "carrots"])
+@pytest.mark.parametrize("crop", some(["bean", "corn", "tomato", "carrots"], "bean", "tomato"))
 def test_every_parameter_of_a_crop_matters(crop: str, fields: list[tuple[Any, Callable[[str], FarmModel]]]) -> None:
     """Somewhere: begun at any stage, or crowded in its late stages, or on its own beside another."""
     quiet: set[str] | None = None
