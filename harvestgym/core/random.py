@@ -141,27 +141,31 @@ def _steps(n_max: int) -> int:
 
 
 def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Let `sample(u, n, p)` see all lanes, those of `vmap` included, as one line; skip it where all n are 0.
+    """Let `sample(u, n, p, unroll=)` see all lanes, those of `vmap` included, as one line; skip it where all n are 0.
 
     XLA on a CPU vectorises over the innermost dimension: where that was two hosts, draws took 6 to 8 times longer.
-    The `cond` also keeps the sampler from being fused with what surrounds it, whose shapes are not a line.
+    The `cond` also keeps the sampler from being fused with what surrounds it, whose shapes are not a line. Steps
+    are unrolled for the long lines of a batch, which go through all of them at once, and not for the few lanes of
+    one environment, which compiles in two thirds of the time.
     """
 
-    @custom_vmap
-    def run(u, n, p):
-        line = (u.reshape(-1), n.reshape(-1), p.reshape(-1))
-        counts = lax.cond(jnp.any(n > 0), sample, lambda u, n, p: jnp.zeros_like(n), *line)
+    def line(u, n, p, unroll):
+        lanes = (u.reshape(-1), n.reshape(-1), p.reshape(-1))
+        counts = lax.cond(jnp.any(n > 0), partial(sample, unroll=unroll), lambda u, n, p: jnp.zeros_like(n), *lanes)
         return counts.reshape(n.shape)
 
-    @run.def_vmap
-    def run_batched(size, batched, *lanes):
+    one, many = (custom_vmap(partial(line, unroll=unroll)) for unroll in (False, True))
+
+    @one.def_vmap
+    @many.def_vmap
+    def batched(size, batched, *lanes):
         pairs = zip(lanes, batched, strict=True)
-        return run(*(x if b else jnp.broadcast_to(x, (size, *x.shape)) for x, b in pairs)), True
+        return many(*(x if b else jnp.broadcast_to(x, (size, *x.shape)) for x, b in pairs)), True
 
-    return run
+    return one
 
 
-def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int) -> jax.Array:
+def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) -> jax.Array:
     """Binomial counts by inversion: spend `u` on the pivot, then on its neighbours at distance 1, 2, ...
 
     The little that no step resolves, by rounding or beyond the last step, stays at the pivot.
@@ -181,7 +185,7 @@ def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int) -> jax.Array:
         return after_left, right, left, count
 
     walk = (1 - mass - u, mass, mass, pivot)
-    count = lax.fori_loop(1, steps + 1, step, walk, unroll=True)[-1].astype(jnp.int32)
+    count = lax.fori_loop(1, steps + 1, step, walk, unroll=unroll)[-1].astype(jnp.int32)
     return jnp.where(p > 0.5, n - count, count)
 
 
