@@ -4,24 +4,19 @@ XLA launches every fusion as a task of its own, for about half a microsecond eac
 arithmetic takes. A call that is marked as small is emitted as one task instead: the same operations on the same
 numbers. XLA does this by itself for small loops (`xla_cpu_small_call`), and only for operations that it can write
 out in place: `PLAIN` lists them as JAX names them, and a function with any other is compiled as it is.
-
-XLA also repeats an operation in every fusion that uses its result, and what led to it: the random bits of a day
-forty times, and the 5,000 operations of a farm's day became 38,000. It repeats nothing across a call that it may not
-inline, so what would cost more than `REPEATED` operations again goes through such a call, of one number or array to
-itself: a third of the time to compile, and no more to run.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.experimental.xla_metadata import set_xla_metadata
-from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
+from jax.extend.core import ClosedJaxpr
+
+from .once import equations, marked, rewritten
 
 _NAMES = """
 abs acos add and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil clamp closed_call
@@ -36,12 +31,6 @@ tan tanh threefry2x32 transpose unstack while xla_metadata_value xor
 PLAIN = frozenset(_NAMES.split())
 SMALL = 64
 """Elements of a matrix up to which a product is written out and not left to a library."""
-
-
-REPEATED = 20
-"""Operations that may be done again because several use their result."""
-HELD = frozenset(("scan", "while", "cond", "cumsum", "argmax", "reduce_sum", "reduce_max", "reduce_and", "reduce_or"))
-"""Operations whose result XLA keeps by itself."""
 
 
 def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,112 +54,23 @@ def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         traced = inner.trace(*args)
         if obstacles(traced.jaxpr):
             return inner(*args)
-        kernel, tree = jax.jit(_once(traced.jaxpr)), jax.tree.structure(traced.out_info)
+        kernel, tree = jax.jit(rewritten(traced.jaxpr)), jax.tree.structure(traced.out_info)
 
-        def marked(*args: Any) -> Any:
+        def on_cpu(*args: Any) -> Any:
             found = kernel(*jax.tree.leaves(args))
-            return tree.unflatten(_marked(found, xla_cpu_small_call="true", inlineable="false"))
+            return tree.unflatten(marked(found, xla_cpu_small_call="true", inlineable="false"))
 
-        return jax.lax.platform_dependent(*args, cpu=marked, default=inner)
+        return jax.lax.platform_dependent(*args, cpu=on_cpu, default=inner)
 
     return run
 
 
 def obstacles(program: ClosedJaxpr) -> set[str]:
     """The operations of a program, as JAX names them, that do not go into one kernel."""
-    return {equation.primitive.name for equation in _equations(program) if not _plain(equation)}
-
-
-def _once(program: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """The program as a function in which nothing costly is done again for each that uses its result."""
-    kept = _costly(program.jaxpr)
-    parts = _parts(program.jaxpr.replace(eqns=[_within(equation) for equation in program.jaxpr.eqns]), kept)
-
-    def run(*args: Any) -> list[Any]:
-        known = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
-        known |= zip(program.jaxpr.invars, args, strict=True)
-        for part in parts:
-            found = jaxpr_as_fun(ClosedJaxpr(part, ()))(*(known[v] for v in part.invars))
-            known |= {v: _kept(x) if v in kept else x for v, x in zip(part.outvars, found, strict=True)}
-        return [v.val if isinstance(v, Literal) else known[v] for v in program.jaxpr.outvars]
-
-    return run
-
-
-def _within(equation: JaxprEqn) -> JaxprEqn:
-    """The equation with `_once` inside the loop that it may be."""
-    if equation.primitive.name != "scan":
-        return equation
-    inner = equation.params["jaxpr"]
-    return equation.replace(params=equation.params | {"jaxpr": jax.make_jaxpr(_once(inner))(*inner.in_avals)})
-
-
-def _costly(program: Jaxpr) -> set[Any]:
-    """The variables whose operations would be repeated at more cost than `REPEATED`."""
-    uses = Counter(v for equation in program.eqns for v in set(_variables(equation.invars)))
-    uses += Counter(_variables(program.outvars))
-    cost, kept = Counter[Any](), set()
-    for equation in program.eqns:
-        own = max(1, sum(1 for inner in _programs(equation) for _ in _equations(inner)))
-        whole = 0 if equation.primitive.name in HELD else own + sum(cost[v] for v in _variables(equation.invars))
-        for v in equation.outvars:
-            costly = (uses[v] - 1) * whole > REPEATED
-            cost[v] = 0 if costly else whole
-            kept |= {v} if costly else set()
-    return kept
-
-
-def _parts(program: Jaxpr, ends: set[Any]) -> list[Jaxpr]:
-    """A program cut after each operation that gives one of `ends`, as programs to be run one after the other."""
-    groups: list[list[JaxprEqn]] = [[]]
-    for equation in program.eqns:
-        groups[-1].append(equation)
-        groups += [[]] if ends.intersection(equation.outvars) else []
-    wanted, parts = set(_variables(program.outvars)), []
-    for group in reversed(groups):
-        made = {v: None for equation in group for v in equation.outvars}
-        needs = list(dict.fromkeys(v for e in group for v in _variables(e.invars) if v not in made))
-        gives = [v for v in made if v in wanted]
-        parts.append(program.replace(constvars=[], invars=needs, outvars=gives, eqns=group))
-        wanted |= set(needs)
-    return parts[::-1]
-
-
-def _variables(atoms: Iterable[Any]) -> list[Any]:
-    return [atom for atom in atoms if not isinstance(atom, Literal)]
-
-
-def _kept(x: jax.Array) -> jax.Array:
-    """`x` after a call that XLA keeps."""
-    return _marked(jax.jit(jax.lax.optimization_barrier)(x), inlineable="false")
-
-
-def _marked(result: Any, **marks: str) -> Any:
-    try:
-        return set_xla_metadata(result, **marks)
-    except TypeError:
-        return result
+    return {equation.primitive.name for equation in equations(program) if not _plain(equation)}
 
 
 def _plain(equation: Any) -> bool:
     if equation.primitive.name == "dot_general":
         return all(variable.aval.size <= SMALL for variable in equation.invars)
     return equation.primitive.name in PLAIN
-
-
-def _equations(program: Any) -> Iterator[Any]:
-    """The equations of a jaxpr and of all that it calls."""
-    for equation in getattr(program, "jaxpr", program).eqns:
-        yield equation
-        for inner in _programs(equation):
-            yield from _equations(inner)
-
-
-def _programs(equation: Any) -> list[Any]:
-    """The programs that an equation calls."""
-    found = jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program)
-    return [value for value in found if _is_program(value)]
-
-
-def _is_program(value: Any) -> bool:
-    return hasattr(value, "eqns")

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from gymnasium.vector import AutoresetMode
 
 from .env import Env, Timestep
+from .once import once
 from .random import keys_for
 
 Take = Callable[[Any], Any]
@@ -79,7 +80,7 @@ def _advance_same_step(
     env: Env[Any, Any], lane: Lane, action: Any, params: Any, key: jax.Array, now: jax.Array
 ) -> Advance:
     """As `advance`; the key of a restart is split off only when some episode ends, which is rare."""
-    state, last = _mapped(env.step, key.ndim, 3)(now, lane.state, action, params)
+    state, last = _stepped(env, key.ndim)(now, lane.state, action, params)
     over = ended(last)
 
     def fresh(take: Take) -> tuple[Any, ...]:
@@ -110,7 +111,7 @@ def step_and_restart(
     A restarted lane in NEXT_STEP ignores its action and shows reward 0.
     """
     now, again = keys
-    stepped, last = _mapped(env.step, over.ndim, 3)(now, state, action, params)
+    stepped, last = _stepped(env, over.ndim)(now, state, action, params)
     if mode is AutoresetMode.DISABLED:
         return stepped, last, last
     same = (stepped, last.obs, last.info)
@@ -162,6 +163,12 @@ def split(key: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The key of the future and the key of now."""
     pair = _mapped(lambda one: keys_for(one, ("later", "now")), key.ndim, 1)(key)
     return pair[..., 0], pair[..., 1]
+
+
+def _stepped(env: Env[Any, Any], ndim: int) -> Callable[..., tuple[Any, Timestep]]:
+    """`env.step` of one or of a batch, of which nothing is computed twice: it is nearly all that is computed."""
+    step = _mapped(env.step, ndim, 3)
+    return once(step) if ndim else step
 
 
 def _mapped(function: Callable[..., Any], ndim: int, count: int) -> Callable[..., Any]:

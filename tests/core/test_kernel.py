@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import harvestgym
+from harvestgym.core import threefry
 from harvestgym.core.kernel import obstacles, one_kernel
+from harvestgym.core.once import once
 
 X, N = jnp.linspace(-1.0, 2.0, 12).reshape(3, 4), jnp.int32(3)
 
@@ -37,6 +39,32 @@ def test_the_numbers_are_those_of_the_function(function: Callable[..., Any]) -> 
     got, _ = jax.jit(one_kernel(function))(X, N)
     for mine, plain in zip(jax.tree.leaves(got), jax.tree.leaves(jax.jit(function)(X, N)), strict=True):
         np.testing.assert_allclose(mine, plain, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_what_is_done_once_gives_the_same_numbers(function: Callable[..., Any]) -> None:
+    wanted = jax.tree.leaves(jax.jit(function)(X, N))
+    for mine, plain in zip(jax.tree.leaves(jax.jit(once(function))(X, N)), wanted, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-6)
+    mapped = jax.jit(jax.vmap(once(function), (0, None)))(jnp.stack([X, X + 1]), N)
+    for mine, plain in zip(jax.tree.leaves(mapped), jax.tree.leaves(jax.jit(function)(X + 1, N)), strict=True):
+        np.testing.assert_allclose(mine[1], plain, rtol=1e-6)
+
+
+def hashed(key: jax.Array) -> list[jax.Array]:
+    """Arrays of several shapes that all follow from the same random words, of 20 rounds each."""
+    word, _ = threefry.words(key, jnp.zeros(8, jnp.uint32), jnp.arange(8, dtype=jnp.uint32))
+    return [word[:n] * 3 for n in range(2, 8)]
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA repeats on CPUs only")
+def test_a_costly_result_is_computed_once() -> None:
+    def rounds(function: Callable[..., Any]) -> int:
+        text = jax.jit(function).lower(jax.random.key(0)).compile().as_text()
+        assert text is not None
+        return text.count(" shift-left(")
+
+    assert rounds(once(hashed)) < 30 < 100 < rounds(hashed)
 
 
 def test_empty_arguments_are_no_trouble() -> None:
