@@ -19,7 +19,8 @@ import numpy as np
 
 from ..core.errors import ConfigError, unknown
 from .entity import Action, Parameter
-from .layout import FieldSlots, check_plot, find_entity, find_field, find_name
+from .layout import FieldSlots, check_plot, find_entity, find_field
+from .names import Names, keys_of
 from .spec import Interval, parse_plot
 
 BINS = 11
@@ -148,24 +149,14 @@ class ActionTable:
         plot, *values = reversed(found)
         return Choice(row, farmer, plot, tuple(values))
 
-    def _encoded(self, choice: Choice | None) -> tuple[np.ndarray, ...]:
-        kind = 0 if choice is None else 1 + self.rows.index(choice.row)
-        plot = (-1, -1) if choice is None or choice.plot is None else choice.plot
-        values = np.zeros(self.width, np.float32)
-        if choice is not None:
-            values[: len(choice.values)] = choice.values
-        farmer = 0 if choice is None else choice.farmer
-        return np.int32(kind), np.int32(farmer), np.asarray(plot, np.int32), values  # type: ignore[return-value]
-
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of each row: the lengths of its grids (rows, 1 + k), its plots (rows, n, 2), its values (rows, k, n)."""
         rows = len(self.rows)
         sizes = np.ones((rows, 1 + self.width), np.int32)
         plots = np.full((rows, max(len(r.grids[0]) for r in self.rows), 2), -1, np.int32)
-        values = np.zeros(
-            (rows, self.width, max((len(g) for r in self.rows for g in r.grids[1:]), default=1)), np.float32
-        )
+        longest = max((len(g) for r in self.rows for g in r.grids[1:]), default=1)
+        values = np.zeros((rows, self.width, longest), np.float32)
         for i, row in enumerate(self.rows):
             sizes[i, : len(row.grids)] = [len(grid) for grid in row.grids]
             if row.action.plot:
@@ -216,9 +207,17 @@ class ActionTable:
         """A schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
         if len(schedule) > size:
             raise ConfigError(f"the schedule holds {len(schedule)} actions; at most {size} are allowed a day")
-        choices: list[Choice | None] = [self.parse(action) for action in schedule]
-        padded = choices + [None] * (size - len(choices))
-        return Orders(*(np.stack(part) for part in zip(*map(self._encoded, padded), strict=True)))  # type: ignore[arg-type]
+        read = [self.read(action) for action in schedule]
+        return self.arrays([(choice.farmer, number, choice.plot, choice.values) for number, choice in read], size)
+
+    def arrays(self, moves: Sequence[Sequence[Any]], size: int) -> Orders:
+        """Moves `(farmer, number of the row, plot or None, values)` as orders of length `size`."""
+        kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
+        plot, values = np.full((size, 2), -1, np.int32), np.zeros((size, self.width), np.float32)
+        for i, (who, number, at, given) in enumerate(moves):
+            kind[i], farmer[i], values[i, : len(given)] = 1 + number, who, given
+            plot[i] = (-1, -1) if at is None else at
+        return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
 
     def index(self, action: Sequence[Any]) -> int:
         """The number of one of the paper's tuples in the integer form."""
@@ -230,17 +229,34 @@ class ActionTable:
 
     def parse(self, action: Sequence[Any]) -> Choice:
         """One of the paper's tuples `(farmer, field, entity, name, parameters)` as a checked choice."""
-        if (
-            not isinstance(action, (tuple, list))
-            or len(action) != 5
-            or not isinstance(action[4], (Mapping, type(None)))
-        ):
+        return self.read(action)[1]
+
+    def read(self, action: Sequence[Any]) -> tuple[int, Choice]:
+        """The number of its row and the checked choice of one of the paper's tuples, in any spelling."""
+        whole = isinstance(action, (tuple, list)) and len(action) == 5
+        if not whole or not isinstance(action[4], (Mapping, type(None))):
             raise ConfigError(f"wanted (farmer, field, entity, name, parameters), found {action!r}")
-        farmer, field, entity, name, parameters = action
-        who = find_name("farmer", farmer, self.farmers)
-        f = find_field(self.fields, field)
-        e = find_entity(self.fields[f], entity)
-        return self._fill(self.row(f, e, name), who, dict(parameters or {}))
+        *head, parameters = action
+        who, number = self._head(tuple(head))
+        return number, self._filled(self.rows[number], who, parameters or {})
+
+    def _head(self, head: tuple[Any, ...]) -> tuple[int, int]:
+        """The farmer and the row of `(farmer, field, entity, name)`."""
+        if not all(isinstance(name, str) for name in head) or head not in self._heads:
+            farmer, field, entity, name = head
+            who, at = self._names.farmer(farmer), self._names.entity(field, entity, "")
+            known = self._names.action(at, name, " > ".join(self._names.where(at)))
+            self._heads[head] = who, self.rows.index(self.row(*at, known.name))
+        return self._heads[head]
+
+    @cached_property
+    def _heads(self) -> dict[tuple[Any, ...], tuple[int, int]]:
+        """What `_head` has found, as written: finding it takes half as long as the step of a small farm."""
+        return {}
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.farmers, self.fields, ())
 
     def row(self, field: int, entity: int, name: str) -> Row:
         """The row of an entity's action by name; ConfigError if it is not allowed."""
@@ -251,13 +267,10 @@ class ActionTable:
             raise unknown("action", name, (r.action.name for r in mine), f"{self.fields[field].name} > {slot.name}")
         return found[0]
 
-    def _fill(self, row: Row, farmer: int, given: dict[str, Any]) -> Choice:
+    def _filled(self, row: Row, farmer: int, parameters: Mapping[str, Any]) -> Choice:
         where = " > ".join((*row.names, row.action.name))
-        wanted = (["plot"] if row.action.plot else []) + [p.key for p in row.allowed]
-        for key in given:
-            if key not in wanted:
-                raise unknown("parameter", key, wanted, where)
-        missing = [key for key in wanted if key not in given]
+        given = self._names.parameters(row.action, parameters, where)
+        missing = [key for key in keys_of(row.action) if key not in given]
         if missing:
             raise ConfigError(f"{where}: missing {', '.join(missing)}")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
@@ -348,13 +361,14 @@ def _restricted(rows: list[Row], fields: Sequence[FieldSlots], field: str, of_fi
 
 
 def _narrowed(row: Row, limits: Mapping[str, Any], shape: tuple[int, int], where: str) -> Row:
-    wanted = (["plot"] if row.action.plot else []) + [p.key for p in row.action.parameters]
+    wanted = keys_of(row.action)
     for key in limits:
         if key not in wanted:
             raise unknown("parameter", key, wanted, where)
     plots = row.plots
     if "plot" in limits:
         plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
+        _check_apart(plots, f"{where} > plot")
     allowed = tuple(_narrow(p, limits.get(p.key), where) for p in row.action.parameters)
     return Row(row.field, row.entity, row.names, row.action, plots, allowed)
 
@@ -377,4 +391,10 @@ def _narrow(parameter: Parameter, limit: Any, where: str) -> Parameter:
         raise ConfigError(f"{where} > {parameter.key}: wanted at least one value, found none")
     for value in limit:
         _checked(parameter, value, where)
+    _check_apart(limit, f"{where} > {parameter.key}")
     return Parameter(parameter.key, tuple(limit), parameter.range)
+
+
+def _check_apart(listed: Sequence[Any], where: str) -> None:
+    if twice := [value for i, value in enumerate(listed) if value in listed[:i]]:
+        raise ConfigError(f"{where}: {twice[0]} stands twice; keep one")

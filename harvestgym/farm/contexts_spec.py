@@ -142,8 +142,7 @@ class _Reader:
     def _range(self, name: str, ends: Interval, shown: bool, where: str) -> Read:
         if not ends.low < ends.high:
             raise ConfigError(f"{where}: wanted an interval with low < high, found ({ends.low:g}, {ends.high:g})")
-        whole = [int(end) if end.is_integer() else end for end in (ends.low, ends.high)]
-        variants = [self._variant(name, end, where) for end in whole]
+        variants = [self._variant(name, end, where) for end in ends.ends]
         table, writes, decides = self._compared(variants, where)
         if self.base[writes[0].leaf].dtype.kind == "i":
             return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)

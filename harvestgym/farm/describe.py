@@ -44,9 +44,7 @@ def _values_of(meta: Meta, values: Any, between: bool) -> str:
 
 
 def _formula(env: FarmModel) -> str:
-    groups = [
-        " and ".join(str(tuple(c.model_dump().values())) for c in group) for group in env.spec.rules.terminal_conditions
-    ]
+    groups = [" and ".join(str(tuple(c.model_dump())) for c in group) for group in env.spec.rules.terminal_conditions]
     return " or ".join(groups) or "the horizon is reached"
 
 

@@ -17,11 +17,12 @@ from ..core.errors import ConfigError
 from . import summary, whole
 from .active import ActiveFarm
 from .build import build
-from .language import Ask, Item, Language, Move, every_ask, state_of, state_space
+from .language import Language, Move, state_of, state_space
 from .model import FarmModel
 from .names import Names
 from .setup import BasicRule, BasicScore, Field, is_compiled
 from .spec import FarmSpec, farm_spec, read_farm
+from .telling import Ask, Item, Telling, every_ask
 from .whole import Parts
 
 Info = dict[str, Any]
@@ -41,6 +42,7 @@ class Farm(GymEnv):
         fields, farmers, scoring, rules: as in section 3.1.
         mode: "ao", "po" or "fo".
         seed: of the first episode, if `reset` is not given one.
+        context: what is drawn anew, and when, in the words of a farm file (section 2).
         name: what `print` calls it.
         render_mode: as Gymnasium has it.
 
@@ -57,16 +59,17 @@ class Farm(GymEnv):
         mode: str = "ao",
         seed: int | None = None,
         *,
+        context: Mapping[str, Any] | None = None,
         name: str = "farm",
         render_mode: str | None = None,
     ) -> None:
         rules = BasicRule() if rules is None else rules
         parts = Parts(farmers, rules, BasicScore() if scoring is None else scoring)
-        names, spec = parts.spec(fields, mode)
+        names, spec = parts.spec(fields, mode, context)
         entities = {f"Field-{i}": field.entities for i, field in enumerate(fields)}
         with parts.told():
             model = build(spec, entities, parts.made)
-        self._set_up(model, spec, seed, name, render_mode)
+        self._set_up(model, seed, name, render_mode)
         written = parts.rules.missing(names) | parts.scoring.missing(names)
         for path, text in written.items():
             path.write_text(text, encoding="utf-8")
@@ -85,16 +88,15 @@ class Farm(GymEnv):
     @classmethod
     def _of(cls, spec: FarmSpec, name: str, seed: int | None, render_mode: str | None) -> Farm:
         farm = cls.__new__(cls)
-        model = build(spec)
-        farm._set_up(model, spec, seed, name, render_mode)
+        farm._set_up(build(spec), seed, name, render_mode)
         return farm
 
-    def _set_up(self, model: FarmModel, spec: FarmSpec, seed: int | None, name: str, render_mode: str | None) -> None:
+    def _set_up(self, model: FarmModel, seed: int | None, name: str, render_mode: str | None) -> None:
         cache.enable()
         super().__init__(model, render_mode=render_mode)
-        self.name, self.written, self._seed, self._model = name, spec, seed, model
+        self.name, self._seed, self._model = name, seed, model
         names = Names(model.actions.farmers, model.fields, model.variables)
-        self.language = Language(model, _asks(spec, names, model))
+        self.language = Language(model, _asks(names, model))
         self.action_space, self.state_space = self.language.space, state_space(names)
         self._acting, self._moves, self._obs = False, [], None
         self._read = self.language.sheet
@@ -108,6 +110,11 @@ class Farm(GymEnv):
                 "write it in jax.numpy without branches on values, or name one (value, sum, mean, min, max)"
             )
         return self._model
+
+    @property
+    def written(self) -> FarmSpec:
+        """What `to_yaml` writes: the farm in the one spelling of every name, however it was written."""
+        return self._model.spec
 
     @property
     def acting(self) -> bool:
@@ -181,13 +188,15 @@ class Farm(GymEnv):
     def observations(self) -> list[Item]:
         """What was seen last, as items: the free observations, then those asked for (None if refused)."""
         asked = [move.what for move in self._moves if isinstance(move.what, Ask)]
-        return [self.language.item(ask, self._obs) for ask in (*self._free, *asked)]
+        return [*self._free(self._obs), *(self.language.item(ask, self._obs) for ask in asked)]
 
     @cached_property
-    def _free(self) -> list[Ask]:
+    def _free(self) -> Telling:
+        """What tells the free observations; everything, in mode "fo"."""
+        names = self.language.names
         if self.written.mode == "fo":
-            return [Ask(where, key, ()) for where, tree in self.language.names.tree.items() for key in tree]
-        return [Ask.of(self.language.names.ref(ref)) for ref in self.written.rules.free_observations]
+            return self.language.telling([Ask(where, key, ()) for where, tree in names.tree.items() for key in tree])
+        return self.language.telling([Ask.of(names.ref(ref)) for ref in self.written.rules.free_observations])
 
     def state(self) -> tuple[Any, ...]:
         """The state of everything, a member of `state_space`."""
@@ -211,7 +220,11 @@ class Farm(GymEnv):
         return f"at most {self._model.schedule} pairs (number below {len(self.action_space)}, member of that space)"  # type: ignore[arg-type]
 
     def to_yaml(self, path: str | Path) -> None:
-        """Write the whole farm as one declarative file; ConfigError if a part of it lives in Python only."""
+        """Write the whole farm as one declarative file, in the canonical form whatever file it was read from.
+
+        Raises:
+            ConfigError: if a part of it lives in Python only.
+        """
         text = whole.text_of(self.written)
         Path(path).write_text(text, encoding="utf-8")
 
@@ -259,11 +272,11 @@ class Farm(GymEnv):
         return summary.text(self.name, self.written, self.language)
 
 
-def _asks(spec: FarmSpec, names: Names, model: FarmModel) -> list[Ask]:
+def _asks(names: Names, model: FarmModel) -> list[Ask]:
     """What may be asked for: what the rules list, or everything; what is free is left out."""
     if not isinstance(model, ActiveFarm):
         return []
-    listed = spec.rules.observations
+    listed = model.spec.rules.observations
     asks = every_ask(names) if listed is None else [Ask.of(names.ref(ref)) for ref in listed]
     free = {(look.variable.name, look.plot) for look in model.plan.looks}
     return [ask for ask in dict.fromkeys(asks) if not _is_free(ask, model, free)]

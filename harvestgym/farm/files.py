@@ -18,7 +18,7 @@ from ..core.errors import ConfigError, unknown
 from ..core.tree import Meta
 from .entity import Parameter
 from .layout import Variable
-from .names import WHOLE, Names, Ref, spelled
+from .names import WHOLE, Names, Ref, put_once, spelled
 from .spec import ScoreSpec, parse_plot
 
 NOT_IN_A_FILE = "not in a file"
@@ -28,6 +28,8 @@ COSTS = ("intervention_cost", "intervention_costs", "observation_cost", "observa
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "risk")
 BLOCKS = ("interventions", "observations", "params")
 SIZE = "max_action_schedule_size"
+SHORT = 90
+"""Characters of a list that stands in a line."""
 
 
 class Source:
@@ -65,24 +67,23 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 def _entities(tree: Any, names: Names, where: str) -> Iterator[tuple[tuple[int, int], tuple[str, str], Any, str]]:
     """Of a tree `field: entity: …`, the numbers and names of each entity, what is below, and where."""
-    seen: set[tuple[int, int]] = set()
+    found: dict[tuple[int, int], tuple[Mapping[str, Any], str]] = {}
     for field, of_field in _mapping(tree, where).items():
         for entity, below in _mapping(of_field, f"{where} > {field}").items():
-            at, told = names.entity(field, entity, where), f"{where} > {field} > {entity}"
-            if at in seen:
-                raise ConfigError(f"{told}: given twice, in two spellings; keep one")
-            seen.add(at)
-            yield at, names.where(at), _mapping(below, told), told
+            told = f"{where} > {field} > {entity}"
+            put_once(found, names.entity(field, entity, where), (_mapping(below, told), told), told)
+    for at, (below, told) in found.items():
+        yield at, names.where(at), below, told
 
 
 def init_of(tree: Any, names: Names, where: str) -> dict[str, Any]:
     """Starting conditions in the form of a farm file; entries that are left empty are left to the entities."""
     out: dict[str, Any] = {}
     for _, (field, entity), below, told in _entities(tree, names, where):
-        mine = out.setdefault(field, {}).setdefault(entity, {})
+        mine: dict[str, Any] = {}
         for variable, value in _leaves(names.tree[(field, entity)], below, told):
-            if value is not None:
-                mine[variable.key] = value
+            put_once(mine, variable.key, value, f"{told} > {variable.key}")
+        out.setdefault(field, {})[entity] = {key: value for key, value in mine.items() if value is not None}
     return out
 
 
@@ -131,12 +132,10 @@ def interventions_of(tree: Any, names: Names, where: str) -> dict[str, Any]:
         mine = out.setdefault(field, {}).setdefault(entity, {})
         for name, limits in _beside(below, names, at, told):
             action = names.action(at, name, told)
-            if action.name in mine:
-                raise ConfigError(f"{told} > {name}: given twice, in two spellings; keep one")
             found = names.parameters(action, _mapping(limits, f"{told} > {name}"), f"{told} > {name}")
             if found.get("plot") == WHOLE or found.get("plot") == [WHOLE]:
                 del found["plot"]
-            mine[action.name] = found or None
+            put_once(mine, action.name, found or None, f"{told} > {name}")
     return out
 
 
@@ -194,14 +193,35 @@ def score_of(values: Mapping[str, Any], keys: Sequence[str], names: Names, where
 def _action_costs(tree: Any, names: Names, where: str) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for at, (field, entity), below, told in _entities(tree, names, where):
-        costs = {names.action(at, name, told).name: cost for name, cost in below.items()}
-        out.setdefault(field, {})[entity] = costs
+        mine = out.setdefault(field, {}).setdefault(entity, {})
+        for name, cost in below.items():
+            put_once(mine, names.action(at, name, told).name, cost, f"{told} > {name}")
     return out
 
 
 def to_text(data: Any) -> str:
-    """YAML as people write it: keys in their order, short lists in a line."""
-    return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, default_flow_style=None, width=110)
+    """YAML as people write it: keys in their order, one in a line, so that lines can be deleted; short lists in one."""
+    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, default_flow_style=None, width=110)
+
+
+class _Dumper(yaml.SafeDumper):
+    """A safe dumper with the lines of the paper's files."""
+
+
+def _in_a_line(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=len(str(data)) < SHORT or None)
+
+
+def _in_lines(dumper: yaml.SafeDumper, data: dict[Any, Any]) -> yaml.Node:
+    node = dumper.represent_mapping("tag:yaml.org,2002:map", data, flow_style=not data)
+    for _, below in node.value:
+        if below.tag == "tag:yaml.org,2002:null":
+            below.value = ""  # `harvest:`, as the paper has it
+    return node
+
+
+_Dumper.add_representer(list, _in_a_line)
+_Dumper.add_representer(dict, _in_lines)
 
 
 def init_text(names: Names) -> str:

@@ -1,12 +1,11 @@
 """The language of section 3.1: farm-gym tuples, gym actions of `MultiUnion[m]`, and the arrays of compiled code.
 
-A `Move` is one observation or intervention, behind all three spellings. Observations are told as items
-`(field, entity, name, path, value)`; what was not seen is None.
+A `Move` is one observation or intervention, behind all three spellings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,40 +14,14 @@ from gymnasium import spaces
 
 from ..core.errors import ConfigError
 from ..core.spaces import MultiUnion
-from ..core.tree import Meta
-from .actions import Choice, Orders, Row
+from .actions import Choice, Row
 from .active import ActiveFarm
 from .layout import Variable
 from .model import FarmModel
-from .names import Names, Ref
+from .names import Names, keys_of
+from .telling import Ask, Item, Telling
 
 Tuple5 = tuple[str, str, str, str, Any]
-Item = tuple[str, str, str, list[Any], Any]
-Reader = Callable[[np.ndarray, np.ndarray | None], Any]
-"""From the values and the mask of an observation to what is told of an ask."""
-
-
-class Ask(NamedTuple):
-    """An observation that can be asked for: its spelling, the group of variables and the plot (None for all)."""
-
-    where: tuple[str, str]
-    name: str
-    path: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, ref: Ref) -> Ask:
-        """The ask of `(field, entity, name, path)` in its one spelling."""
-        return cls((ref[0], ref[1]), ref[2], tuple(ref[3]))
-
-    @property
-    def group(self) -> str:
-        """The name of its group of variables in `AskTable.groups`."""
-        return "/".join((*self.where, self.name, *(s for s in self.path if isinstance(s, str))))
-
-    @property
-    def plot(self) -> tuple[int, int] | None:
-        """The plot that is asked about; None for all."""
-        return next((s for s in self.path if not isinstance(s, str)), None)
 
 
 class Move(NamedTuple):
@@ -58,24 +31,6 @@ class Move(NamedTuple):
     what: Ask | int
     plot: tuple[int, int] | None = None
     values: tuple[float, ...] = ()
-
-
-def every_ask(names: Names) -> list[Ask]:
-    """Every variable and every group of them, whole, and each on each plot."""
-    out: list[Ask] = []
-    for where, tree in names.tree.items():
-        shape = next(f.shape for f in names.fields if f.name == where[0])
-        out += [Ask(where, path[0], path[1:]) for path in _paths(tree, shape)]
-    return out
-
-
-def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterable[tuple[Any, ...]]:
-    for key, below in tree.items():
-        yield (key,)
-        if isinstance(below, Variable):
-            yield from ((key, plot) for plot in np.ndindex(shape) if below.per_plot)
-        else:
-            yield from ((key, *rest) for rest in _paths(below, shape))
 
 
 class Language:
@@ -94,7 +49,8 @@ class Language:
             *((f, ask) for f in farmers for ask in self.asks), *((f, row) for f in farmers for row in rows)
         ]  # fmt: skip
         self._index: dict[tuple[int, Ask | int], int] = {move: i for i, move in enumerate(self._moves)}
-        self._readers: dict[Ask, Reader] = {}
+        self._tellings: dict[Ask, Telling] = {}
+        self._found: dict[str, Ask] = {}
         if not self._moves:
             raise ConfigError("the farm has no action: allow an intervention, or an observation in mode 'ao'")
 
@@ -124,7 +80,7 @@ class Language:
         if isinstance(move.what, Ask):
             return at, np.int64(0)
         row = self.model.actions.rows[move.what]
-        if not _wanted(row):
+        if not keys_of(row.action):
             return at, np.int64(0)
         member: dict[str, Any] = {"plot": np.int64(row.plots.index(move.plot))} if move.plot is not None else {}
         for p, grid, value in zip(row.allowed, row.grids[1:], move.values, strict=True):
@@ -132,24 +88,39 @@ class Language:
             member[p.key] = np.asarray(value, np.float32) if p.continuous else near
         return at, {key: member[key] for key in sorted(member)}
 
-    def from_tuple(self, action: Any, where: str = "") -> Move:
+    def from_tuple(self, action: Any) -> Move:
         """The move of a farm-gym tuple; ConfigError unless it is one of those allowed."""
         if not isinstance(action, (tuple, list)) or len(action) != 5:
-            raise ConfigError(f"{where}wanted (farmer, field, entity, name, parameters), found {action!r}")
-        farmer, field, entity, name, parameters = action
-        who, at = self.names.farmer(farmer), self.names.entity(field, entity, "")
-        if isinstance(parameters, (list, tuple, str)):
-            return Move(who, self._asked((*self.names.where(at), name, parameters)))
-        if not isinstance(parameters, (Mapping, type(None))):
-            raise ConfigError(f"{where}wanted a dict of parameters, or a list that is a path, found {parameters!r}")
-        table, mine = self.model.actions, self.names.where(at)
-        known = self.names.action(at, name, " > ".join(mine))
-        row = table.row(*at, known.name)
-        given = self.names.parameters(known, parameters or {}, " > ".join((*mine, known.name)))
-        choice = table.parse((table.farmers[who], *mine, known.name, given))
-        return Move(who, table.rows.index(row), choice.plot, choice.values)
+            raise ConfigError(f"wanted (farmer, field, entity, name, parameters), found {action!r}")
+        farmer, field, entity, name, last = action
+        if not isinstance(last, (Mapping, type(None), list, tuple, str)):
+            raise ConfigError(f"wanted a dict of parameters, or a list that is a path, found {last!r}")
+        path = isinstance(last, (list, tuple, str))
+        try:
+            if path:
+                return Move(self.names.farmer(farmer), self._asked((field, entity, name, last)))
+            number, choice = self.model.actions.read(action)
+            return Move(choice.farmer, number, choice.plot, choice.values)
+        except ConfigError as error:
+            raise ConfigError(f"{error}{self._mixed_up((field, entity), name, path)}") from None
+
+    def _mixed_up(self, where: tuple[Any, Any], name: Any, path: bool) -> str:
+        """What to write instead, where an intervention was given a path or an observation parameters."""
+        slots = {(f.name, slot.name): slot for f in self.names.fields for slot in f.slots}
+        if where in slots and path and name in {action.name for action in slots[where].kind.actions}:
+            return "; it is an intervention: write its parameters as a dict, {} if it has none"
+        if where in slots and not path and name in self.names.tree[where]:
+            return "; it is an observation: write its path as a list, [] for the whole"
+        return ""
 
     def _asked(self, observation: tuple[Any, ...]) -> Ask:
+        """The ask of `(field, entity, name, path)`, remembered by how it was written."""
+        written = repr(observation)
+        if written not in self._found:
+            self._found[written] = self._ask(observation)
+        return self._found[written]
+
+    def _ask(self, observation: tuple[Any, ...]) -> Ask:
         ask = Ask.of(self.names.ref(observation))
         if not isinstance(self.model, ActiveFarm):
             raise ConfigError(f"{ask.group}: observations are given, not asked for, in mode {self.model.spec.mode!r}")
@@ -181,25 +152,23 @@ class Language:
                 f"the schedule holds {len(actions)} actions; at most {self.model.schedule} are allowed "
                 "(max_action_schedule_size in the rules)"
             )
-        return [self.from_tuple(action, f"schedule > {i}: ") for i, action in enumerate(actions)]
+        return [self._told(action, i) for i, action in enumerate(actions)]
+
+    def _told(self, action: Any, at: int) -> Move:
+        try:
+            return self.from_tuple(action)
+        except ConfigError as error:
+            raise ConfigError(f"schedule > {at}: {error}") from None
 
     def sheet(self, moves: Iterable[Move]) -> Any:
         """Moves as the model takes them: `Orders`, with `Asks` where observations are asked for."""
         moves = list(moves)
-        orders = self._orders([move for move in moves if not isinstance(move.what, Ask)])
+        deeds = [move for move in moves if not isinstance(move.what, Ask)]
+        orders = self.model.actions.arrays(deeds, self.model.schedule)
         if not isinstance(self.model, ActiveFarm):
             return orders
         asked = [(move.farmer, move.what.group, move.what.plot) for move in moves if isinstance(move.what, Ask)]
         return {"request": self.model.asking.asks(asked, self.model.schedule), "order": orders}
-
-    def _orders(self, moves: Sequence[Move]) -> Any:
-        size = self.model.schedule
-        kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
-        plot, values = np.full((size, 2), -1, np.int32), np.zeros((size, self.model.actions.width), np.float32)
-        for i, (who, row, at, numbers) in enumerate(moves):
-            kind[i], farmer[i], values[i, : len(numbers)] = 1 + row, who, numbers  # type: ignore[operator]
-            plot[i] = (-1, -1) if at is None else at
-        return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
 
     @cached_property
     def _places(self) -> dict[str, np.ndarray]:
@@ -212,63 +181,20 @@ class Language:
             out[look.variable.name][at] = np.arange(start, start + look.size).reshape(out[look.variable.name][at].shape)
         return out
 
+    def telling(self, asks: Sequence[Ask]) -> Telling:
+        """What tells some asks of any observation, to be made once."""
+        return Telling(asks, self.names, self._places)
+
     def item(self, ask: Ask, obs: Any) -> Item:
         """What is seen of an ask in an observation; None where it is not."""
-        values, mask = (obs["values"], obs["mask"]) if isinstance(obs, dict) else (obs, None)
-        return (*ask.where, ask.name, list(ask.path), self._reader(ask)(values, mask))
-
-    def _reader(self, ask: Ask) -> Reader:
-        """What reads an ask, made once: a day of an open farm tells each of its variables."""
-        reader = self._readers.get(ask)
-        if reader is None:
-            found: Any = self.names.tree[ask.where][ask.name]
-            for step in ask.path:
-                found = found[step] if isinstance(step, str) else found
-            reader = self._readers[ask] = self._reads(found, ask.plot)
-        return reader
-
-    def _reads(self, found: Any, plot: tuple[int, int] | None) -> Reader:
-        if not isinstance(found, Variable):
-            below = {key: self._reads(part, plot) for key, part in found.items()}
-            return lambda values, mask: {key: read(values, mask) for key, read in below.items()}
-        places = self._places[found.name]
-        at = places if plot is None else places[(..., *plot)]
-        if (at < 0).any():
-            return lambda values, mask: None
-        return _one(int(at), found.meta) if at.ndim == 0 else _many(at, found.meta)
-
-
-def _one(at: int, meta: Meta) -> Reader:
-    """A number of an observation as people read it: a word for a label, a whole number for a count."""
-    kind = meta.labels.__getitem__ if meta.labels else {"float": float, "int": int, "bool": bool}[meta.dtype]
-    cast: Any = (lambda number: kind(int(number))) if meta.labels else kind
-    return lambda values, mask: None if mask is not None and mask.item(at) <= 0 else cast(values.item(at))
-
-
-def _many(at: np.ndarray, meta: Meta) -> Reader:
-    """As `_one`, of several numbers."""
-    words, shape = np.asarray(meta.labels), at.shape
-    kind = {"float": np.float32, "int": np.int32, "bool": np.bool_}[meta.dtype]
-    first = int(at.flat[0])
-    row = np.array_equal(at.ravel(), np.arange(first, first + at.size))
-    where: Any = slice(first, first + at.size) if row else at.ravel()  # a slice is read several times as fast
-
-    def read(values: np.ndarray, mask: np.ndarray | None) -> Any:
-        if mask is not None and (mask[where] <= 0).any():
-            return None
-        seen = values[where].reshape(shape)
-        return words[seen.astype(int)] if meta.labels else seen.astype(kind)
-
-    return read
-
-
-def _wanted(row: Row) -> bool:
-    return bool(row.allowed) or row.action.plot
+        if ask not in self._tellings:
+            self._tellings[ask] = self.telling([ask])
+        return self._tellings[ask](obs)[0]
 
 
 def _row_space(row: Row) -> spaces.Space[Any]:
     """The parameters of an intervention; `Discrete(1)` for one that has none."""
-    if not _wanted(row):
+    if not keys_of(row.action):
         return spaces.Discrete(1)
     inside: dict[str, spaces.Space[Any]] = {"plot": spaces.Discrete(len(row.plots))} if row.action.plot else {}
     for p in row.allowed:

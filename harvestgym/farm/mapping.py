@@ -139,6 +139,8 @@ def condition(event: Any, names: Names, where: str) -> dict[str, Any]:
     if not isinstance(event, (tuple, list)) or len(event) != 4:
         raise ConfigError(f"{where}: wanted (observation, mapping, operator, value), found {event!r}")
     observation, mapping, sign, value = event
+    if isinstance(value, (tuple, set, frozenset)):
+        value = list(value) if isinstance(value, tuple) else sorted(value, key=str)
     ref, sign = names.ref(observation, where), str(SECOND.get(sign, sign))
     check_name("operator", sign, OPERATORS, where)
     made = {"observation": list(ref), "mapping": mapping, "operator": sign, "value": value}

@@ -52,7 +52,22 @@ def spelled(what: str, name: Any, valid: Iterable[str], where: str) -> str:
         return same[0]
     if SYNONYMS.get(str(name)) in known:
         return SYNONYMS[str(name)]
-    raise unknown(what, name, known, where)
+    wrong = unknown(what, name, known, where)
+    if str(name).endswith(")"):  # the second half of an interval that YAML has cut at its comma
+        wrong = ConfigError(f"{wrong}; inside {{…}} an interval or a plot stands in quotes, '(1, 2)'")
+    raise wrong
+
+
+def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
+    """Put what was given at `where` under its own name; ConfigError if that was given already."""
+    if name in out:
+        raise ConfigError(f"{where}: given twice, in two spellings; keep one")
+    out[name] = value
+
+
+def keys_of(action: Action) -> list[str]:
+    """The names of all that an intervention has to be told."""
+    return ["plot"] * action.plot + [p.key for p in action.parameters]
 
 
 @dataclass(frozen=True)
@@ -130,13 +145,10 @@ class Names:
 
     def parameters(self, action: Action, given: Mapping[str, Any], where: str) -> dict[str, Any]:
         """The parameters of an intervention under their own names."""
-        wanted = (["plot"] if action.plot else []) + [p.key for p in action.parameters]
+        wanted = keys_of(action)
         out: dict[str, Any] = {}
         for key, value in given.items():
-            name = spelled("parameter", key, wanted, where)
-            if name in out:
-                raise ConfigError(f"{where}: {name} is given twice, as {key!r} too; keep one")
-            out[name] = value
+            put_once(out, spelled("parameter", key, wanted, where), value, f"{where} > {key}")
         return out
 
 

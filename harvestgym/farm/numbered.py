@@ -9,7 +9,8 @@ import numpy as np
 
 from ..core.errors import ConfigError
 from .active import ActiveFarm
-from .language import Ask, Language, Move
+from .language import Language, Move
+from .telling import Ask
 
 
 def numbered(language: Language, pairs: Sequence[Any], acting: bool) -> Any:

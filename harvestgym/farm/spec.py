@@ -6,10 +6,20 @@ each with its path; `json_schema()` serves editors.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 
 from ..core import yamlio
 from ..core.config import INT32, Strict, merge, validate
@@ -21,8 +31,19 @@ FILES = ("table",)
 """Keys of an entity's set that name a file; one in a farm file is looked for beside it."""
 
 Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
-Weight = Annotated[float, Field(ge=0, le=1)]
-Cost = Annotated[float, Field(ge=0, le=WIDE)]
+
+
+def _number(value: Any) -> Any:
+    """What is no number though it could be taken for one: `no`, and numbers in quotes."""
+    if isinstance(value, (bool, str)):
+        raise ValueError(f"wanted a number, {'not yes/no/true/false' if isinstance(value, bool) else 'without quotes'}")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_number)]
+Count = Annotated[int, BeforeValidator(_number)]
+Weight = Annotated[Number, Field(ge=0, le=1)]
+Cost = Annotated[Number, Field(ge=0, le=WIDE)]
 
 
 def parse_plot(value: Any) -> Any:
@@ -47,7 +68,12 @@ Ref = tuple[str, str, str, list[Step]]
 
 
 def _parse_interval(value: Any) -> Any:
-    """`(1, 10)`, which YAML reads as a text, is an interval; a single number is a list of one."""
+    """`(1, 10)`, which YAML reads as a text and Python as a pair, is an interval; a single value is a list of one."""
+    if isinstance(value, range) or hasattr(value, "tolist"):  # of NumPy
+        value = list(value) if isinstance(value, range) else value.tolist()
+    if isinstance(value, tuple):
+        pair = len(value) == 2 and not any(isinstance(end, (str, bool)) for end in value)
+        return dict(zip(("low", "high"), value, strict=True)) if pair else list(value)
     if isinstance(value, str) and value.strip().startswith("("):
         ends = [end.strip() for end in value.strip(" ()").split(",")]
         if len(ends) != 2:
@@ -62,6 +88,16 @@ class Interval(Strict):
     low: float
     high: float
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends, as whole numbers where they are."""
+        low, high = (int(end) if end.is_integer() else end for end in (self.low, self.high))
+        return low, high
+
+    @model_serializer
+    def _text(self) -> str:
+        return str(self.ends)
+
 
 Values = Annotated[
     Interval | list[Any],
@@ -73,17 +109,17 @@ Values = Annotated[
 class Localization(Strict):
     """Where on earth a field lies."""
 
-    latitude: float = Field(alias="latitude#°", ge=-90, le=90)
-    longitude: float = Field(alias="longitude#°", ge=-180, le=180)
-    altitude: float = Field(alias="altitude#m", ge=-430, le=8850)
+    latitude: Number = Field(alias="latitude#°", ge=-90, le=90)
+    longitude: Number = Field(alias="longitude#°", ge=-180, le=180)
+    altitude: Number = Field(alias="altitude#m", ge=-430, le=8850)
 
 
 class Shape(Strict):
     """The plots of a field: length x width squares of side `scale`."""
 
-    length: int = Field(alias="length#nb", ge=1, le=1000)
-    width: int = Field(alias="width#nb", ge=1, le=1000)
-    scale: float = Field(alias="scale#m", default=1.0, ge=0.01, le=100)
+    length: Count = Field(alias="length#nb", ge=1, le=1000)
+    width: Count = Field(alias="width#nb", ge=1, le=1000)
+    scale: Number = Field(alias="scale#m", default=1.0, ge=0.01, le=100)
 
 
 class FieldSpec(Strict):
@@ -115,6 +151,10 @@ class Condition(Strict):
     mapping: Any = "value"
     operator: str
     value: Any
+
+    @model_serializer
+    def _listed(self) -> list[Any]:
+        return [self.observation, self.mapping, self.operator, self.value]
 
 
 def _parse_condition(value: Any) -> Any:
@@ -184,7 +224,10 @@ class Every(Strict):
 
 def _parse_every(value: Any) -> Any:
     """`episode` and `step` are one of each; a day is the step of a farm."""
-    return {"episode": {"episodes": 1}, "step": {"days": 1}}.get(value, value) if isinstance(value, str) else value
+    known = {"episode": {"episodes": 1}, "step": {"days": 1}}
+    if not isinstance(value, (Mapping, Every)) and value not in known:
+        raise ValueError("wanted episode, step, {episodes: 5} or {days: 10}")
+    return known[value] if isinstance(value, str) else value
 
 
 WhenDrawn = Annotated[
@@ -198,7 +241,7 @@ class ForecastSpec(Strict):
     """How many days of contexts are forecast, and the variance that is added per day, in squared spans."""
 
     lookahead: StrictInt = Field(alias="lookahead#day", default=3, ge=1, le=30)
-    noise: float = Field(alias="noise#day-1", default=0.01, ge=0, le=1)
+    noise: Number = Field(alias="noise#day-1", default=0.01, ge=0, le=1)
 
 
 Drawn = Annotated[
@@ -262,9 +305,9 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
     """A farm from a mapping, strictly."""
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
-        if name != f"Field-{i}":
+        if name.casefold() != f"field-{i}":
             raise ConfigError(f"{where} > fields: wanted 'Field-{i}' (fields are numbered in order), found {name!r}")
-    return spec
+    return spec.model_copy(update={"fields": {f"Field-{i}": f for i, f in enumerate(spec.fields.values())}})
 
 
 def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:

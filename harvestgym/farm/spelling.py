@@ -12,8 +12,8 @@ from typing import Any
 from ..core.errors import ConfigError
 from .layout import find_field
 from .mapping import SECOND
-from .names import WHOLE, Names, spelled
-from .spec import AnyOfAll, Condition, ExpertRule, FarmSpec
+from .names import Names, keys_of, put_once, spelled
+from .spec import AnyOfAll, Condition, ContextSpec, ExpertRule, FarmSpec, Interval, parse_plot
 
 At = tuple[int, int]
 """The numbers of a field and of an entity on it."""
@@ -32,7 +32,7 @@ def in_one_spelling(spec: FarmSpec, names: Names) -> FarmSpec:
     observations = rules.observations and [_ref(names, ref) for ref in rules.observations]
     said = {
         "init": _tree(rules.init, names, _variables, "rules > init"),
-        "interventions": rules.interventions and _tree(rules.interventions, names, _limits, "interventions"),
+        "interventions": rules.interventions and _tree(rules.interventions, names, _allowed, "interventions"),
         "free_observations": [_ref(names, ref) for ref in rules.free_observations],
         "observations": observations,
         "terminal_conditions": _conditions(names, rules.terminal_conditions),
@@ -43,17 +43,32 @@ def in_one_spelling(spec: FarmSpec, names: Names) -> FarmSpec:
     }
     expert = [_rule(names, rule, f"expert > {i}") for i, rule in enumerate(spec.expert)]
     parts = {"rules": rules.model_copy(update=said), "scoring": scoring.model_copy(update=costs), "expert": expert}
-    return spec.model_copy(update=parts)
+    return spec.model_copy(update=parts | {"context": spec.context and _context(names, spec.context)})
+
+
+def _context(names: Names, context: ContextSpec) -> ContextSpec:
+    shown = context.shown if isinstance(context.shown, bool) else [_draw(names, name) for name in context.shown]
+    named = partial(_draw, names)
+    draws = _renamed(context.draws, named, "context > draws")
+    return context.model_copy(
+        update={"shown": shown, "draws": draws, "only": _renamed(context.only, named, "context > only")}
+    )
+
+
+def _draw(names: Names, path: str) -> str:
+    """The path of a draw, `Field-0/Soil-0/depth#m`; a key of a parameter set has one spelling only."""
+    field, *rest = path.split("/")
+    field = _or_as_written(lambda name: names.fields[find_field(names.fields, name)].name, field)
+    if rest:
+        rest[0] = _or_as_written(lambda name: names.where(names.entity(field, name, ""))[1], rest[0])
+    return "/".join((field, *rest))
 
 
 def _renamed(given: Mapping[str, Any], spell: Callable[[str], str], where: str) -> dict[str, Any]:
     """`given` under its names; ConfigError if two of its keys are one name."""
     out: dict[str, Any] = {}
     for key, value in given.items():
-        name = _or_as_written(spell, key)
-        if name in out:
-            raise ConfigError(f"{where} > {key}: given twice, in two spellings; keep one")
-        out[name] = value
+        put_once(out, _or_as_written(spell, key), value, f"{where} > {key}")
     return out
 
 
@@ -87,14 +102,26 @@ def _actions(names: Names, at: At, given: Mapping[str, Any], where: str) -> dict
     return _renamed(given, lambda name: names.action(at, name, where).name, where)
 
 
+def _allowed(names: Names, at: At, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Interventions with their limits, the plots in the paper's form."""
+    found = _limits(names, at, given, where)
+    return {n: limits | {"plot": _plots(limits["plot"])} if "plot" in (limits or {}) else limits
+            for n, limits in found.items()}  # fmt: skip
+
+
+def _plots(listed: Interval | list[Any]) -> list[Any]:
+    """`'(0, 1)'` each; a single one, without a list around it, was read as an interval."""
+    each = [listed.ends] if isinstance(listed, Interval) else [parse_plot(plot) for plot in listed]
+    return [str(tuple(plot)) if isinstance(plot, (tuple, list)) else plot for plot in each]
+
+
 def _limits(names: Names, at: At, given: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Interventions and, of each, the parameters that are limited."""
     found = _actions(names, at, given, where)
     known = {action.name: action for action in names.fields[at[0]].slots[at[1]].kind.actions}
     for name, limits in found.items():
         if limits and name in known:
-            wanted = (["plot"] if known[name].plot else []) + [p.key for p in known[name].parameters]
-            spell = partial(_spelled_among, "parameter", wanted)
+            spell = partial(_spelled_among, "parameter", keys_of(known[name]))
             found[name] = _renamed(limits, spell, f"{where} > {name}")
     return found
 
@@ -114,17 +141,8 @@ def _words(names: Names, entity: tuple[str, str], words: Sequence[str]) -> list[
 
 
 def _ref(names: Names, ref: Sequence[Any]) -> Sequence[Any]:
-    """An observation `(field, entity, name, path)`; a step of its path that is no key is left."""
-    return _or_as_written(lambda _: _respelled(names, *ref), ref)
-
-
-def _respelled(names: Names, field: str, entity: str, name: str, path: list[Any]) -> tuple[str, str, str, list[Any]]:
-    mine, first = names.where(names.entity(field, entity, "")), name.split("/")
-    keys = [step for step in path if isinstance(step, str) and step != WHOLE]
-    words = _words(names, mine, [*first, *keys])
-    rest = iter(words[len(first) :])
-    steps = [next(rest) if isinstance(step, str) and step != WHOLE else step for step in path]
-    return (*mine, "/".join(words[: len(first)]), steps)
+    """An observation `(field, entity, name, path)`."""
+    return _or_as_written(names.ref, ref)
 
 
 def _conditions(names: Names, formula: AnyOfAll) -> list[list[Condition]]:

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .actions import Row
+from .contexts import ContextFarm
 from .language import Language
 from .layout import Variable
+from .model import FarmModel
 from .spec import FarmSpec
 
 STEPS = {"ao": "two steps a day, observations and then interventions", "po": "one step a day", "fo": "one step a day"}
@@ -22,6 +24,7 @@ def text(name: str, spec: FarmSpec, language: Language) -> str:
     lines += ["Farmers"]
     lines += [f"  {who}{_limits(f.model_extra)}" for who, f in zip(language.names.farmers, spec.farmers, strict=True)]
     lines += _actions(spec, language)
+    lines += _context(language.model)
     ends = [" and ".join(f"{'/'.join(map(str, c.observation[1:3]))} {c.operator} {c.value}" for c in group)
             for group in spec.rules.terminal_conditions]  # fmt: skip
     lines += _wrapped("Ends when ", " or ".join(ends) or "the days are over")
@@ -55,6 +58,14 @@ def _actions(spec: FarmSpec, language: Language) -> Iterator[str]:
         yield from _wrapped("  ", f"{'/'.join((*row.names, row.action.name))}({', '.join(_parameters(row))})")
     free = len(spec.rules.free_observations)
     yield f"  and {len(language.asks)} observations that can be asked for; {free} free observations"
+
+
+def _context(model: FarmModel) -> Iterator[str]:
+    """What is drawn, when, and whether it is seen."""
+    if isinstance(model, ContextFarm):
+        yield f"Context, drawn {model.drawing.when}"
+        for draw, told in zip(model.drawing.draws, model.drawing.texts(model.params), strict=True):
+            yield from _wrapped("  ", f"{draw.name}: {told} ({'shown' if draw.shown else 'hidden'})")
 
 
 def _parameters(row: Row) -> Iterator[str]:

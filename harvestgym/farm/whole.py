@@ -33,6 +33,8 @@ class Parts:
     def __init__(self, farmers: Sequence[Any], rules: BasicRule, scoring: BasicScore) -> None:
         if not isinstance(rules, BasicRule) or not isinstance(scoring, BasicScore):
             raise ConfigError(f"wanted rules=BasicRule(…) and scoring=BasicScore(…), found {rules!r} and {scoring!r}")
+        if not isinstance(farmers, (list, tuple)):
+            raise ConfigError(f"farmers: wanted a list, [BasicFarmer()], found {farmers!r}")
         self.rules, self.scoring = rules, scoring
         further = dict(rules.further) | ({} if rules.cap is None else {CAP: CostCap(most=rules.cap)})  # type: ignore[arg-type]
         self.made = Made(
@@ -41,8 +43,10 @@ class Parts:
             terms={name: part(t, Term, f"scoring > terms > {name}") for name, t in scoring.terms.items()},
         )
 
-    def spec(self, fields: Sequence[Field], mode: str) -> tuple[Names, FarmSpec]:
+    def spec(self, fields: Sequence[Field], mode: str, context: Any) -> tuple[Names, FarmSpec]:
         """The names of the farm and what a file would say of it."""
+        if not isinstance(fields, (list, tuple)):
+            raise ConfigError(f"fields: wanted a list, [Field(…)], found {fields!r}")
         for i, field in enumerate(fields):
             if not isinstance(field, Field):
                 raise ConfigError(f"fields > {i}: wanted a Field, found {field!r}")
@@ -54,7 +58,7 @@ class Parts:
         data = {
             "fields": {f"Field-{i}": field.spec.model_dump(by_alias=True) for i, field in enumerate(fields)},
             "farmers": [_told(f) for f in self.made.farmers or ()],
-            "rules": rules, "scoring": scoring, "mode": mode,
+            "rules": rules, "scoring": scoring, "mode": mode, "context": context,
         }  # fmt: skip
         return names, farm_spec(data, "Farm")
 

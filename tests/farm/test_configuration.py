@@ -69,6 +69,10 @@ def test_every_entry_is_there(folder: Path) -> None:
     assert listed["Field-0"]["Spring-0"]["pour"]["amount#L"] == "(0.0, 5.0)"
     assert actions["observations"]["Field-0"]["Reed-0"]["stage"][:2] == ["*", "(0, 0)"]
     assert actions["params"] == {"max_action_schedule_size": 1}
+    lines = (folder / "game0_actions.yaml").read_text(encoding="utf-8").splitlines()
+    plots = "['*', '(0, 0)', '(0, 1)', '(0, 2)', '(1, 0)', '(1, 1)', '(1, 2)']"
+    assert "      cut:" in lines and f"      stage: {plots}" in lines
+    assert "      cut: 1.0" in (folder / "game0_score.yaml").read_text(encoding="utf-8").splitlines(), "a line each"
     costs = score["observation_costs"]
     assert {(f, e, k) for f, of in costs.items() for e, below in of.items() for k in below} == keys
     assert {"stage", "bio", "resource", "soil", "yield", "plant"} < set(score)
@@ -127,19 +131,26 @@ def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
         ("init", "Field-0: {Plant-0: {stage: seed}}", "init.yaml > Field-0: unknown entity 'Plant-0'; valid: Reed-0"),
         ("init", "Field-1: {Reed-0: {}}", "game0_init.yaml: unknown field 'Field-1'; did you mean 'Field-0'"),
         ("init", "Field-0: {Reed-0: {stage: old}, reed-0: {}}", "given twice, in two spellings"),
+        ("init", "Field-0: {Reed-0: {stage: old, Stage: young}}", "Reed-0 > stage: given twice, in two spellings"),
+        ("init", "Field-0: {Spring-0: {available_Water#L: (1, 2)}}", "an interval or a plot stands in quotes"),
         ("actions", "intervention: {}", "actions.yaml: unknown block 'intervention'; did you mean 'inter"),
         ("actions", "interventions: {Field-0: {Reed-0: {cutt: }}}", "unknown action 'cutt'; did you mean 'cut'"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {amout: [1]}}}}", "pour: unknown parameter 'amout'"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: ['(9, 0)']}}}}", "0 <= x < 2"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: '(1, 9)'}}}}", "[0, 5], found 9"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: no}}}}", "found False"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: ['(0, 1)', [0, 1]]}}}}", "(0, 1) stands twice"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: [1, 1.0]}}}}", "1.0 stands twice; keep one"),
         ("actions", "observations: {Field-0: {Reed-0: {stage: ['(0, 9)']}}}", "0 <= y < 3"),
         ("actions", "observations: {Field-0: {Reed-0: {stage: {x: }}}}", "the path goes too deep; found 'x'"),
         ("actions", "params: {max_schedule: 3}", "did you mean 'max_action_schedule_size'"),
         ("actions", "params: {max_action_schedule_size: 2.5}", "actions.yaml: 1 mistake\n  max_action_schedule_size: "),
         ("score", "yeild: 1", "game0_score.yaml: unknown entry 'yeild'; did you mean 'yield'"),
         ("score", "yield: 1e1", "score.yaml: 1 mistake\n  yield: wanted less than or equal to 1; found 10.0"),
-        ("score", "stage: '1e-3x'", "stage: wanted"),
+        ("score", "stage: '1e-3'", "stage: wanted a number, without quotes; found '1e-3'"),
+        ("score", "yield: no", "yield: wanted a number, not yes/no/true/false; found False"),
+        ("score", "intervention_costs: {Field-0: {Reed-0: {cut: yes}}}", "cut: wanted a number, not yes/no"),
+        ("score", "intervention_costs: {Field-0: {Reed-0: {cut: 1, Cut: 2}}}", "Reed-0 > Cut: given twice"),
         ("score", "intervention_costs: {Field-0: {Reed-0: {cutt: 1}}}", "unknown action 'cutt'; did you mean 'cut'"),
         ("score", "observation_costs: {Field-0: {Reed-0: {size: 1}}}", "unknown variable 'size'"),
     ],
@@ -181,7 +192,7 @@ rules:
   interventions:
     Field-0: {Soil-0: {watering_discrete: {plot: ['(0, 0)'], amount#L: [1]}}, Plant-0: {sow: null, harvest: null}}
   free_observations: [[Field-0, Weather-0, rain, [amount#mm]], [Field-0, Plant-0, stage, []]]
-  observations: [[Field-0, Soil-0, available_Water#L, ['*']], [Field-0, Weather-0, wind/speed#km.h-1, []]]
+  observations: [[Field-0, Soil-0, available_Water#L, []], [Field-0, Weather-0, wind, [speed#km.h-1]]]
   terminal_conditions: [[[[Field-0, Plant-0, global_stage, []], value, ni, [seed]]]]
 scoring:
   intervention_costs: {Field-0: {Soil-0: {watering_discrete: 2}}}
@@ -195,9 +206,27 @@ SPELLED = {
     "watering_discrete": "water_discrete", "sow": "sowing", "harvest:": "harvesting:", "Soil-0": "soil-0",
     "Weather-0:": "weather-0:", "Plant-0": "plant-0", "[Field-0": "[field-0", "BasicFarmer-0": "farmer-0",
     "day#int365": "day", "amount#L": "amount", "available_Water#L": "available_water", "ni,": "not in,",
-    "value, '<'": "id, '<'", "wind/speed#km.h-1": "wind/speed", "duration#min": "Duration",
+    "value, '<'": "id, '<'", "wind, [speed#km.h-1]": "wind/speed, []", "duration#min": "Duration",
+    "available_water, []], [": "available_water, ['*']], [", "plot: ['(0, 0)']": "plot: '(0, 0)'",
 }  # fmt: skip
 """How a person writes some words of that file."""
+
+
+def test_a_range_is_a_pair_and_a_list_is_a_list_in_python_too() -> None:
+    """As the paper writes `(1, 10)`; and one plot needs no list around it."""
+    for given, wanted in (
+        ((3, 5), "(3, 5)"),
+        (np.asarray([3, 4]), [3, 4]),
+        (range(3, 5), [3, 4]),
+        ((3, 4, 5), [3, 4, 5]),
+    ):
+        start = {"Field-0": {"Spring-0": {"available_Water#L": given}}}
+        limits = {"Field-0": {"Spring-0": {"pour": {"plot": (1, 2), "amount#L": (1, 2.5)}}}}
+        game = Farm([pond()], rules=BasicRule(init=start, interventions=limits))
+        rules = game.written.rules.model_dump()
+        assert rules["init"]["Field-0"]["Spring-0"]["available_Water#L"] == wanted
+        assert rules["interventions"]["Field-0"]["Spring-0"]["pour"] == {"plot": ["(1, 2)"], "amount#L": "(1, 2.5)"}
+        assert game.model.actions.rows[0].plots == ((1, 2),)
 
 
 def test_a_farm_file_in_other_spellings_is_the_same_farm(folder: Path) -> None:
@@ -206,7 +235,12 @@ def test_a_farm_file_in_other_spellings_is_the_same_farm(folder: Path) -> None:
         assert word in text
         text = text.replace(word, spelled)
     mine, same = (Farm.from_yaml(write(folder, f"{i}.yaml", t)) for i, t in enumerate((text, CANONICAL)))
-    assert mine.model.spec == same.model.spec == farm_spec(yamlio.parse(CANONICAL), "farm")
+    assert mine.written == same.written == farm_spec(yamlio.parse(CANONICAL), "farm")
+    for i, game in enumerate((mine, same)):
+        game.to_yaml(f"again-{i}.yaml")
+    texts = [Path(f"again-{i}.yaml").read_text(encoding="utf-8") for i in range(2)]
+    assert texts[0] == texts[1], "what is written does not keep the spelling of the file that was read"
+    assert Farm.from_yaml("again-0.yaml").written == same.written
     assert mine.model.actions == same.model.actions and mine.model.plan == same.model.plan
     assert mine.language.asks == same.language.asks and mine.model.stops == same.model.stops
     jax.tree.map(np.testing.assert_array_equal, mine.params, same.params)

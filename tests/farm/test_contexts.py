@@ -21,11 +21,14 @@ from harvestgym import registry
 from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Flatten, Log, TimeLimit
+from harvestgym.farm import BasicRule, Farm, Field
 from harvestgym.farm.build import build
 from harvestgym.farm.contexts import ContextFarm
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.model import FarmModel
 from harvestgym.farm.spec import farm_spec
+
+from .kinds import Spring
 
 ID = "farm/contexts-1x1-v0"
 BEAN = "farm/bean-clay-1x1-v0"
@@ -277,6 +280,20 @@ def test_wrappers_hand_a_context_on() -> None:
     assert flows[0] == flows[1] != flows[2] == flows[3]
 
 
+def test_a_farm_of_the_paper_has_contexts_in_any_spelling_and_prints_them() -> None:
+    """From its constructor and from the file that it writes; a range is a pair there."""
+    field = Field(FIELD["localization"], FIELD["shape"], entities=[(Spring, "calm")])
+    rules = BasicRule(free_observations=RULES["free_observations"], horizon=3)
+    context = {"draws": {FLOW.replace("Field-0/Spring-0", "field-0/spring-0"): (1, 5)}, "every": "step", "shown": False}
+    game = Farm([field], rules=rules, mode="po", context=context)
+    told = contextual(game.model)
+    assert told == springs({"draws": {FLOW: "(1, 5)"}, "every": {"days": 1}, "shown": False})
+    assert f"Context, drawn every day\n  {FLOW}: 1 to 5 (hidden)" in str(game)
+    _, info = game.farmgym_reset(seed=0)
+    days = [info["context"][0], *(game.farmgym_step([])[-1]["context"][0] for _ in range(3))]
+    assert len(set(days)) == 4 and all(1 <= flow <= 5 for flow in days)
+
+
 def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
     env = harvestgym.make(BEAN, context={"draws": {"Field-0/Plant-0/flowers_max#nb": "(10, 13)"}})
     assert [draw.labels for draw in contextual(env).drawing.draws] == [("10", "11", "12", "13")]
@@ -302,7 +319,7 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ({"draws": {"Field-0/Weather-0": ["seattle", "newark"]}}, r"a table of \(365, 6\).*generate: true"),
         ({"draws": {SOIL: ["clay", "sand"], "Field-0": [{"Soil-0": "silt"}]}}, "decide the same parameters"),
         ({"draws": {}}, "draws: .*at least 1"),
-        ({"every": "episod", "draws": {SOIL: ["sand"]}}, "every"),
+        ({"every": "episod", "draws": {SOIL: ["sand"]}}, "every: wanted episode, step, {episodes: 5} or"),
         ({"every": {"episodes": 2, "days": 3}, "draws": {SOIL: ["sand"]}}, "either episodes or days"),
         ({"every": {"weeks": 3}, "draws": {SOIL: ["sand"]}}, "weeks: unknown key"),
         ({"shown": ["Field-0/Soil"], "draws": {SOIL: ["sand"]}}, "unknown draw 'Field-0/Soil'; did you mean"),

@@ -93,6 +93,17 @@ def test_a_mapping_is_a_python_function_or_a_name() -> None:
     assert days(ending((*STAGE, [(0, 0)]), lambda x: x.value, "not in", ["young"]))[0] == 3
 
 
+def test_a_condition_on_several_values_takes_a_list_a_tuple_or_a_set(tmp_path: Path) -> None:
+    """And is written as a list, also if it is a pair of numbers, which in other places is a plot."""
+    wanted = ending((*STAGE, [(0, 0)]), id, "in", ["old", "young"]).written
+    for several in ({"young", "old"}, ("old", "young")):
+        assert ending((*STAGE, [(0, 0)]), id, "in", several).written == wanted
+    event, field = ((*WATER, [(0, 0)]), id, "in", (3, 4)), Field(PLACE, {"length#nb": 1, "width#nb": 1}, [SPRING])
+    game = Farm([field], rules=BasicRule(terminal_conditions=[[event]]), mode="po")
+    game.to_yaml(tmp_path / "pond.yaml")
+    assert Farm.from_yaml(tmp_path / "pond.yaml").written == game.written
+
+
 def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
     game = ending((*STAGE, [(0, 0)]), lambda x: "grown" if x.value == "old" else "green", "in", ["grown"])
     plain = ending((*STAGE, [(0, 0)]), id, "==", "old")
@@ -154,6 +165,8 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
         ({"fields": [3]}, "fields > 0: wanted a Field, found 3"),
         ({"fields": []}, "fields: "),
         ({"farmers": [3]}, "farmers > 0: wanted a Farmer such as"),
+        ({"farmers": BasicFarmer()}, "farmers: wanted a list, "),
+        ({"fields": pond()}, "fields: wanted a list, "),
         ({"farmers": [BasicFarmer(max_daily_interventions=-1)]}, "max_daily_interventions: wanted"),  # type: ignore[arg-type]
         ({"rules": {}}, "wanted rules=BasicRule"),
         ({"mode": "aomdp"}, "mode: wanted 'fo', 'po' or 'ao'"),

@@ -173,6 +173,41 @@ def test_each_farmer_has_its_own_hands_and_eyes() -> None:
     assert info["refused"] == [pour(0, 1)] and info["accepted"].tolist() == [True, False, True]
 
 
+def test_what_is_told_is_the_farmer_s_own() -> None:
+    """Items are plain tuples of plain values; what a person does with them changes nothing else."""
+    everything = farm("fo")
+    items, _ = everything.farmgym_reset(seed=2)
+    assert type(items) is list and all(type(item) is tuple and type(item[3]) is list for item in items)
+    told = {item[2]: item[4] for item in items}
+    assert told["available_Water#L"].dtype == np.float32 and told["stage"].dtype.kind == "U"
+    kinds = {type(value) for value in told.values() if not isinstance(value, (np.ndarray, dict))}
+    assert kinds <= {int, float, bool, str}
+    told["available_Water#L"][:] = -1
+    items[0][3].append("x")
+    again = {item[2]: item for item in everything.observations()}
+    assert (again["available_Water#L"][4] >= 0).all() and again["available_Water#L"][3] == []
+    state = {
+        v.key: everything.model.value(v, everything.lane.state, everything.params) for v in everything.model.variables
+    }
+    np.testing.assert_array_equal(again["available_Water#L"][4], state["available_Water#L"])
+    assert again["stage"][4].tolist() == np.asarray(("young", "old"))[np.asarray(state["stage"])].tolist()
+
+
+def test_tuples_of_a_schedule_are_the_orders_of_the_functional_farm(plain: Farm) -> None:
+    """As `encode` writes them for `model.step`, and the farm for its own, in any spelling."""
+    odd = ("farmer-0", "field-0", "spring-0", "pour", {"plot": (1, 2), "amount": 2.0})
+    for schedule in ([], [pour(1, 2)], [odd], [CUT]):
+        orders = plain.model.actions.encode(schedule, 1)
+        same(orders, plain.language.sheet(plain.language.schedule(schedule)))
+        number = plain.model.actions.index(schedule[0]) if schedule and schedule != [CUT] else None
+        if number is not None:
+            same(orders.plot, plain.model.actions.orders(jnp.int32(number)).plot)
+    with pytest.raises(ConfigError, match="holds 2 actions; at most 1"):
+        plain.model.actions.encode([CUT, CUT], 1)
+    with pytest.raises(ConfigError, match="wanted a number"):
+        plain.model.actions.encode([pour(1, 2, 9.0)], 1)
+
+
 def test_what_is_free_is_not_asked_for_again_nor_paid(asking: Farm) -> None:
     assert not any(ask.name == "available_Water#L" for ask in asking.language.asks)
     with pytest.raises(ConfigError, match="it is free, or the rules leave it out"):
@@ -210,7 +245,9 @@ def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
         (("BasicFarmer-0", "Field-0", "Read-0", "stage", []), "unknown entity 'Read-0'; did you mean 'Reed-0'"),
         (("BasicFarmer-0", "Field-0", "Reed-0", "stge", []), "unknown variable 'stge'; did you mean 'stage'"),
         (("BasicFarmer-0", "Field-0", "Reed-0", "cutt", {}), "unknown action 'cutt'; did you mean 'cut'"),
-        (look(STAGE, (0, 0), (0, 1)), "Field-0 > Reed-0 > stage: the path goes too deep; found (0, 1)"),
+        (("BasicFarmer-0", "Field-0", "Reed-0", "cut", []), "it is an intervention: write its parameters as a dict"),
+        (("BasicFarmer-0", *STAGE, {}), "it is an observation: write its path as a list, [] for the whole"),
+        (look(STAGE, (0, 0), (0, 1)), "schedule > 1: Field-0 > Reed-0 > stage: the path goes too deep; found (0, 1)"),
         (look(STAGE, "max"), "Field-0 > Reed-0 > stage: the path goes too deep; found 'max'"),
         (look(STAGE, (2, 0)), "wanted a plot (x, y) with 0 <= x < 2 and 0 <= y < 3, found (2, 0)"),
         (look(STAGE, 3), "wanted a key, '*' or a plot (x, y) in the path, found 3"),

@@ -131,6 +131,6 @@ def test_the_risk_of_a_score_is_said_in_python_and_kept_in_files(tmp_path: Path)
     with pytest.warns(FilesWritten):
         Farm([field], scoring=BasicScore(tmp_path / "score.yaml"), rules=BasicRule(), mode="po")
     text = (tmp_path / "score.yaml").read_text(encoding="utf-8")
-    (tmp_path / "score.yaml").write_text(text.replace("risk: null", "risk: {measure: cvar}"), encoding="utf-8")
+    (tmp_path / "score.yaml").write_text(text.replace("risk:", "risk: {measure: cvar}"), encoding="utf-8")
     again = Farm([field], scoring=BasicScore(tmp_path / "score.yaml"), rules=BasicRule(), mode="po")
     assert risk(again.model) == CVaR(level=0.1)
