@@ -1,12 +1,40 @@
-"""What all hosts have in common: they shade one another and close their stomata in dry soil (crops and weeds)."""
+"""What all hosts have in common, crops and weeds: the form of their conditions, what they lack, how light is shared."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import jax
 import jax.numpy as jnp
 
+from ..core.response import Response, exponents
 from .entity import Board
-from .messages import Canopy
+from .messages import NUTRIENTS, Canopy, Ground
+
+Drivers = dict[str, jax.Array]
+"""Today's value of every driver of a host, by the names of its `conditions.py`."""
+
+
+def terms(response: Response, drivers: Drivers) -> Drivers:
+    """The exponent terms of a response, by driver."""
+    names = [field.name for field in dataclasses.fields(response) if field.name != "intercept"]
+    return exponents(response, **{name: drivers[name] for name in names})
+
+
+def chance(response: Response, drivers: Drivers, strain: jax.Array | float = 0.0) -> jax.Array:
+    """Eq. (1) for the drivers that a response names, `strain` being the term of kinds unknown to the host."""
+    return jnp.exp(-(response.intercept + strain + sum(terms(response, drivers).values())))
+
+
+def shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
+    """How far the soil falls short of the day: g of N, P, K, C per plant, and of water a share (negative is plenty).
+
+    The share is of the water that the soil can hold for plants, so that each soil is as dry as it feels. Arguments:
+    the nutrients that the `number` of plants of a plot ask, g; the water of eq. (5), L.
+    """
+    lacking = (asked - ground.nutrients) / jnp.maximum(number, 1)
+    dry = (threshold - ground.water) / (ground.capacity - ground.wilting)
+    return dict(zip(NUTRIENTS, lacking, strict=True)) | {"water": dry}
 
 
 def water_threshold(draught: jax.Array, wilting: jax.Array, capacity: jax.Array) -> jax.Array:

@@ -12,6 +12,9 @@ import harvestgym
 from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.farm.active import ActiveFarm
 from harvestgym.farm.faces import face
+from harvestgym.farm.make import CATALOGUE
+from harvestgym.farm.parts import KINDS
+from harvestgym.farm.spec import FarmSpec, read_farm
 from harvestgym.testing import check_env
 
 from ..short import some
@@ -44,6 +47,41 @@ def test_stable_baselines3_finds_nothing_to_warn_of(id: str) -> None:
     env = harvestgym.make(id)
     asks = isinstance(env, ActiveFarm)
     checker.check_env(GymEnv(face(env, "discrete")) if asks else gymnasium.make(id).unwrapped)
+
+
+DIFFICULTIES = {
+    "weeds", "all-kinds", "many-actions", "large-field", "paper", "herbicide", "paid-observations", "coupling",
+    "pollinators", "timing", "polyculture", "climates", "rotation", "years", "contextual", "schedule", "watering",
+}  # fmt: skip
+"""By what is hard in them."""
+SETS = {*CROPS, "carrots", *SOILS, "herbicide", "pesticide"}
+NAMED = {"weeds": "Weeds", "pests": "Pests", "pollinators": "Pollinators", "fertilizer": "Fertilizer"}
+
+
+def test_each_difficulty_has_a_farm() -> None:
+    tags = {tag for id in IDS for tag in farm(id).tags}
+    assert tags >= DIFFICULTIES
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_a_tag_says_what_is_there(id: str) -> None:
+    """What a tag names stands on a field, and `all-kinds` is all ten; the plots are as many as the id says."""
+    spec = farm(id)
+    tags, entities = set(spec.tags), [entity for field in spec.fields.values() for entity in field.entities]
+    sets = {which if isinstance(which, str) else which.get("extends") for _, which in entities}
+    kinds = {str(kind) for kind, _ in entities}
+    assert tags & SETS <= sets
+    assert {kind for tag, kind in NAMED.items() if tag in tags} <= kinds
+    assert ("all-kinds" in tags) == (kinds == set(KINDS)) and ("two-fields" in tags) == (len(spec.fields) == 2)
+    shape = next(iter(spec.fields.values())).shape
+    if "x" in id.rpartition("-v")[0].rpartition("-")[2]:
+        assert id.endswith(f"-{shape.length}x{shape.width}-v0")
+    assert ("one-plot" in tags) == (len(spec.fields) * shape.length * shape.width == 1)
+
+
+def farm(id: str) -> FarmSpec:
+    """The file of an id."""
+    return read_farm(CATALOGUE / f"{id.partition('/')[2]}.yaml")
 
 
 def test_one_plot_farms_share_one_compiled_program() -> None:

@@ -1,4 +1,4 @@
-"""All kinds together: balances close, no order of a file matters, nobody disturbs the others' draws, mirrors agree."""
+"""All kinds together: balances, no order of a file matters, nobody disturbs the others' draws, mirrors, two fields."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from harvestgym.core.tree import par, pytree, replace
 from harvestgym.farm.build import build
+from harvestgym.farm.entities.plant.state import cleared
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entity import Board, Draws, Entity, Place, publishes
 from harvestgym.farm.messages import Air
@@ -55,21 +56,25 @@ def test_water_and_nutrients_balance_in_company(together: FarmModel) -> None:
         assert float(np.max(each)) < 3e-6, substance
 
 
-def history(env: FarmModel, days: int = 40) -> dict[str, np.ndarray]:
-    """Every variable on every day of a season without orders, by name."""
+@partial(jax.jit, static_argnums=0)
+def season(env: FarmModel, params: Any, order: jax.Array) -> dict[str, jax.Array]:
+    """Every variable on every of 40 days with the same order every day, by name."""
 
     def step(state: Any, now: jax.Array) -> tuple[Any, Any]:
-        key = jax.random.fold_in(jax.random.key(7), now)
-        after = env.transition(key, state, jnp.int32(0), env.params)
-        return after, {v.name: env.value(v, after, env.params) for v in env.variables}
+        after = env.transition(jax.random.fold_in(jax.random.key(7), now), state, order, params)
+        return after, {v.name: env.value(v, after, params) for v in env.variables}
 
-    run = jax.jit(lambda: jax.lax.scan(step, env.initial(jax.random.key(7), env.params), jnp.arange(days))[1])
-    return {name: np.asarray(values) for name, values in run().items()}
+    return jax.lax.scan(step, env.initial(jax.random.key(7), params), jnp.arange(40))[1]
+
+
+def history(env: FarmModel, order: int = 0) -> dict[str, np.ndarray]:
+    """That season, idle unless told."""
+    return {name: np.asarray(values) for name, values in season(env, env.params, jnp.int32(order)).items()}
 
 
 def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
-    """Equal integers, and floats up to the order in which sums are rounded, for the variables that both have."""
-    for name in a.keys() & b.keys():
+    """Equal integers, and floats up to the order in which sums are rounded, for the variables of `a`, all in `b`."""
+    for name in a:
         if a[name].dtype.kind == "f":
             np.testing.assert_allclose(a[name], b[name], rtol=2e-4, atol=1e-5, err_msg=name)
         else:
@@ -80,15 +85,51 @@ SMALL = [COMPANY[i] for i in (0, 1, 2, 4, 5, 7, 8, 9, 11, 13)]
 FEW = {name: INIT[name] for name in ("Weather-0", "Plant-0", "Weeds-0", "Pests-0")}
 
 
+PASSING = {"extends": "base_bird", "seed_eater": False, "pest_eater": False, "pollinator_eater": False}
+"""Birds that come by chance and touch nothing."""
+
+
 def test_no_order_of_the_file_matters_and_an_idle_entity_changes_nothing() -> None:
-    """One kind of each in two orders, and once more with a fertilizer that nobody scatters."""
+    """One kind of each in two orders, and once more with a fertilizer that lies in its bag and birds that pass by."""
     plain = history(farm(SMALL, init=FEW))
     assert (
         plain["Field-0/Pests-0/onplant_population#nb/Plant-0"].max() > 0
         and plain["Field-0/Weeds-0/flowers#nb"].max() > 0
     )
     same(plain, history(farm(SMALL[::-1], init=FEW)))
-    same(plain, history(farm([*SMALL, ["Fertilizer", "slow_all"]], init=FEW)))
+    more = history(farm([["Fertilizer", "slow_all"], *SMALL, ["Birds", PASSING]], init=FEW))
+    assert len(set(more["Field-0/Birds-1/population#nb"])) > 3
+    same(plain, more)
+
+
+def fields(*which: str) -> FarmModel:
+    """Fields far from one another, each with its own sky, soil and birds, and of its own shape."""
+    south = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
+    north = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
+    rest = [["Soil", "sand"], ["Birds", "base_bird"]]
+    plans: dict[str, Any] = {
+        "Field-0": {"localization": south, "shape": {"length#nb": 2, "width#nb": 1},
+                    "entities": [["Weather", "montpellier"], *rest]},
+        "Field-1": {"localization": north, "shape": {"length#nb": 1, "width#nb": 3},
+                    "entities": [["Weather", "lille"], *rest]},
+    }  # fmt: skip
+    init = {name: {"Weather-0": {"day#int365": 130}} for name in which}
+    return build(farm_spec({"fields": {name: plans[name] for name in which}, "rules": {"init": init}}, "test"))
+
+
+def test_a_field_neither_sees_nor_disturbs_another() -> None:
+    """Alone or beside another, and whatever is done there: the same days; and each has a sky of its own."""
+    both, alone = fields("Field-0", "Field-1"), history(fields("Field-0"))
+    values = {"plot": (0, 2), "amount#L": 20, "duration#min": 60}
+    pour = both.actions.index(("BasicFarmer-0", "Field-1", "Soil-0", "watering_discrete", values))
+    idle, busy = history(both), history(both, order=pour)
+    for beside in (idle, busy):
+        same(alone, beside)
+    water = "Field-1/Soil-0/available_Water#L"
+    assert (busy[water] >= idle[water]).all() and (busy[water] - idle[water])[:, 0, 2].mean() > 2
+    np.testing.assert_array_equal(busy[water][:, 0, :2], idle[water][:, 0, :2])
+    air = [idle[f"Field-{i}/Weather-0/air_temperature/mean#°C"] for i in range(2)]
+    assert (air[0] != air[1]).mean() > 0.9 and air[0].mean() > air[1].mean() + 2
 
 
 @pytree
@@ -107,37 +148,47 @@ class Breeze(Weather):
 
 
 @partial(jax.jit, static_argnums=0)
-def seasons(env: FarmModel, params: Any, keys: jax.Array) -> jax.Array:
-    """Pests and weeds (season, kind, plots) after 25 days."""
+def seasons(env: FarmModel, params: Any, bare: jax.Array, keys: jax.Array) -> jax.Array:
+    """Pests, weeds and grams of a pod (season, what, plots) after 25 days, with no crop on the `bare` plots."""
 
     def season(key: jax.Array) -> jax.Array:
         def step(state: Any, now: jax.Array) -> tuple[Any, None]:
             return env.transition(jax.random.fold_in(key, now), state, jnp.int32(0), params), None
 
-        last, _ = jax.lax.scan(step, env.initial(key, params), jnp.arange(25))
-        weeds, pests = last.fields[0][-2:]
-        return jnp.stack([pests.population, weeds.growing + weeds.flowering]).astype(jnp.float32)
+        first = env.initial(key, params)
+        weather, soil, plant, *others = first.fields[0]
+        first = replace(first, fields=((weather, soil, cleared(plant, bare), *others),))
+        last, _ = jax.lax.scan(step, first, jnp.arange(25))
+        _, _, plant, weeds, pests = last.fields[0]
+        return jnp.stack([pests.population, weeds.growing + weeds.flowering, plant.fruit_weight]).astype(jnp.float32)
 
     return jax.vmap(season)(keys)
 
 
 def means(blows: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard error of pests and weeds on each plot of a 4 x 3 field after 25 days, over 600 seasons."""
+    """Mean and standard error of what `seasons` gives on each plot of a 4 x 3 field, over 600 of them.
+
+    The wind comes from the half of the field that has no crop.
+    """
     sets = [kind_named(kind).named(which) for kind, which in SMALL[1:3]]
     weather = Breeze(**vars(Weather.named("montpellier")), blows_x=np.float32(blows))  # pyright: ignore
     rest: list[Entity] = [kind_named(k).named(w) for k, w in (["Weeds", "base_weed"], ["Pests", "agressive"])]
     ready = {"Field-0": [weather, *sets, *rest]}
-    init = {name: FEW[name] for name in ("Weather-0", "Plant-0", "Weeds-0")}
+    init = {"Weather-0": FEW["Weather-0"], "Plant-0": {"stage": "bloom"}, "Weeds-0": FEW["Weeds-0"]}
     env = farm(SMALL, (4, 3), {"Breeze-0": init.pop("Weather-0"), **init}, ready=ready)
 
-    found = np.asarray(seasons(env, env.params, jax.random.split(jax.random.key(int(blows > 0)), 600)))
+    bare = np.zeros((4, 3), bool)
+    bare[slice(0, 2) if blows > 0 else slice(2, 4)] = True
+    found = np.asarray(seasons(env, env.params, bare, jax.random.split(jax.random.key(int(blows > 0)), 600)))
     return found.mean(0), found.std(0) / np.sqrt(len(found))
 
 
-def test_a_mirrored_wind_gives_mirrored_fields() -> None:
-    """No difference above 4.5 standard errors among 24 means; downwind and upwind differ by more than that."""
+def test_a_mirrored_field_with_a_mirrored_wind_gives_mirrored_seasons() -> None:
+    """No difference above 4.5 standard errors among 36 means; the two halves of a field differ by more than that."""
     (east, e), (west, w) = means(1.0), means(-1.0)
-    apart = np.abs(east - west[:, ::-1]) / np.hypot(e, w[:, ::-1])
+    apart = np.abs(east - west[:, ::-1]) / np.maximum(np.hypot(e, w[:, ::-1]), 1e-9)
     assert apart.max() < 4.5
     pests = east[0]
     assert (pests[-1] - pests[0]).sum() > 4.5 * np.hypot(e[0][-1], e[0][0]).sum(), "pests drift with the wind"
+    pods = east[2]
+    assert (pods[2:] > 1).all() and (pods[:2] == 0).all()

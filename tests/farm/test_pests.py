@@ -27,7 +27,7 @@ from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weeds import Weeds
 from harvestgym.farm.entity import Draws, Ledger, Place
 from harvestgym.farm.make import make, policies
-from harvestgym.farm.messages import Canopy, Flock, Ground, Load
+from harvestgym.farm.messages import Canopy, Flock, Ground, Load, Structures
 
 from .company import air, board, check_ranges, field
 from .test_parameters import perturbed
@@ -112,6 +112,25 @@ def test_the_middle_of_the_field_keeps_its_pests_best(shape: tuple[int, int], re
     distance = jnp.asarray(field(shape).distance_to_edge)
     p = flows.staying(BASIC.stay, surroundings()._replace(distance=distance, reach=reach))
     np.testing.assert_allclose([p.min(), p.max()], np.exp([-0.1 - 0.05 * reach, -0.1 - 0.05 * nearest]), rtol=1e-5)
+
+
+def test_a_hedge_brings_the_wild_edge_nearer() -> None:
+    """By two plots of seven: all but the middle one are as near to come to and to leave as the border."""
+    place = field((7, 7), targets=("pests",))
+    none, zero = full(place, 0.0), jnp.float32(0.0)
+    ground = Ground(
+        water=none, extractable=none, capacity=none, wilting=none, nutrients=full(place, 0.0, 4), microlife=none,
+        toxin=full(place, 0.0, 1),
+    )  # fmt: skip
+    said = [("Weather-0", air()), ("Soil-0", ground)]
+    hedge = Structures(deterred=zero, bird_lure=zero, insect_lure=jnp.float32(2.0))
+    bare, hedged = (
+        BASIC.surroundings(place, board(place, "Pests-0", *said, *more)) for more in ([], [("Facility-0", hedge)])
+    )
+    np.testing.assert_array_equal(bare.distance, place.distance_to_edge)
+    np.testing.assert_array_equal(hedged.distance, np.maximum(place.distance_to_edge - 2, 0))
+    assert (flows.appearing(BASIC.appear, hedged) >= flows.appearing(BASIC.appear, bare)).all()
+    assert float(flows.staying(BASIC.stay, hedged)[2, 2]) == float(flows.staying(BASIC.stay, bare)[0, 0])
 
 
 def test_a_negative_intercept_is_a_certainty() -> None:

@@ -12,10 +12,9 @@ import pytest
 
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.plant import Plant, laws, needs, season
-from harvestgym.farm.entities.plant.laws import Drivers
 from harvestgym.farm.entities.plant.state import CAUSES, LIMITS, PlantState, Stage
 from harvestgym.farm.messages import Canopy, Ground
-from harvestgym.farm.stand import light_between, open_stomata, water_threshold
+from harvestgym.farm.stand import Drivers, chance, light_between, open_stomata, water_threshold
 
 from .company import air, field
 from .stands import stand
@@ -80,7 +79,7 @@ def test_4_growth_by_temperature_nutrients_and_water() -> None:
 def test_4_the_shortage_of_a_nutrient_is_the_need_less_the_stock() -> None:
     """16 plants of 30 cm ask 4e-5 * 300 * 16 g of nitrogen; what the soil lacks of it, per plant."""
     state = stand(1, Stage.GROW, size=30.0, population=16)
-    found = needs.shortages(BEAN, state, ground(water=100.0, nutrients=0.1))
+    found = needs.drivers(BEAN, state, field(), air(), ground(water=100.0, nutrients=0.1))
     assert float(found["N"][0, 0]) == pytest.approx((4e-5 * 300 * 16 - 0.1) / 16, rel=1e-4)
     assert float(found["P"][0, 0]) == pytest.approx((6e-6 * 300 * 16 - 0.1) / 16, rel=1e-4)
 
@@ -98,7 +97,7 @@ def test_5_the_water_below_which_drought_begins() -> None:
     """Between the wilting point and the capacity, and the shortage as a share of what plants can have."""
     assert float(water_threshold(jnp.float32(0.45), jnp.float32(60), jnp.float32(125))) == pytest.approx(89.25)
     for stage, draught in ((Stage.GROW, 0.55), (Stage.FRUIT, 0.55)):
-        found = needs.shortages(BEAN, stand(1, stage), ground(water=70.0))
+        found = needs.drivers(BEAN, stand(1, stage), field(), air(), ground(water=70.0))
         assert float(found["water"][0, 0]) == pytest.approx(draught - 10 / 65, rel=1e-5)
 
 
@@ -165,7 +164,7 @@ def test_10_crowded_and_shaded_plants_open_fewer_flowers() -> None:
         usual = {"population": round(float(crop.density)), "spacing": 100 / math.sqrt(round(float(crop.density)))}
         grown = stand(1, Stage.GROW, size=crop.size_max, **usual)
         crowding = needs.crowding(crop, grown, jnp.float32(1.0))
-        assert float(laws.chance(crop.bloom.open, day(crowding=crowding))[0, 0]) == 1.0
+        assert float(chance(crop.bloom.open, day(crowding=crowding))[0, 0]) == 1.0
 
 
 def test_11_pollination_is_one_binomial_of_the_mixed_chance() -> None:
@@ -179,12 +178,12 @@ def test_11_pollination_is_one_binomial_of_the_mixed_chance() -> None:
 
 
 def test_12_wind_pollinates_in_its_temperatures() -> None:
-    got = laws.chance(BEAN.bloom.wind, day(temperature=28.5))
+    got = chance(BEAN.bloom.wind, day(temperature=28.5))
     assert float(got[0, 0]) == pytest.approx(math.exp(-(0.1 + 0.4 * 2.5)), rel=1e-5)
 
 
 def test_13_insects_pollinate_once_they_have_come() -> None:
-    got = laws.chance(BEAN.bloom.insects, day(2, visits=[[0.0, 1.0]]))
+    got = chance(BEAN.bloom.insects, day(2, visits=[[0.0, 1.0]]))
     np.testing.assert_allclose(got, [[math.exp(-(0.1 + 4)), math.exp(-0.1)]], rtol=1e-5)
 
 
@@ -316,8 +315,8 @@ def test_growth_follows_the_light() -> None:
     """Monteith's proportion of growth to intercepted light, to 0.08 of the unshaded rate, in both stages."""
     taken = np.linspace(0, 0.75, 31)
     for group in (BEAN.grow, BEAN.fruit):
-        plain = laws.chance(group.rate, day())
-        shaded = laws.chance(group.rate, day(31, light=taken[None]))
+        plain = chance(group.rate, day())
+        shaded = chance(group.rate, day(31, light=taken[None]))
         np.testing.assert_allclose(np.asarray(shaded / plain)[0], 1 - taken, atol=0.08)
 
 

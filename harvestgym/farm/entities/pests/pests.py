@@ -16,7 +16,7 @@ from ....core.marks import Mark
 from ....core.random import normal
 from ....core.tree import par, pytree, var
 from ...entity import Board, Draws, Entity, Ledger, Place, publishes
-from ...messages import Air, Canopy, Flock, Load
+from ...messages import Air, Canopy, Flock, Load, Structures
 from ...seen import Seen
 from . import flows, moves
 from .flows import PESTS_MAX, Appear, Stay, Surroundings
@@ -99,7 +99,7 @@ class Pests(Entity):
 
     def update(self, state: PestsState, place: Place, board: Board, draws: Draws) -> tuple[PestsState, Ledger]:
         """Those of this morning leave or stay, others come, and all step at once."""
-        air, now = board.one(Air), self._surroundings(place, board)
+        air, now = board.one(Air), self.surroundings(place, board)
         edge, ahead = (
             state.ahead[0],
             jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0),
@@ -123,9 +123,11 @@ class Pests(Entity):
         error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD))) * normal(uniform)
         return jnp.clip(attacked + error, 0.0, 1.0)
 
-    def _surroundings(self, place: Place, board: Board) -> Surroundings:
+    def surroundings(self, place: Place, board: Board) -> Surroundings:
+        """A hedge brings the wild edge nearer by its lure, in plots, to come from and to leave for."""
+        nearer = jnp.maximum(place.distance_to_edge - board.heard(Structures).insect_lure, 0.0)
         return Surroundings(
-            distance=jnp.asarray(place.distance_to_edge), reach=max(place.shape) / 2,
+            distance=nearer, reach=max(place.shape) / 2,
             temperature=board.one(Air).t_mean, pesticide=board.toxin(TARGET) / place.surface,
             birds=board.heard(Flock).pest_eaters,
         )  # fmt: skip

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 
 from ....core.random import normal
-from ....core.response import Response, exponents
+from ...stand import Drivers, chance
 from .conditions import Bloom, StressWeights
-
-Drivers = dict[str, jax.Array]
-"""Today's value of every driver, by the names of `conditions.py`."""
-
-
-def terms(response: Response, drivers: Drivers) -> Drivers:
-    """The exponent terms of a response, by driver."""
-    names = [field.name for field in dataclasses.fields(response) if field.name != "intercept"]
-    return exponents(response, **{name: drivers[name] for name in names})
-
-
-def chance(response: Response, drivers: Drivers, strain: jax.Array | float = 0.0) -> jax.Array:
-    """Eq. (1) for the drivers that a response names, `strain` being the term of kinds unknown here."""
-    return jnp.exp(-(response.intercept + strain + sum(terms(response, drivers).values())))
 
 
 def noisy_rate(rate: jax.Array, variance: jax.Array, uniform: jax.Array) -> jax.Array:

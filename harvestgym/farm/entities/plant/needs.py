@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 
 from ...entity import Place
-from ...messages import NUTRIENTS, Air, Ground
-from ...stand import open_stomata, water_threshold
+from ...messages import Air, Ground
+from ...stand import Drivers, open_stomata, shortages, water_threshold
 from . import laws
 from .conditions import Crop
-from .laws import Drivers
 from .state import PlantState, Stage, is_alive
 
 KMH = 3.6
@@ -87,16 +86,6 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
     return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
 
 
-def shortages(crop: Crop, state: PlantState, ground: Ground) -> Drivers:
-    """How far the soil falls short of the day: g of N, P, K, C per plant, and of water a share (negative is plenty).
-
-    The share is of the water that the soil can hold for plants, so that each soil is as dry as it feels.
-    """
-    lacking = (nutrients_consumed(crop, state) - ground.nutrients) / jnp.maximum(state.population, 1)
-    dry = threshold(crop, state, ground) - ground.water
-    return dict(zip(NUTRIENTS, lacking, strict=True)) | {"water": dry / (ground.capacity - ground.wilting)}
-
-
 def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground) -> Drivers:
     """What the weather, the soil and the plants' own past are to them today, by the names of `conditions.py`."""
     refused = (state.nutrient_stress, state.water_stress, state.population)
@@ -107,5 +96,5 @@ def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Groun
         "nogrow": state.nogrow, "noweight": state.noweight,
         "crowding": crowding(crop, state, place.surface),
         "stress": laws.stress(crop.stress, *refused),
-        **shortages(crop, state, ground),
+        **shortages(nutrients_consumed(crop, state), state.population, threshold(crop, state, ground), ground),
     }  # fmt: skip

@@ -15,10 +15,9 @@ from ....core.tree import metas, pytree, replace
 from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
 from ...messages import NUTRIENTS, Air, Canopy, Flock, Ground, Litter, Load, Need, Share, Strain, Visits
 from ...seen import Seen
-from ...stand import light_left
+from ...stand import Drivers, light_left
 from . import needs, picture, season
 from .conditions import Crop
-from .laws import Drivers
 from .settle import settled
 from .state import GLOBAL_STAGE, PlantState, Stage, cleared, global_stage, is_alive
 

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 from ....core.pick import choose, largest
 from ....core.random import bernoulli, binomial
 from ....core.tree import replace
+from ...stand import Drivers, chance, terms
 from . import laws
 from .conditions import Crop
-from .laws import Drivers, chance, terms
 from .state import CAUSES, FLOWERS_MAX, PlantState, Stage
 
 

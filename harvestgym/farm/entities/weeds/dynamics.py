@@ -9,11 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ....core.random import multinomial
-from ....core.response import expglm
+from ...stand import Drivers, chance
 from .conditions import WEEDS_MAX, Weed
-
-Drivers = dict[str, jax.Array]
-"""Today's value of every driver, by the names of `conditions.py`."""
 
 SIDES = np.array([-1, 0, 1])
 
@@ -40,15 +37,10 @@ class Moves(NamedTuple):
 
 
 def chances(weed: Weed, day: Drivers) -> Chances:
-    """The chances of a day, eqs. (26) to (29); what kinds unknown here do (`strain`) is one more term."""
-
-    def of(response: object, strain: str = "") -> jax.Array:
-        names = [name for name in vars(response) if name != "intercept"]
-        chance = expglm(response, **{name: day[name] for name in names})  # pyright: ignore[reportArgumentType]
-        return jnp.minimum(chance * jnp.exp(-day[strain]) if strain else chance, 1.0)
-
-    appear, bloom = of(weed.appear), of(weed.bloom)
-    return Chances(appear, of(weed.grow, "strain_growth"), bloom, of(weed.stay, "strain_death"), weed.shed_rate)
+    """The chances of a day, eqs. (26) to (29); no help makes more than certain."""
+    grow, stay = chance(weed.grow, day, day["strain_growth"]), chance(weed.stay, day, day["strain_death"])
+    full = Chances(chance(weed.appear, day), grow, chance(weed.bloom, day), stay, weed.shed_rate)
+    return Chances(*(jnp.minimum(p, 1.0) for p in full))
 
 
 def moves(new: jax.Array, groups: tuple[jax.Array, jax.Array, jax.Array], p: Chances, uniform: jax.Array) -> Moves:

@@ -17,10 +17,10 @@ from ....core.tree import pytree, replace, var
 from ...entity import Board, Deed, Draws, Entity, Ledger, Place, action, publishes
 from ...messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
 from ...seen import Seen
-from ...stand import light_left, open_stomata, water_threshold
+from ...stand import Drivers, light_left, open_stomata, shortages, water_threshold
 from . import dynamics
 from .conditions import WEEDS_MAX, Weed
-from .dynamics import Drivers, Moves
+from .dynamics import Moves
 
 TARGET = "weeds"
 """What cides act on when they are herbicides."""
@@ -137,25 +137,23 @@ class Weeds(Weed, Entity):
         return dynamics.moves(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
 
     def _drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
-        """What the weather, the soil and the place are to a weed today, by the names of `conditions.py`.
-
-        The dryness is a share of the water that the soil can hold for plants, as for the crop.
-        """
+        """What the weather, the soil and the place are to a weed today, by the names of `conditions.py`."""
         air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
-        lacking = (self._eaten(state) - ground.nutrients) / jnp.maximum(_stand(state), 1)
-        holds = ground.capacity - ground.wilting
         return {
             "distance_to_edge": jnp.asarray(place.distance_to_edge),
             "temperature": air.t_mean, "humidity": air.humidity,
             "herbicide": board.toxin(TARGET) / place.surface,
-            "water": self.draught - (ground.water - ground.wilting) / holds,
             "strain_growth": strain.growth, "strain_death": strain.death,
-            **dict(zip(NUTRIENTS, lacking, strict=True)),
+            **shortages(self._eaten(state), _stand(state), self._threshold(ground), ground),
         }  # fmt: skip
 
     def _eaten(self, state: WeedsState) -> jax.Array:
         """What the stand asks of each nutrient a day, g; (4, length, width)."""
         return jnp.asarray(self.nutrients)[:, None, None] * self.size * 10 * _stand(state)
+
+    def _threshold(self, ground: Ground) -> jax.Array:
+        """w of eq. (5) on each plot, L."""
+        return water_threshold(self.draught, ground.wilting, ground.capacity)
 
     def _transpiration(self, place: Place, board: Board) -> jax.Array:
         """The water that the stand lets go today, L, for which the paper has no rule that depends on the weather.
@@ -164,8 +162,7 @@ class Weeds(Weed, Entity):
         light that the other hosts leave; the stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
         """
         ground, own = board.one(Ground), board.sent(Canopy)
-        threshold = water_threshold(self.draught, ground.wilting, ground.capacity)
-        moist = open_stomata(ground.extractable, threshold - ground.wilting)
+        moist = open_stomata(ground.extractable, self._threshold(ground) - ground.wilting)
         sunlit = own.shade * light_left(board)
         return board.one(Air).et0 * (1 + self.size / 1000) * sunlit * moist * place.surface
 
