@@ -24,7 +24,7 @@ from ..core.errors import ConfigError, check_name, unknown
 from ..core.lanes import Lane
 from ..core.wrappers import base, base_state
 from .convert import action_reader, observation_writer
-from .live import Live, modes
+from .live import Live, Lives, modes
 from .monitoring import Monitored
 from .program import Driver
 
@@ -152,8 +152,9 @@ class VecEnv(Monitored, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.core = env
         self.num_envs = _number(num_envs)
         self.autoreset_mode = _mode(autoreset_mode)
-        self.metadata = _metadata(env) | {"autoreset_mode": self.autoreset_mode}
+        self.metadata = _metadata(env, _scenes(env)) | {"autoreset_mode": self.autoreset_mode}
         self.render_mode = _render_mode(self.metadata, render_mode)
+        self._lives = Lives(env, self.num_envs) if self.render_mode in _scenes(env) else None
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -183,6 +184,7 @@ class VecEnv(Monitored, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def lane(self, lane: Lane) -> None:
         self._driver.lane = lane
         self._over, self._obs = np.array(lane.over), None
+        self._forget()
 
     def reset(  # type: ignore[override]
         self, *, seed: int | Sequence[int | None] | None = None, options: Options = None
@@ -196,6 +198,7 @@ class VecEnv(Monitored, gymnasium.vector.VectorEnv[Any, Any, Any]):
         first = self._driver.begin(words, np.array([s is not None for s in seeds]), which)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
+        self._begun(which, first)
         self._tell_begun()
         return _copied(self._obs), _vector_info(first.info, which)
 
@@ -231,8 +234,14 @@ class VecEnv(Monitored, gymnasium.vector.VectorEnv[Any, Any, Any]):
         if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
             found = np.flatnonzero(self._over).tolist()
             raise ResetNeeded(f"step: environments {found} have ended; reset them with options={{'reset_mask': mask}}")
-        waiting, seen = self._over, self._driver.step(self._read(actions))
+        waiting, read = self._over, self._read(actions)
+        if self._lives is not None:
+            self._lives.start(self._driver.lane, self._driver.params)
+        seen = self._driver.step(read)
         self._over = seen.terminated | seen.truncated
+        if self._lives is not None:
+            moved = ~waiting | (self.autoreset_mode is not AutoresetMode.NEXT_STEP)
+            self._lives.add(moved, self._driver.lane.state, read, seen, self._driver.params)
         if self.autoreset_mode is AutoresetMode.NEXT_STEP and waiting.any():
             self._over = self._over & ~waiting
             seen = self._restarted(waiting, seen)
@@ -251,6 +260,7 @@ class VecEnv(Monitored, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """What is seen when new episodes have begun for `which`."""
         none = np.zeros(self.num_envs, np.uint32)
         first = self._driver.begin(none, none.astype(bool), which)
+        self._begun(which, first)
         obs, info = _merged(which, (first.obs, first.info), (seen.obs, seen.info))
         return seen._replace(obs=obs, info=info)
 
@@ -289,12 +299,26 @@ class VecEnv(Monitored, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """This batch, where the one that was kept stood."""
         self._driver.restore(kept["driver"])
         self._over, self._obs = kept["over"], kept["obs"]
+        self._forget()
         return self
+
+    def _begun(self, which: np.ndarray, first: Any) -> None:
+        if self._lives is not None:
+            self._lives.begin(which, self._driver.lane.state, first, self._driver.params)
+
+    def _forget(self) -> None:
+        if self._lives is not None:
+            self._lives.clear(np.ones(self.num_envs, bool))
 
     def render(self) -> tuple[Any, ...] | None:
         """What each environment draws in the `render_mode` chosen; None without one."""
         if self.render_mode is None:
             return None
+        if not self._driver.begun:
+            raise ResetNeeded("render: there is nothing to see yet; call reset() first")
+        if self._lives is not None:
+            self._lives.start(self._driver.lane, self._driver.params)
+            return self._lives.pictures(self.render_mode)
         states = self._driver.lane.state
         rows = (jax.tree.map(lambda leaf: leaf[i], states) for i in range(self.num_envs))  # noqa: B023
         return tuple(_draw(self.core, self._driver, row, self.render_mode) for row in rows)

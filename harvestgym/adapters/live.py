@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from types import ModuleType
 from typing import Any
@@ -50,6 +51,12 @@ class Live:
         self._family = family
         self._frames: dict[str, np.ndarray] = {}
         self._length = 0
+        self._params: Any = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was kept."""
+        return self._length > 0
 
     def clear(self) -> None:
         """Forget the episode."""
@@ -58,9 +65,14 @@ class Live:
     def add(self, state: Any, action: Any, timestep: Any, params: Any) -> None:
         """Keep a step; the first one after `clear` is the start, whose action is of no account."""
         told = _frame(self._family.record, base(self._env), base_state(self._env, state), action, timestep, params)
-        for name, value in jax.device_get(told).items():
+        self.put(jax.device_get(told), params)
+
+    def put(self, told: Mapping[str, Any], params: Any) -> None:
+        """Keep what was told of a step, and the parameters in force."""
+        for name, value in told.items():
             self._put(name, np.asarray(value))
         self._length += 1
+        self._params = params
 
     def _put(self, name: str, value: np.ndarray) -> None:
         """Write a value into its buffer, which doubles where it is full."""
@@ -74,7 +86,7 @@ class Live:
 
     def start(self, lane: Any, params: Any) -> None:
         """Keep the state of a lane as a start, where none was kept: one that was put there by hand."""
-        if self._length:
+        if self.begun:
             return
         inside: Any = base(self._env)
         state = base_state(self._env, lane.state)
@@ -90,8 +102,47 @@ class Live:
 
     def picture(self, mode: str) -> Any:
         """The last step in one of the `MODES`."""
-        scene = self._family.scene(base(self._env), self.record, self._length - 1)
+        scene = self._family.scene(_with(base(self._env), self._params), self.record, self._length - 1)
         return _renderer(mode)(scene)
+
+
+class Lives:
+    """A `Live` for each environment of a batch: each has the record of its own episode."""
+
+    def __init__(self, env: Env[Any, Any], number: int) -> None:
+        self._env = env
+        self._lives = [Live(env) for _ in range(number)]
+
+    def clear(self, which: np.ndarray) -> None:
+        """Forget the episodes of those in `which`, bool (number,)."""
+        for i in np.flatnonzero(which):
+            self._lives[i].clear()
+
+    def start(self, lanes: Any, params: Any) -> None:
+        """Keep the states of lanes as starts, where none was kept: those that were put there by hand."""
+        for i, live in enumerate(self._lives):
+            if not live.begun:
+                live.start(jax.tree.map(lambda leaf: leaf[i], lanes), params)  # noqa: B023
+
+    def begin(self, which: np.ndarray, state: Any, first: Any, params: Any) -> None:
+        """Keep a start for those in `which`; all arguments are those of the whole batch."""
+        self.clear(which)
+        self.add(which, state, None, first, params)
+
+    def add(self, which: np.ndarray, state: Any, action: Any, timestep: Any, params: Any) -> None:
+        """Keep a step for those in `which`; all arguments are those of the whole batch."""
+        told = jax.device_get(_frames(self._env, state, action, timestep, params))
+        for i in np.flatnonzero(which):
+            self._lives[i].put({name: value[i] for name, value in told.items()}, params)
+
+    def pictures(self, mode: str) -> tuple[Any, ...]:
+        """The last step of each in one of the `MODES`."""
+        return tuple(live.picture(mode) for live in self._lives)
+
+
+def _with(env: Any, params: Any) -> Any:
+    """The environment with the parameters in force as its own, where a picture may ask it for them."""
+    return dataclasses.replace(env, defaults=params) if hasattr(env, "defaults") and params is not env.params else env
 
 
 def _renderer(mode: str) -> Callable[[Any], Any]:
@@ -106,3 +157,13 @@ def _frame(keep: Any, env: Env[Any, Any], state: Any, action: Any, timestep: Any
     from ..evaluate.record import frame
 
     return frame(keep, env, state, nothing(env.action_space) if action is None else action, timestep, params)
+
+
+@partial(jax.jit, static_argnums=0)
+def _frames(env: Env[Any, Any], state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
+    family: Any = family_of(type(base(env)))
+
+    def one(state: Any, action: Any, timestep: Any) -> dict[str, Any]:
+        return _frame(family.record, base(env), base_state(env, state), action, timestep, params)
+
+    return jax.vmap(one)(state, action, timestep)

@@ -10,7 +10,7 @@ from PIL import Image, ImageColor, ImageDraw
 
 from ..core.marks import Scene, Sprite, Stroke
 from . import page
-from .pen import INK, PAPER, Box, font, plain
+from .pen import INK, PAPER, Box, extent, font, plain
 
 FINER = 4
 """How many times finer than the page sprites are rasterised."""
@@ -76,14 +76,17 @@ class Canvas:
         self.image.paste(stamp, (round(x - size / 2), round(y - size / 2)), stamp)
 
     def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
-        """A line of text."""
-        stamp = _letters(plain(text), size, colour)
+        """A line of text with a rim of the other lightness, so that it can be read on anything."""
+        rim, ink = _letters(plain(text), size)
         shift = {"l": 0.0, "m": 0.5, "r": 1.0}[anchor[0]]
-        left = x - shift * (stamp.width - 2 * _HALO) - _HALO
-        self.image.paste(stamp, (round(left), round(y - stamp.height / 2)), stamp)
+        left = round(x - shift * (ink.width - 2 * _HALO) - _HALO)
+        at = (left, round(y - ink.height / 2), left + ink.width, round(y - ink.height / 2) + ink.height)
+        self.image.paste(PAPER if _lightness(colour) < 0.6 else INK, at, rim)
+        self.image.paste(colour, at, ink)
 
 
-_HALO = 2
+_HALO, _RIM = 2, 170
+"""Around letters: its width, px, and how much it covers, of 255."""
 
 
 @lru_cache(maxsize=4096)
@@ -118,21 +121,33 @@ def _circle(colour: str, hollow: bool) -> Sprite:
 
 
 @lru_cache(maxsize=4096)
-def _letters(text: str, size: int, colour: str) -> Image.Image:
-    """A line of text with a rim of the other lightness, so that it can be read on anything."""
-    letters = font(size)
-    width, tall = round(letters.getlength(text)) + 2 * _HALO, round(1.25 * size) + 2 * _HALO
-    rim = PAPER if _lightness(colour) < 0.6 else INK
-    image = Image.new("RGBA", (width, tall), (*ImageColor.getrgb(rim)[:3], 0))
-    at = (_HALO, tall / 2)
-    draw = ImageDraw.Draw(image)
-    draw.text(at, text, (*ImageColor.getrgb(rim)[:3], 170), letters, "lm", stroke_width=_HALO)
-    ink = Image.new("RGBA", (width, tall), (*ImageColor.getrgb(colour)[:3], 0))
-    ImageDraw.Draw(ink).text(at, text, colour, letters, "lm")
-    image.alpha_composite(ink)
-    return image
+def _letters(text: str, size: int) -> tuple[Image.Image, Image.Image]:
+    """What the rim and the ink of a line of text cover."""
+    both = np.zeros((2, round(1.25 * size) + 2 * _HALO, round(extent(text, size)) + 2 * _HALO), np.uint8)
+    x = 0
+    for sign in text:
+        stamp = _sign(sign, size)
+        room = both[..., x : x + stamp.shape[2]]
+        np.maximum(room, stamp[..., : room.shape[2]], out=room)
+        x += round(extent(sign, size))
+    return Image.fromarray(both[0]), Image.fromarray(both[1])
 
 
+@lru_cache(maxsize=4096)
+def _sign(sign: str, size: int) -> np.ndarray:
+    """What the rim and the ink of one sign cover, uint8 (2, height, width).
+
+    Lines are put together of signs, as there are many lines and few signs. In the font of Pillow a sign takes whole
+    pixels, whatever stands beside it.
+    """
+    tall, wide = round(1.25 * size) + 2 * _HALO, round(extent(sign, size)) + size
+    sheets = Image.new("L", (wide, tall)), Image.new("L", (wide, tall))
+    for sheet, stroke, cover in zip(sheets, (_HALO, 0), (_RIM, 255), strict=True):
+        ImageDraw.Draw(sheet).text((_HALO, tall / 2), sign, cover, font(size), "lm", stroke_width=stroke)
+    return np.stack([np.asarray(sheet) for sheet in sheets])
+
+
+@lru_cache
 def _lightness(colour: str) -> float:
     red, green, blue = ImageColor.getrgb(colour)[:3]
     return (0.299 * red + 0.587 * green + 0.114 * blue) / 255

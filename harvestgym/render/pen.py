@@ -72,7 +72,13 @@ def font(size: int) -> ImageFont.FreeTypeFont:
 @lru_cache(maxsize=4096)
 def extent(text: str, size: int) -> float:
     """How wide a line of text is, px."""
-    return font(size).getlength(plain(text))
+    return sum(_advance(sign, size) for sign in plain(text))
+
+
+@lru_cache(maxsize=4096)
+def _advance(sign: str, size: int) -> float:
+    """How far a sign moves on: in this font, and as it is laid out, by whole pixels whatever stands beside it."""
+    return font(size).getlength(sign)
 
 
 def wrapped(text: str, size: int, width: float) -> list[str]:

@@ -82,10 +82,10 @@ class Plot:
         if self.path is not None:
             self._figure = matplotlib.figure.Figure(layout="constrained")
             return
+        import matplotlib.pyplot  # which takes another backend than was asked for, where that one finds no display
+
         if matplotlib.get_backend().casefold() in WINDOWLESS:
             raise ConfigError(f"Plot: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give a path")
-        import matplotlib.pyplot
-
         self._figure = matplotlib.pyplot.figure(layout="constrained")
         self._figure.show()
 

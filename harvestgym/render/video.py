@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -70,7 +70,7 @@ def write_gif(
     target = _checked(frames, path, fps)
     drawn = {i: np.asarray(frames[i]) for i in _sample(len(frames))}
     colours = Colours.of(list(drawn.values()))
-    stills = (colours.still(drawn[i] if i in drawn else frames[i], progress) for i in range(len(frames)))
+    stills = colours.stills((drawn[i] if i in drawn else frames[i] for i in range(len(frames))), progress)
     # A GIF counts in hundredths of a second, and many programs take less than two of them for ten.
     each = 10 * max(2, round(100 / fps))
     durations = [each] * (len(frames) - 1) + [max(each, round(1000 * HOLD))]
@@ -106,18 +106,31 @@ class Colours:
         common = found[np.argsort(-count, kind="stable")][: MOST_COLOURS // 2]
         return cls(_spread(_rgb(common), _rgb(np.flatnonzero(seen)), MOST_COLOURS))
 
-    def still(self, frame: np.ndarray, progress: Progress | None = None) -> Image.Image:
-        """A picture in these colours."""
-        words = _words(np.asarray(frame))
+    def stills(self, frames: Iterable[np.ndarray], progress: Progress | None = None) -> Iterator[Image.Image]:
+        """The pictures of a film in these colours; of each only what is new is looked up."""
+        last, shown = np.zeros(0, np.uint8), np.zeros(0, np.uint8)
+        for frame in frames:
+            if frame.shape == last.shape:
+                other = frame != last
+                new = np.flatnonzero(other[..., 0] | other[..., 1] | other[..., 2])
+                shown = shown.copy()
+                shown.ravel()[new] = self._looked_up(frame.reshape(-1, 3)[new])
+            else:
+                shown = self._looked_up(frame)
+            last = frame
+            image = Image.fromarray(shown)
+            image.putpalette(self.palette.tobytes())
+            yield image
+            if progress is not None:
+                progress(1)
+
+    def _looked_up(self, pixels: np.ndarray) -> np.ndarray:
+        words = _words(pixels)
         index = self._index[words]
-        if index.min() < 0:
+        if index.size and index.min() < 0:
             self._learn(np.unique(words[index < 0]))
             index = self._index[words]
-        image = Image.fromarray(index.astype(np.uint8))
-        image.putpalette(self.palette.tobytes())
-        if progress is not None:
-            progress(1)
-        return image
+        return index.astype(np.uint8)
 
     def _learn(self, words: np.ndarray) -> None:
         for part in np.array_split(words, -(-len(words) // 4096)):

@@ -221,6 +221,19 @@ def test_steps_of_a_forager_by_keys_and_buttons(browser: Any, games: dict[str, S
     seen.check()
 
 
+def test_on_a_phone_one_walks_and_looks_without_scrolling(browser: Any, games: dict[str, Served]) -> None:
+    with visit(browser, games["forager"].url, PHONE) as seen:
+        seen.page.click(part("west"))
+        seen.page.locator(f"{part('view')} img").first.wait_for()
+        tops = [seen.page.locator(f"{part('view')} figure").nth(i).bounding_box()["y"] for i in range(2)]
+        ways, view, bar = (seen.page.locator(what).first.bounding_box() for what in (".pad", "figure img", ".bar"))
+        assert view["y"] + view["height"] <= bar["y"] and ways["y"] + ways["height"] <= bar["y"]
+        assert tops[0] < tops[1], "what is in view has a row of its own"
+        assert seen.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        seen.shot("play-forager-phone", whole=False)
+    seen.check()
+
+
 @pytest.mark.parametrize("seed", ["abc", "-1", "1.5", "99999999999"])
 def test_a_seed_that_is_none_is_told(browser: Any, games: dict[str, Served], seed: str) -> None:
     with visit(browser, f"{games['farm'].url}?seed={seed}") as seen:

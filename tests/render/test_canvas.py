@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.marks import Chart, Line, Map, Mark, Panel, Scene, Sprite, Stroke, Words, sprites
-from harvestgym.render import page
+from harvestgym.render import canvas, page
 from harvestgym.render.canvas import to_rgb
-from harvestgym.render.pen import INK, Box, extent
+from harvestgym.render.pen import INK, Box, extent, font
 from harvestgym.render.svg import Vector, to_svg
 from harvestgym.render.text import to_text
 
@@ -182,3 +183,23 @@ def test_a_sprite_may_go_on_from_one_above(tmp_path: Path) -> None:
     one, both = sprites(path)["a"], sprites(path)["b"]
     assert one.strokes == (Stroke("line", ((0.0, 0.0), (1.0, 0.5)), "#000000", 0.1),)
     assert both.strokes == (*one.strokes, Stroke("ellipse", ((0.5, 0.5), (0.1, 0.2)), "#ffffff"))
+
+
+@pytest.mark.parametrize("size", [8, 13, 14, 20])
+@pytest.mark.parametrize("text", ["sun and clouds, 16 to 28 °C (mean 22)", "AVATAR: To 'fly'", "0.25"])
+def test_a_line_is_put_together_of_signs_as_the_font_writes_it(text: str, size: int) -> None:
+    _, ink = canvas._letters(text, size)
+    whole = Image.new("L", ink.size)
+    ImageDraw.Draw(whole).text((2, ink.height / 2), text, 255, font(size), "lm")
+    assert extent(text, size) == font(size).getlength(text)
+    np.testing.assert_allclose(np.asarray(ink, int), np.asarray(whole, int), atol=40)
+    assert np.asarray(ink).any()
+
+
+def test_a_number_that_was_never_written_costs_no_new_letters() -> None:
+    """Each day of a film has its own numbers: writing them afresh took half of the time of a GIF."""
+    to_rgb(Scene("Day 0123456789.", ()))
+    known = canvas._sign.cache_info().misses
+    for day in range(100, 150):
+        to_rgb(Scene(f"Day {day}.{day}", ()))
+    assert canvas._sign.cache_info().misses == known

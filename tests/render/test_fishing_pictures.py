@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from PIL import Image
 
 from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.core.marks import Chart, Map, Scene, Words
@@ -19,6 +22,7 @@ from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
 from harvestgym.render.text import to_text
 
+from ..script import script
 from .golden import differs
 from .test_canvas import overlaps
 
@@ -166,3 +170,17 @@ def test_the_end_of_a_fishery_is_told() -> None:
     record = made_up(env)
     record["biomass"][5] = 0.04
     assert "the fishery is over" in told(scene(env, record, 5)) and "over" not in told(scene(env, record, 4))
+
+
+@pytest.mark.parametrize("id", ["fishing/ricker-v0", "fishing/tipping-v0"])
+def test_the_pictures_of_the_pages_are_of_the_fisheries_of_today(
+    id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them once showed a policy that nothing here gives; a season is what it was on any day it is drawn."""
+    tool = script("tools/make_pictures.py")
+    kept = tool.FOLDER / f"{id.replace('/', '-')}.png"
+    monkeypatch.setattr(tool, "FOLDER", tmp_path)
+    made = tool.draw(id, importlib.import_module("harvestgym.fishing.make"))
+    with Image.open(made) as now, Image.open(kept) as then:
+        away = np.abs(np.asarray(now.convert("RGB"), int) - np.asarray(then.convert("RGB"), int)).max(-1)
+    assert (away > 64).mean() < 0.005, "if it was meant to change: python tools/make_pictures.py fishing, and look"

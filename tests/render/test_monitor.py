@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import os
 import resource
+import shutil
 import struct
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +17,7 @@ import matplotlib.pyplot
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 import harvestgym
 from harvestgym.adapters.gymnasium import GymEnv
@@ -191,6 +195,66 @@ def test_a_window_is_drawn_while_one_plays(monkeypatch: pytest.MonkeyPatch) -> N
     monitor.close()
     assert len(plot._figure.axes[0].lines[0].get_ydata()) == 51
     matplotlib.pyplot.close(plot._figure)
+
+
+BLUE = (0, 114, 178)
+WINDOW = """
+import os, sys
+import numpy as np
+from PIL import ImageGrab
+from harvestgym.core.tree import Meta
+from harvestgym.render.monitor import Monitor, value, watch
+from harvestgym.render.sinks import Plot
+
+water = watch(lambda state, params: state, Meta("var", ("water#L",), "water"), value, "Water", "range_auto")
+plot, days = Plot(), iter(range(10**9))
+monitor = Monitor([water], lambda: [np.float32(next(days) % 9)], [plot])
+monitor.begin()
+for _ in range(60):
+    monitor.step(False)
+monitor.close()
+for _ in range(5):
+    plot._figure.canvas.draw()
+    plot._figure.canvas.flush_events()
+ImageGrab.grab(xdisplay=os.environ["DISPLAY"]).save(sys.argv[1])
+"""
+
+
+def windowed(display: dict[str, str], picture: Path) -> subprocess.CompletedProcess[str]:
+    """Monitor in a process of its own with Tk's windows, and keep what the screen shows."""
+    mine = {name: text for name, text in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    command = [sys.executable, "-c", WINDOW, str(picture)]
+    return subprocess.run(
+        command, env={**mine, **display, "MPLBACKEND": "TkAgg"}, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the display of another system cannot be taken away or made up")
+def test_where_there_is_no_display_the_window_is_refused(tmp_path: Path) -> None:
+    """Matplotlib then draws to nowhere without a word, whatever backend was asked for."""
+    pytest.importorskip("tkinter", reason="needs a Python with Tk")
+    told = windowed({}, tmp_path / "none.png")
+    assert told.returncode and "opens no window; give a path" in told.stderr, told.stderr
+
+
+def test_a_real_window_shows_what_is_monitored(tmp_path: Path) -> None:
+    pytest.importorskip("tkinter", reason="needs a Python with Tk")
+    program = shutil.which("Xvfb")
+    if program is None:
+        pytest.skip("needs Xvfb on the PATH, a display without a screen (apt-get install xvfb)")
+    command = [program, "-displayfd", "1", "-screen", "0", "800x600x24"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            assert server.stdout is not None
+            number = server.stdout.readline().strip()
+            told = windowed({"DISPLAY": f":{number}"}, tmp_path / "screen.png")
+        finally:
+            server.terminate()
+    assert not told.returncode, told.stderr
+    with Image.open(tmp_path / "screen.png") as image:
+        screen = np.asarray(image.convert("RGB"))
+    paper, curve = ((screen == colour).all(-1).sum() for colour in ((255, 255, 255), BLUE))
+    assert paper > 50_000 and curve > 300, "a white window with a blue curve"
 
 
 def test_a_curve_keeps_all_of_a_history_ever_more_thinly() -> None:
