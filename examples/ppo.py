@@ -128,8 +128,9 @@ class Moments(NamedTuple):
     count: jax.Array
 
     def scaled(self, features: jax.Array) -> jax.Array:
-        """Features with mean 0 and variance 1."""
-        return jnp.clip((features - self.mean) * jax.lax.rsqrt(self.var + 1e-6), -8.0, 8.0)
+        """Features with mean 0 and variance 1; 0 for one that never varied, of which nothing could be learnt."""
+        scaled = jnp.clip((features - self.mean) * jax.lax.rsqrt(self.var + 1e-6), -8.0, 8.0)
+        return jnp.where(self.var > 1e-8 * (1 + self.mean**2), scaled, 0.0)
 
     def with_batch(self, features: jax.Array) -> Moments:
         """After some more features, (..., features)."""
@@ -342,13 +343,15 @@ def task(env: Env[Any, Any]) -> Env[Any, Any]:
 
 
 def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | None:
-    """For `harvestgym leaderboard`: an agent trained on the training side of an id, the larger the farm the shorter."""
+    """For `harvestgym leaderboard`: an agent trained on the training side of an id, the larger the farm and the more
+    orders there are in a day, the shorter."""
     try:
-        choices(env.action_space)
+        orders = len(sum(choices(env.action_space), []))
     except ConfigError:
         return None  # of a fishery, whose actions are amounts
     side, own = heldout.split(id, "train"), task(env)
-    settings = Settings(updates=250 if isinstance(env, ActiveFarm) else min(100, int(3300 / size(env) ** 0.5)))
+    updates = 250 if isinstance(env, ActiveFarm) else min(100, int(3300 / (size(env) * orders) ** 0.5))
+    settings = Settings(updates=updates)
     school = task(side.make())
     agent, _ = train(school, settings, school.params, side.key(0))
     policy = policy_of(own, settings, agent)

@@ -28,12 +28,17 @@ Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path
 
 
 @app.command("list")
-def list_ids(family: Annotated[str | None, typer.Argument(help="farm, fishing or forager")] = None) -> None:
+def list_ids(
+    family: Annotated[str | None, typer.Argument(help="farm, fishing or forager")] = None,
+    tag: Annotated[str | None, typer.Option(help="only those with this tag, such as watering or schedule")] = None,
+) -> None:
     """The registered ids."""
     if family not in (None, *registry.FAMILIES):
         _fail(f"unknown family {family!r}; valid: {', '.join(registry.FAMILIES)}")
-    for name in registry.ids(family):
-        typer.echo(name)
+    try:
+        typer.echo("\n".join(registry.ids(family, tag)))
+    except ConfigError as error:
+        _fail(str(error))
 
 
 @app.command()
@@ -130,11 +135,14 @@ def play(
         _fail(str(error))
 
 
+STUDIES = "card, density, fertilizer, fishing, forager, looking, memory, pests-weeds, pollinators, risk, watering"
+
+
 @app.command()
 def study(
-    name: Annotated[str, typer.Argument(help="watering, pollinators, pests-weeds, fertilizer, card, density, ...")],
+    name: Annotated[str, typer.Argument(help=f"one of {STUDIES}")],
     replicates: Annotated[int | None, typer.Option(min=1, help="episodes or lives; by default the study's own")] = None,
-    out: Annotated[Path | None, typer.Option(help="a folder for the table (CSV or Parquet) and a picture")] = None,
+    out: Annotated[Path | None, typer.Option(help="a folder for the table (Parquet) and a picture")] = None,
 ) -> None:
     """Run a study and print its tables; its seasons run at once on all that the device has, so there are no jobs."""
     from rich.console import Console

@@ -105,16 +105,30 @@ def spec(id: str) -> EnvSpec:
 
 def doc(id: str) -> str:
     """What a catalogue file, or a farm file, says of itself, in a line; empty for an id of one's own."""
+    return str(_told(id).get("doc", "")).strip()
+
+
+def tags(id: str) -> list[str]:
+    """By what a catalogue file, or a farm file, wants to be found, what is hard in it first of all."""
+    return list(_told(id).get("tags", []))
+
+
+def _told(id: str) -> dict[str, Any]:
     from .core import yamlio
 
     family, _, name = spec(id).id.partition("/")
     path = Path(id if id.endswith(FILES) else Path(__file__).with_name(family) / "catalogue" / f"{name}.yaml")
-    return str(yamlio.read(path).get("doc", "")).strip() if path.is_file() else ""
+    return yamlio.read(path) if path.is_file() else {}
 
 
-def ids(family: str | None = None) -> list[str]:
-    """All registered ids, or those of one family."""
-    return sorted(i for i in _SPECS if family is None or i.partition("/")[0] == family)
+def ids(family: str | None = None, tag: str | None = None) -> list[str]:
+    """All registered ids, or those of one family, or with a tag. ConfigError for a tag that none of them has."""
+    found = sorted(i for i in _SPECS if family is None or i.partition("/")[0] == family)
+    if tag is None:
+        return found
+    tagged = {id: tags(id) for id in found}
+    check_name("tag", tag, sorted({name for names in tagged.values() for name in names}))
+    return [id for id in found if tag in tagged[id]]
 
 
 def make(id: str, **overrides: Any) -> Env[Any, Any]:
@@ -122,11 +136,13 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
     return spec(id).make(**overrides)
 
 
-def make_vec(id: str, num_envs: int, autoreset_mode: str = "NextStep", **overrides: Any) -> VectorEnv[Any, Any, Any]:
+def make_vec(
+    id: str, num_envs: int, autoreset_mode: str = "NextStep", render_mode: str | None = None, **overrides: Any
+) -> VectorEnv[Any, Any, Any]:
     """A `gymnasium.vector.VectorEnv` whose batch lives on the device; modes as Gymnasium names them."""
     from .adapters.gymnasium import VecEnv
 
-    return VecEnv(make(id, **overrides), num_envs, autoreset_mode=autoreset_mode)
+    return VecEnv(make(id, **overrides), num_envs, autoreset_mode=autoreset_mode, render_mode=render_mode)
 
 
 def _make_gymnasium(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:

@@ -27,6 +27,13 @@ def test_list_names_every_id_and_those_of_a_family() -> None:
     assert told("list", "farm").split() == harvestgym.ids("farm")
 
 
+def test_list_names_those_with_a_tag() -> None:
+    found = told("list", "--tag", "polyculture").split()
+    assert "farm/polyculture-3x4-v0" in found and "farm/bean-clay-1x1-v0" not in found
+    refused = runner.invoke(app, ["list", "--tag", "watring"])
+    assert refused.exit_code == 2 and "did you mean 'watering'?" in refused.output
+
+
 def test_show_tells_units_ranges_and_sources() -> None:
     text = told("show", ID)
     for part in ("air_temperature/max#°C", "available_Water#L", "watering_discrete", "FAO-56", "global_stage"):

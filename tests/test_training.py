@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -30,7 +31,9 @@ def ppo() -> ModuleType:
 
 def told(folder: Path, name: str, *args: str) -> tuple[float, float, float]:
     """What an example prints of the expert, the random policy and the agent."""
-    done = subprocess.run([sys.executable, str(EXAMPLES / name), *args], cwd=folder, capture_output=True, text=True)
+    alone = os.environ | {"OMP_NUM_THREADS": "1"}  # threads of PyTorch that wait for each other spin on busy cores
+    command = [sys.executable, str(EXAMPLES / name), *args]
+    done = subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not list(folder.iterdir())
     expert, random, agent = (float(re.findall(rf"{who}:? (-?[\d.]+)", done.stdout)[0]) for who in WHO)
@@ -93,6 +96,16 @@ def test_moments_are_those_of_all_that_was_seen(ppo: ModuleType) -> None:
         moments = moments.with_batch(part)
     np.testing.assert_allclose(moments.mean, rows.mean(0), rtol=1e-4)
     np.testing.assert_allclose(moments.var, rows.var(0), rtol=1e-4)
+
+
+def test_what_never_varied_in_training_says_nothing(ppo: ModuleType) -> None:
+    """A site and a soil that the training side has not: their entries were always 0 there, and are 1 on the other."""
+    moments = ppo.Moments(jnp.zeros(3), jnp.ones(3), jnp.float32(1e-3))
+    for days in np.random.default_rng(0).normal(size=(5, 32_768)).astype(np.float32):
+        moments = moments.with_batch(jnp.stack([days, jnp.zeros(days.size), jnp.full(days.size, 50.0)], -1))
+    scaled = np.asarray(moments.scaled(jnp.asarray([[1.0, 0.0, 50.0], [1.0, 1.0, 49.0]])))
+    np.testing.assert_array_equal(scaled[0], scaled[1])
+    assert scaled[0, 0] == pytest.approx(1.0, abs=0.1) and not scaled[0, 1:].any()
 
 
 def test_maskable_ppo_of_sb3_contrib(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from harvestgym.evaluate import studies
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = {
-    **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer"), "studies.md"),
+    **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density"), "studies.md"),
     "card": "validation.md",
 }  # fmt: skip
 
@@ -28,9 +28,9 @@ PAGES = {
 def write(name: str) -> None:
     """Run a study, put its tables into their page and its picture beside the others."""
     with tempfile.TemporaryDirectory() as folder:
-        tables = studies.named(name)(out=Path(folder))
+        found = studies.named(name)(out=Path(folder))
         shutil.copy(Path(folder) / f"{name}.png", DOCS / "pictures" / f"study-{name}.png")
-    lines = [line for table in tables for line in markdown(table)]
+    lines = [line for table in (found if isinstance(found, list) else [found]) for line in markdown(table)]
     block = "\n".join(f"**{line[3:]}**" if line.startswith("## ") else line for line in lines)
     page = DOCS / PAGES[name]
     start, end = f"<!-- {name} -->", f"<!-- end {name} -->"

@@ -1,7 +1,7 @@
 """Write the learning curves and the tables of docs/training.md.
 
 python examples/ppo.py --id farm/tomato-sand-1x1-v0 farm/corn-sand-1x1-v0 --seeds 3 --out docs/training
-python examples/ppo.py --id farm/bean-clay-1x1-v0 --seeds 2 --out docs/training
+python examples/ppo.py --id farm/bean-clay-1x1-v0 --seeds 3 --out docs/training
 python examples/ppo.py --id farm/paid-looks-1x1-v0 --updates 250 --seeds 3 --out docs/training
 python tools/make_training.py                          # curves and table of what is in docs/training
 python tools/make_training.py looking risk memory      # and the studies, from scratch

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,15 @@ mean of the worst tenth of the seasons.
 
 - **none** does nothing, **random** draws from the action space, **expert** is the rule that comes with the id.
 - **ppo** is the agent of `examples/ppo.py` ([training](training.md)), trained once on the training side with the same
-  settings everywhere, for 3.3 million days; for 8.2 million where looking costs, for 2.1 million on twelve plots.
+  settings everywhere, for 3.3 million days; for 8.2 million where looking costs, for 2.1 million on twelve plots and
+  for 1.0 million there with four orders a day. On `full-1x1-v0` it found what the score pays for and nobody had in
+  mind ([how](training.md#what-a-score-pays-for)).
 - **ceiling** is the best that a planner found who knew each season beforehand, its weather, pests and luck, searching
   over schedules of interventions from the expert's own. It says how much is left above the expert, and it is the find
-  of a search: more may be possible with such foresight, and none of it is promised to those who have to look and guess.
-  Its mean is the expert's over all seasons plus the mean gain over the seasons planned, whose number is given. The
-  larger the farm, the shorter the search.
+  of a search, a lower bound of what such foresight is worth: more may be possible, and none of it is promised to those
+  who have to look and guess. Its mean is the expert's over all seasons plus the mean gain over the seasons planned,
+  whose number is given. The larger the farm, the shorter the search and the lower the bound: 60 generations of 48
+  schedules on a plot for a season, 13 on five plots or for three years, 5 on twelve plots.
 - **score** is 0 for doing nothing and 1 for the expert; none where the two are no further apart than 0.001.
 
 Seasons are 1,000, and 100 where plots times steps of a season are more than 4,000. Means that differ by less than their
@@ -41,7 +45,8 @@ intervals are not told apart.
 
 Rows are added with `harvestgym leaderboard --ids ID --policy NAME=file.py:function --planned 0 --out docs`, where the
 function is given the id, on whose training side it may train, and the environment of the test side, and returns a
-`Policy`. The other rows of the id, its ceiling among them, are kept as long as its expert makes what it made.
+`Policy`. The other rows of the id are kept as long as the game is the same, which is to say that the random policy
+makes what it made, and its ceiling as long as the expert does so too.
 """
 
 
@@ -68,23 +73,37 @@ class Row:
 
 
 def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
-    """All rows: of a policy played anew the new one; others of its id as long as the game is the same.
+    """All rows: of a policy played anew the new one; others of its id as long as the game is the same, scored anew.
 
-    The game has changed if the expert no longer makes what it made; old rows then say nothing of it.
+    The game has changed if chance no longer makes what it made; old rows then say nothing of it. A ceiling, which is
+    searched from what the expert does, goes as well if the expert no longer makes what it made.
     """
-    fresh = {(row.id, row.policy): row for row in new}
+    fresh, before = ({(row.id, row.policy): row for row in rows} for rows in (new, old))
     played = {row.id for row in new}
-    before = {row.id: row for row in old if row.policy == "expert"}
+
+    def again(id: str, policy: str) -> bool:
+        was, now = before.get((id, policy)), fresh.get((id, policy))
+        return was is not None and now is not None and _same(was, now)
 
     def holds(row: Row) -> bool:
-        if (row.id, row.policy) in fresh:
-            return False
-        was, now = before.get(row.id), fresh.get((row.id, "expert"))
-        return row.id not in played or (was is not None and now is not None and _same(was, now))
+        witnesses = ("random", "expert") if row.policy == CEILING else ("random",)
+        same = all(again(row.id, witness) for witness in witnesses)
+        return (row.id, row.policy) not in fresh and (row.id not in played or same)
 
     whole = [*filter(holds, old), *new]
     order = {name: i for i, name in enumerate(("none", "random", "expert"))}
-    return sorted(whole, key=lambda row: (row.id, row.policy == CEILING, order.get(row.policy, 9), row.policy))
+    whole.sort(key=lambda row: (row.id, row.policy == CEILING, order.get(row.policy, 9), row.policy))
+    by_id = ((id, list(rows)) for id, rows in groupby(whole, lambda row: row.id))
+    return [row for id, rows in by_id for row in (scored(rows) if id in played else rows)]
+
+
+def scored(of_id: Sequence[Row]) -> list[Row]:
+    """The rows of an id with their scores, where doing nothing and the expert are far enough apart to tell."""
+    mean = {row.policy: row.mean for row in of_id}
+    none, expert = mean.get("none"), mean.get("expert")
+    if none is None or expert is None or expert - none < 1e-3:
+        return list(of_id)
+    return [replace(row, score=(row.mean - none) / (expert - none)) for row in of_id]
 
 
 def _same(was: Row, now: Row) -> bool:
@@ -161,8 +180,12 @@ def _page(whole: Sequence[Row]) -> str:
         mine = [row for row in whole if row.id.partition("/")[0] == family]
         if mine:
             lines += [f"## {title}", "", *_table(mine, COMMON | own | SEASONS), ""]
-    absent = sorted(set(ids()) - {row.id for row in whole})
-    lines += [f"Without rows yet: {', '.join(absent)}.", ""] if absent else []
+    farms = {row.id for row in whole if row.id.startswith("farm/")}
+    by_policy = {name: {row.id for row in whole if row.policy == name} for name in ("ppo", CEILING)}
+    absent = {"rows": set(ids()) - {row.id for row in whole}} | {
+        f"a row of {name}": farms - having for name, having in by_policy.items() if having
+    }
+    lines += [f"Without {what} yet: {', '.join(sorted(lack))}.\n" for what, lack in absent.items() if lack]
     return "\n".join(lines)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from ..core.wrappers import Wrapper, base
 from ..registry import FAMILIES, ids, load
 from ..registry import spec as spec_of
 from . import heldout
-from .board import CEILING, LOOKS, Row
+from .board import CEILING, LOOKS, Row, scored
 from .ceiling import Search, ceiling
 from .evaluation import batch_key, family_function, horizon, nothing, played
 from .risk import Summary, summarise
@@ -134,7 +134,7 @@ def rows(
         planned_by = ceiling(env, batch_key(seed), here["expert"], planned, search)
         gain = planned_by.returns - planned_by.expert
         found.append(_foreseen(id, played_by["expert"][0], gain, search))
-    return _scored(found)
+    return scored(found)
 
 
 def size(env: Env[Any, Any]) -> int:
@@ -191,12 +191,3 @@ def _foreseen(id: str, expert: np.ndarray, gain: np.ndarray, search: Search) -> 
     mean = float(np.mean(expert) + np.mean(gain))
     told = {"generations": float(search.generations), "gain": float(np.mean(gain))}
     return Row(id, CEILING, n, mean, float(mean - error), float(mean + error), None, None, told)
-
-
-def _scored(found: Sequence[Row]) -> list[Row]:
-    """The rows with their scores, where doing nothing and the expert are far enough apart to tell."""
-    mean = {row.policy: row.mean for row in found}
-    none, expert = mean.get("none"), mean.get("expert")
-    if none is None or expert is None or expert - none < 1e-3:
-        return list(found)
-    return [replace(row, score=(row.mean - none) / (expert - none)) for row in found]

@@ -57,14 +57,27 @@ def row(id: str, policy: str, mean: float = 1.0, **more: Any) -> board.Row:
     return board.Row(id, policy, 100, mean, mean - 0.1, mean + 0.1, 0.5, **more)
 
 
-def test_rows_are_kept_while_the_expert_makes_what_it_made() -> None:
-    old = [row("farm/a-v0", "expert"), row("farm/a-v0", "ppo", 2.0), row("fishing/b-v0", "expert")]
-    same = board.merged(old, [row("farm/a-v0", "expert"), row("farm/a-v0", "none", 0.0)])
-    assert [(r.id[-4:-3], r.policy) for r in same] == [("a", "none"), ("a", "expert"), ("a", "ppo"), ("b", "expert")]
-    changed = board.merged(old, [row("farm/a-v0", "expert", 0.9)])
-    assert [r.policy for r in changed] == ["expert", "expert"], "of another game, the agent's row says nothing"
-    better = board.merged(old, [row("farm/a-v0", "expert"), row("farm/a-v0", "ppo", 3.0)])
-    assert [r.mean for r in better if r.policy == "ppo"] == [3.0]
+def test_rows_are_kept_while_the_game_is_the_same() -> None:
+    """Chance is the witness of the game, and the expert that of the search that began with what it does."""
+    old = [row("farm/a-v0", name, mean) for name, mean in (("none", 0.0), ("random", 0.2), ("expert", 1.0))]
+    old += [
+        row("farm/a-v0", "ppo", 2.0, score=2.0),
+        row("farm/a-v0", board.CEILING, 3.0),
+        row("fishing/b-v0", "expert"),
+    ]
+
+    def left(expert: float, random: float, *more: board.Row) -> dict[str, board.Row]:
+        means = {"none": 0.0, "random": random, "expert": expert}
+        whole = board.merged(old, [*(row("farm/a-v0", name, mean) for name, mean in means.items()), *more])
+        assert whole[-1].id == "fishing/b-v0"
+        return {each.policy: each for each in whole[:-1]}
+
+    same = left(1.0, 0.2)
+    assert list(same) == ["none", "random", "expert", "ppo", board.CEILING] and same["ppo"].score == 2.0
+    wiser = left(1.6, 0.2)
+    assert list(wiser) == ["none", "random", "expert", "ppo"] and wiser["ppo"].score == pytest.approx(1.25)
+    assert list(left(1.0, 0.3)) == ["none", "random", "expert"], "of another game, the agent's row says nothing"
+    assert left(1.0, 0.2, row("farm/a-v0", "ppo", 3.0))["ppo"].mean == 3.0
 
 
 def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None:
@@ -73,7 +86,9 @@ def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None
     assert board.read(tmp_path)[1] == whole[1] and board.read(tmp_path / "none") == []
     page = (tmp_path / board.PAGE).read_text(encoding="utf-8")
     assert "| [a-v0](farm/a-v0.md) | expert | 1.000 (0.900 to 1.100) | 0.500 | 1.23 |" in page
-    assert "## Fisheries" in page and "## Foragers" not in page
+    assert "## Fisheries" in page and "## Foragers" not in page and "a row of ppo" not in page
+    board.write(tmp_path, [*whole, row("farm/a-v0", "ppo"), row("farm/c-v0", "expert")])
+    assert "Without a row of ppo yet: farm/c-v0." in (tmp_path / board.PAGE).read_text(encoding="utf-8")
 
 
 def test_policies_come_from_files(tmp_path: Path) -> None:

@@ -9,10 +9,16 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+from harvestgym.cli import STUDIES
 from harvestgym.core.risk import CVaR
+from harvestgym.evaluate import studies
 from harvestgym.evaluate.risk import summarise
 from harvestgym.evaluate.studies import looking, memory, risk
 from harvestgym.fishing.make import make
+
+
+def test_the_command_names_every_study() -> None:
+    assert STUDIES.split(", ") == studies.names()
 
 
 def test_the_best_farmer_looks_now_and_then(tmp_path: Path) -> None:

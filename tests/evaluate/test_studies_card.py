@@ -12,6 +12,7 @@ import pytest
 
 from harvestgym.evaluate import fao56, wofost
 from harvestgym.evaluate.studies import card
+from harvestgym.farm.entities.plant import Plant
 
 DAYS = np.arange(100, 300)
 RNG = np.random.default_rng(0)
@@ -39,6 +40,27 @@ def test_what_is_published_is_a_range_with_a_source() -> None:
     for crop, said in card.published().items():
         for name in card.RANGED:
             assert said[name]["low"] < said[name]["high"] and said[name]["source"], (crop, name)
+
+
+FAO_56 = {
+    "bean": ((20, 30, 30, 10), (0.5, 1.05, 0.9), (0.15, 1.0, 0.8), 0.4, 0.45),
+    "corn": ((20, 35, 40, 30), (0.3, 1.2, 0.6), (0.15, 1.15, 0.5), 2.0, 0.55),
+    "tomato": ((30, 40, 40, 25), (0.6, 1.15, 0.8), (0.15, 1.1, 0.7), 0.6, 0.4),
+}
+"""Lengths of stages, K_c, K_cb, height and depletion p of tables 11, 12, 17 and 22, as `pyfao56.tools.tables` has them
+(green beans; maize for grain, harvested wet; tomato)."""
+
+
+@pytest.mark.parametrize("crop", FAO_56)
+def test_what_is_said_of_fao_56_is_in_its_tables(crop: str) -> None:
+    said, (stages, kc, kcb, height, depletion) = card.published()[crop], FAO_56[crop]
+    assert (tuple(said["stages"]), tuple(said["kc"]), tuple(said["kcb"])) == (stages, kc, kcb)
+    assert said["height"]["low"] <= height <= said["height"]["high"]
+    plant = Plant.written(crop)
+    for stage in ("grow", "fruit"):
+        assert plant[stage]["sensitivity_draught#%"]["value"] == pytest.approx(1 - depletion)
+    first, slope = (plant["grow"][name]["value"] for name in ("Water_evapo_alpha_0", "Water_evapo_alpha_1#cm-1"))
+    assert first == kcb[0] and first + slope * plant["size_max#cm"]["value"] == pytest.approx(kcb[1], rel=1e-4)
 
 
 def test_penman_monteith_of_fao_56_example_18() -> None:

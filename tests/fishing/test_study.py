@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 from harvestgym.evaluate.studies import fishing
@@ -31,4 +32,5 @@ def test_study(tmp_path: Path) -> None:
     assert 143.2 < 158 < tuned < plan and plan == pytest.approx(183.6, abs=errors(4.9))
     assert mean["dynamic programming, horizon known"] > mean["escapement 0.5"] + 0.3
     assert len(done) == len(table.rows)
-    assert (tmp_path / "fishing.csv").stat().st_size > 0 and (tmp_path / "fishing.png").stat().st_size > 0
+    assert pyarrow.parquet.read_table(tmp_path / "fishing.parquet").num_rows == len(table.rows)
+    assert (tmp_path / "fishing.png").stat().st_size > 0

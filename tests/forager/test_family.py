@@ -8,6 +8,7 @@ import warnings
 import gymnasium
 import jax
 import numpy as np
+import pyarrow.parquet
 import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
@@ -262,4 +263,5 @@ def test_the_study_shows_that_the_fixed_agent_fails_when_the_foods_change_sign(t
     assert first > 0.3 > -0.05 > second
     assert rows["learning: linear Q"][0] > rows["random"][0] + 0.05
     assert told == [1, 1, 1]
-    assert {path.name for path in tmp_path.iterdir()} == {"forager.csv", "forager.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"forager.parquet", "forager.png"}
+    assert pyarrow.parquet.read_table(tmp_path / "forager.parquet").num_rows == 3 * 2 * 5

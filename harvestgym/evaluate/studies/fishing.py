@@ -8,7 +8,6 @@ published agent's weights.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +48,7 @@ def run(
     progress: Callable[[int], None] = lambda done: None,
     train_steps: int = 0,
 ) -> Table:
-    """The table of the study; with `out`, also as `fishing.csv` and a picture in that folder.
+    """The table of the study; with `out`, also as `fishing.parquet` (extra `data`) and a picture there.
 
     Args:
         replicates: episodes per policy.
@@ -153,14 +152,21 @@ def _trained(env: FishingModel, steps: int, replicates: int) -> np.ndarray:
     return total
 
 
+def _write_table(rows: list[Row], path: Path) -> None:
+    """A row per policy; mean and sd are missing where only the published figure is known."""
+    import pyarrow
+    import pyarrow.parquet
+
+    columns = zip(Row._fields, zip(*rows, strict=True), strict=True)
+    table = {name: pyarrow.array([None if value != value else value for value in values]) for name, values in columns}
+    pyarrow.parquet.write_table(pyarrow.table(table), path)
+
+
 def _write(rows: list[Row], out: Path) -> None:
     from matplotlib.figure import Figure
 
     out.mkdir(parents=True, exist_ok=True)
-    with (out / "fishing.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(("problem", "policy", "published", "mean here", "sd here"))
-        table.writerows(["" if value != value else value for value in row] for row in rows)  # NaN: published only
+    _write_table(rows, out / "fishing.parquet")
     drawing = Figure(figsize=(11, 3.8), layout="constrained")
     for axes, problem in zip(drawing.subplots(1, 2), TITLES, strict=True):
         some = [row for row in rows if row.problem == problem][::-1]

@@ -6,7 +6,6 @@ what each food was worth at first; the learner is linear Q-learning on the view,
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -43,7 +42,7 @@ def run(
 
     Args:
         replicates: lives per agent, each in a world of its own.
-        out: a folder for `forager.csv` and `forager.png`.
+        out: a folder for `forager.parquet` (a row per life and window; needs the extra `data`) and `forager.png`.
         progress: told 1 for each agent that is done.
         steps: length of a life, a multiple of 2,500.
     """
@@ -132,16 +131,22 @@ def _cells(curve: Curve, halves: int) -> list[str]:
     return [f"{p.mean():.4f} ± {p.mean(1).std() / spread:.4f}" for p in parts]
 
 
+def _write_lives(curves: list[Curve], path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    rates = np.stack([curve.rate for curve in curves])
+    agent, life, window = np.indices(rates.shape).reshape(3, -1)
+    names = np.asarray([curve.agent for curve in curves])
+    columns = {"agent": names[agent], "life": life, "step": (window + 1) * WINDOW, "reward_per_step": rates.ravel()}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
 def _write(curves: list[Curve], out: Path) -> None:
     from matplotlib.figure import Figure
 
     out.mkdir(parents=True, exist_ok=True)
-    with (out / "forager.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(("agent", "life", "step", "reward per step"))
-        for curve in curves:
-            for (life, window), rate in np.ndenumerate(curve.rate):
-                table.writerow((curve.agent, life, (window + 1) * WINDOW, f"{rate:.6f}"))
+    _write_lives(curves, out / "forager.parquet")
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
     for curve in curves:

@@ -270,7 +270,7 @@ def _draw_arms(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> Non
     axes.set(
         title=found[0].game, xlabel="numbers seen in a season", ylabel="return", xscale="symlog", xlim=(-0.3, 1000)
     )
-    axes.legend(title="price of a number", frameon=False, fontsize=8)
+    axes.legend(title="price of a number", frameon=False, fontsize=8, loc="lower left")
 
 
 def _draw_prices(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> None:
@@ -287,4 +287,4 @@ def _draw_prices(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> N
         xlabel="price of a number",
         ylabel="numbers that the best farmer sees",
     )
-    axes.set(title="dotted: everything, daily; dashed: the game's price")
+    axes.set_title("dotted: everything, daily; dashed: the game's price", fontsize=9)

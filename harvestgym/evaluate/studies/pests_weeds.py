@@ -109,7 +109,7 @@ def _draw(kg: np.ndarray, path: Path) -> None:
     left, right = page.subplots(1, 2, width_ratios=(2, 1))
     boxes(left, {f"{pests} pests": of for pests, of in zip(PESTS, kg, strict=True)}, [str(x) for x in DAYS])
     left.set(xlabel="days between two sprayings", ylabel="yield, kg per m²")
-    left.legend(frameon=False)
+    left.legend(frameon=False, loc="upper right")
     mean = partial(np.mean, axis=-1)
     for pests, of_pests in zip(PESTS, kg, strict=True):
         bands = [interval(mean, (season > 0).astype(float)) for season in of_pests]
