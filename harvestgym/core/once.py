@@ -102,9 +102,12 @@ def _variables(atoms: Iterable[Any]) -> list[Any]:
     return [atom for atom in atoms if not isinstance(atom, Literal)]
 
 
+_same = jax.jit(jax.lax.optimization_barrier)
+
+
 def _kept(x: jax.Array) -> jax.Array:
     """`x` after a call that XLA keeps."""
-    return marked(jax.jit(jax.lax.optimization_barrier)(x), inlineable="false")
+    return marked(_same(x), inlineable="false")
 
 
 def marked(result: Any, **marks: str) -> Any:

@@ -42,7 +42,7 @@ class Slot:
         """The end of the leaf in the words."""
         return self.start + prod(self.shape)
 
-    @property
+    @cached_property
     def stored(self) -> np.dtype[Any]:
         """As what its words are read: float32, int32 or uint32."""
         return np.dtype(_STORED[_sort(self.dtype)])

@@ -30,8 +30,7 @@ mean of the worst tenth of the seasons.
 - **none** does nothing, **random** draws from the action space, **expert** is the rule that comes with the id.
 - **ppo** is the agent of `examples/ppo.py` ([training](training.md)), trained once on the training side with the same
   settings everywhere, for 3.3 million days; for 8.2 million where looking costs, for 2.1 million on twelve plots and
-  for 1.0 million there with four orders a day. On `full-1x1-v0` it found what the score pays for and nobody had in
-  mind ([how](training.md#what-a-score-pays-for)).
+  for 1.0 million there with four orders a day.
 - **ceiling** is the best that a planner found who knew each season beforehand, its weather, pests and luck, searching
   over schedules of interventions from the expert's own. It says how much is left above the expert, and it is the find
   of a search, a lower bound of what such foresight is worth: more may be possible, and none of it is promised to those

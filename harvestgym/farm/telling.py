@@ -72,35 +72,46 @@ def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterable[tuple[An
 
 
 class Block(NamedTuple):
-    """Variables that are read together: single numbers, or arrays of one shape and meaning.
+    """Variables that are read together: single numbers, or arrays of one type or of the same labels.
 
     Attributes:
         metas: what the numbers of each are, and the words of labels.
-        at: where they stand in the observation, int (variables, *shape).
+        at: where they all stand in the observation, one after the other, int (numbers,).
+        known: where each begins in `at`, for what is masked.
         casts: of single numbers, what makes of each what people read; else empty.
+        cuts: of arrays, where each lies in `at`, and its shape; else empty.
     """
 
     metas: tuple[Meta, ...]
     at: np.ndarray
+    known: np.ndarray
     casts: tuple[Callable[[float], Any], ...]
+    cuts: tuple[tuple[slice, tuple[int, ...]], ...]
 
     @classmethod
-    def of(cls, metas: Sequence[Meta], at: np.ndarray) -> Block:
+    def of(cls, metas: Sequence[Meta], at: Sequence[np.ndarray]) -> Block:
         """The block of variables that stand there."""
-        return cls(tuple(metas), at, tuple(map(_cast, metas)) if at.ndim == 1 else ())
+        ends = np.cumsum([0, *(each.size for each in at)]).tolist()
+        flat, begins = np.concatenate([each.ravel() for each in at]), np.array(ends[:-1])
+        if at[0].ndim == 0:
+            return cls(tuple(metas), flat, begins, tuple(map(_cast, metas)), ())
+        cuts = zip(map(slice, ends, ends[1:]), (each.shape for each in at), strict=False)
+        return cls(tuple(metas), flat, begins, (), tuple(cuts))
 
     def read(self, values: np.ndarray, mask: np.ndarray | None) -> list[Any]:
         """Each of them as people read it: words for labels, whole numbers for counts; arrays of their own."""
         seen, meta = values.take(self.at), self.metas[0]
         if self.casts:
             told = [cast(number) for cast, number in zip(self.casts, seen.tolist(), strict=True)]
-        elif meta.labels:
-            told = list(np.asarray(meta.labels)[seen.astype(np.intp)])
         else:
-            told = list(seen.astype(KINDS[meta.dtype], copy=False))
+            if meta.labels:
+                seen = np.asarray(meta.labels)[seen.astype(np.intp)]
+            elif meta.dtype != "float":
+                seen = seen.astype(KINDS[meta.dtype])
+            told = [seen[cut].reshape(shape) for cut, shape in self.cuts]
         if mask is None:
             return told
-        known = np.all(mask.take(self.at).reshape(len(told), -1) > 0, axis=1).tolist()
+        known = np.logical_and.reduceat(mask.take(self.at) > 0, self.known).tolist()
         return [one if whether else None for one, whether in zip(told, known, strict=True)]
 
 
@@ -121,22 +132,23 @@ class Telling:
                 at = places[variable.name] if ask.plot is None else places[variable.name][(..., *ask.plot)]
                 if (at >= 0).all():
                     meta = variable.meta
-                    sort = (meta.dtype, meta.labels, at.shape) if at.shape else ()
+                    sort = (meta.dtype, meta.labels) if at.shape else ()
                     alike.setdefault(sort, []).append((meta, at, (i, variable.name)))
-        each = ([*zip(*same, strict=True)] for same in alike.values())
-        self._blocks = [Block.of(metas, np.stack(at)) for metas, at, _ in each]
+        self._blocks = [Block.of([m for m, _, _ in same], [at for _, at, _ in same]) for same in alike.values()]
         number = {key: n for n, key in enumerate(key for same in alike.values() for _, _, key in same)}
-        self._heads = [(*ask.where, ask.name, ask.path, _part(what, i, number)) for i, (ask, what) in enumerate(found)]
+        parts = [_part(what, i, number) for i, (_, what) in enumerate(found)]
+        self._heads = [((*ask.where, ask.name), ask.path) for ask in asks]
+        self._trees = [part for part in parts if isinstance(part, dict)]
+        trees = iter(range(len(number) + 1, len(number) + 1 + len(self._trees)))
+        self._order = [next(trees) if isinstance(part, dict) else part for part in parts]
 
     def __call__(self, obs: Any) -> list[Item]:
         """The items of an observation."""
         values, mask = (obs["values"], obs["mask"]) if isinstance(obs, dict) else (obs, None)
         told = [one for block in self._blocks for one in block.read(values, mask)]
         told.append(None)
-        return [
-            (field, entity, name, [*path], told[part] if type(part) is int else _tree(part, told))
-            for field, entity, name, path, part in self._heads
-        ]
+        told += [_tree(tree, told) for tree in self._trees]
+        return [(*head, [*path], told[i]) for (head, path), i in zip(self._heads, self._order, strict=True)]
 
 
 def _cast(meta: Meta) -> Callable[[float], Any]:
@@ -153,11 +165,11 @@ def _leaves(found: Any) -> Iterator[Variable]:
 
 
 def _part(found: Any, ask: int, number: Mapping[Any, int]) -> Part:
-    """What is read of an ask; the last of what is read, which is None, for a variable that is never seen."""
+    """What is read of an ask; behind the last of what is read, which is None, for a variable that is never seen."""
     if isinstance(found, Variable):
-        return number.get((ask, found.name), -1)
+        return number.get((ask, found.name), len(number))
     return {key: _part(below, ask, number) for key, below in found.items()}
 
 
-def _tree(part: Part, told: Sequence[Any]) -> Any:
-    return told[part] if isinstance(part, int) else {key: _tree(below, told) for key, below in part.items()}
+def _tree(part: dict[str, Part], told: Sequence[Any]) -> dict[str, Any]:
+    return {key: told[below] if type(below) is int else _tree(below, told) for key, below in part.items()}  # type: ignore[arg-type]

@@ -225,10 +225,13 @@ def test_on_a_phone_one_walks_and_looks_without_scrolling(browser: Any, games: d
     with visit(browser, games["forager"].url, PHONE) as seen:
         seen.page.click(part("west"))
         seen.page.locator(f"{part('view')} img").first.wait_for()
-        tops = [seen.page.locator(f"{part('view')} figure").nth(i).bounding_box()["y"] for i in range(2)]
-        ways, view, bar = (seen.page.locator(what).first.bounding_box() for what in (".pad", "figure img", ".bar"))
-        assert view["y"] + view["height"] <= bar["y"] and ways["y"] + ways["height"] <= bar["y"]
-        assert tops[0] < tops[1], "what is in view has a row of its own"
+        figures = f"{part('view')} figure"
+        seen.page.wait_for_function(f"document.querySelectorAll(`{figures}`).length > 1")
+        boxes = "what => what.map(w => [...document.querySelectorAll(w)].map(e => e.getBoundingClientRect().toJSON()))"
+        at_once = [".pad", f"{figures} img", ".bar", figures]  # the page may put new ones in their place at any time
+        ways, views, bar, rows = seen.page.evaluate(boxes, at_once)
+        assert views[0]["bottom"] <= bar[0]["top"] and ways[0]["bottom"] <= bar[0]["top"]
+        assert rows[0]["top"] < rows[1]["top"], "what is in view has a row of its own"
         assert seen.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         seen.shot("play-forager-phone", whole=False)
     seen.check()
