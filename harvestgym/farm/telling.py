@@ -6,6 +6,7 @@ at one go.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -75,43 +76,49 @@ class Block(NamedTuple):
     """Variables that are read together: single numbers, or arrays of one type or of the same labels.
 
     Attributes:
-        metas: what the numbers of each are, and the words of labels.
+        dtype: of the numbers.
+        words: of labels, what each number means; else None.
         at: where they all stand in the observation, one after the other, int (numbers,).
-        known: where each begins in `at`, for what is masked.
+        begins: where each begins in `at`, for what is masked.
         casts: of single numbers, what makes of each what people read; else empty.
-        cuts: of arrays, where each lies in `at`, and its shape; else empty.
+        cuts: of arrays, where those of one shape lie in `at`, and the shape of them together; else empty.
     """
 
-    metas: tuple[Meta, ...]
+    dtype: str
+    words: np.ndarray | None
     at: np.ndarray
-    known: np.ndarray
+    begins: np.ndarray
     casts: tuple[Callable[[float], Any], ...]
     cuts: tuple[tuple[slice, tuple[int, ...]], ...]
 
     @classmethod
     def of(cls, metas: Sequence[Meta], at: Sequence[np.ndarray]) -> Block:
-        """The block of variables that stand there."""
+        """The block of variables that stand there, those of one shape side by side."""
         ends = np.cumsum([0, *(each.size for each in at)]).tolist()
-        flat, begins = np.concatenate([each.ravel() for each in at]), np.array(ends[:-1])
-        if at[0].ndim == 0:
-            return cls(tuple(metas), flat, begins, tuple(map(_cast, metas)), ())
-        cuts = zip(map(slice, ends, ends[1:]), (each.shape for each in at), strict=False)
-        return cls(tuple(metas), flat, begins, (), tuple(cuts))
+        words = np.asarray(metas[0].labels) if metas[0].labels else None
+        cuts, first = [], 0
+        for shape, same in itertools.groupby(each.shape for each in at):
+            last = first + len(list(same))
+            cuts.append((slice(ends[first], ends[last]), (last - first, *shape)))
+            first = last
+        single = at[0].ndim == 0
+        flat, casts = np.concatenate([each.ravel() for each in at]), tuple(map(_cast, metas)) if single else ()
+        return cls(metas[0].dtype, words, flat, np.array(ends[:-1]), casts, () if single else tuple(cuts))
 
     def read(self, values: np.ndarray, mask: np.ndarray | None) -> list[Any]:
         """Each of them as people read it: words for labels, whole numbers for counts; arrays of their own."""
-        seen, meta = values.take(self.at), self.metas[0]
+        seen = values.take(self.at)
         if self.casts:
             told = [cast(number) for cast, number in zip(self.casts, seen.tolist(), strict=True)]
         else:
-            if meta.labels:
-                seen = np.asarray(meta.labels)[seen.astype(np.intp)]
-            elif meta.dtype != "float":
-                seen = seen.astype(KINDS[meta.dtype])
-            told = [seen[cut].reshape(shape) for cut, shape in self.cuts]
+            if self.words is not None:
+                seen = self.words[seen.astype(np.intp)]
+            elif self.dtype != "float":
+                seen = seen.astype(KINDS[self.dtype])
+            told = [one for cut, shape in self.cuts for one in seen[cut].reshape(shape)]
         if mask is None:
             return told
-        known = np.logical_and.reduceat(mask.take(self.at) > 0, self.known).tolist()
+        known = np.logical_and.reduceat(mask.take(self.at) > 0, self.begins).tolist()
         return [one if whether else None for one, whether in zip(told, known, strict=True)]
 
 
@@ -134,6 +141,8 @@ class Telling:
                     meta = variable.meta
                     sort = (meta.dtype, meta.labels) if at.shape else ()
                     alike.setdefault(sort, []).append((meta, at, (i, variable.name)))
+        for same in alike.values():
+            same.sort(key=lambda one: one[1].shape)
         self._blocks = [Block.of([m for m, _, _ in same], [at for _, at, _ in same]) for same in alike.values()]
         number = {key: n for n, key in enumerate(key for same in alike.values() for _, _, key in same)}
         parts = [_part(what, i, number) for i, (_, what) in enumerate(found)]
