@@ -25,6 +25,7 @@ SYNONYMS = {
     "removing": "remove",
     "sowing": "sow",
     "harvesting": "harvest",
+    "micro-harvest": "micro_harvest",
 }
 """Second names of actions."""
 

@@ -230,6 +230,7 @@ def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
         assert asking.language.from_tuple((farmer, field, entity, "pour", {"plot": (1, 2), amount: 2.0})) == told
     assert asking.language.from_tuple(("Farmer-0", *STAGE, "*")) == asking.language.from_tuple(look(STAGE, "*"))
     assert spelled("action", "water_discrete", ["watering_discrete", "sow"], "") == "watering_discrete"
+    assert spelled("action", "micro-harvest", ["harvest", "micro_harvest"], "") == "micro_harvest"
     assert (
         spelled("variable", "microlife_health_index%", ["microlife_health_index#%"], "") == "microlife_health_index#%"
     )
