@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
-from .once import equations, marked, rewritten
+from .once import equations, on_cpu_once
 
 _NAMES = """
 abs acos add and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil clamp closed_call
@@ -54,13 +54,7 @@ def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         traced = inner.trace(*args)
         if obstacles(traced.jaxpr):
             return inner(*args)
-        kernel, tree = jax.jit(rewritten(traced.jaxpr)), jax.tree.structure(traced.out_info)
-
-        def on_cpu(*args: Any) -> Any:
-            found = kernel(*jax.tree.leaves(args))
-            return tree.unflatten(marked(found, xla_cpu_small_call="true", inlineable="false"))
-
-        return jax.lax.platform_dependent(*args, cpu=on_cpu, default=inner)
+        return on_cpu_once(inner, traced, xla_cpu_small_call="true", inlineable="false")(*args)
 
     return run
 

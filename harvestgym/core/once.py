@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import jax
@@ -17,7 +17,7 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
 
 REPEATED = 100
-"""Operations that may be done again because several use their result; from 20 to 1,000 it makes no difference."""
+"""Operations that may be done again because several use their result. 20 to 200 were alike, 1,000 somewhat slower."""
 HELD = frozenset(("scan", "while", "cond", "cumsum", "argmax", "reduce_sum", "reduce_max", "reduce_and", "reduce_or"))
 """Operations whose result XLA keeps by itself."""
 
@@ -32,15 +32,20 @@ def once(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def run(*args: Any) -> Any:
-        traced = inner.trace(*args)
-        kept, tree = jax.jit(rewritten(traced.jaxpr)), jax.tree.structure(traced.out_info)
-
-        def on_cpu(*args: Any) -> Any:
-            return tree.unflatten(kept(*jax.tree.leaves(args)))
-
-        return jax.lax.platform_dependent(*args, cpu=on_cpu, default=inner)
+        return on_cpu_once(inner, inner.trace(*args))(*args)
 
     return run
+
+
+def on_cpu_once(inner: Callable[..., Any], traced: Any, **marks: str) -> Callable[..., Any]:
+    """A compiled function as it is, and on a CPU its trace `rewritten`, in a call that is marked, if `marks` say so."""
+    kept, tree = jax.jit(rewritten(traced.jaxpr)), jax.tree.structure(traced.out_info)
+
+    def on_cpu(*args: Any) -> Any:
+        found = kept(*jax.tree.leaves(args))
+        return tree.unflatten(marked(found, **marks) if marks else found)
+
+    return partial(jax.lax.platform_dependent, cpu=on_cpu, default=inner)
 
 
 def rewritten(program: ClosedJaxpr) -> Callable[..., list[Any]]:
