@@ -19,10 +19,11 @@ import numpy as np
 
 from ..core.checkpoint import Tree
 from ..core.env import Env
-from ..core.kernel import one_kernel
+from ..core.kernel import noted, of_trace
 from ..core.lanes import Lane, advance, begin, begin_again, keep
 from ..core.pack import Layout, Packed, layout_of
 from ..core.policy import sample
+from ..core.shelf import Shelved
 from ..core.wrappers import base, base_state
 
 
@@ -40,8 +41,8 @@ class Program(NamedTuple):
 
     lane: Layout
     seen: Layout
-    begin: Callable[..., tuple[tuple[Packed, Packed], Any]]
-    step: Callable[..., tuple[tuple[Packed, Packed], Any]]
+    begin: Shelved
+    step: Shelved
     look: Callable[[Packed], Lane]
     mask: Callable[[Packed, Packed], jax.Array] | None
 
@@ -65,8 +66,17 @@ def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Progr
         return lane.pack(keep(old.over, old, new) if batch else new), seen.pack(shown)
 
     mask = _mask(env, params, lane, batch)
-    begins, steps = (jax.jit(_noted(f) if batch else one_kernel(f)) for f in (begin_, step))
+    begins, steps = (_of_many(f) if batch else _of_one(f) for f in (begin_, step))
     return Program(lane, seen, begins, steps, jax.jit(lane.unpack), mask)
+
+
+def _of_one(function: Callable[..., Any]) -> Shelved:
+    return Shelved(noted(function), lambda inner, traced: jax.jit(of_trace(inner, traced)))
+
+
+def _of_many(function: Callable[..., Any]) -> Shelved:
+    """In the form of `noted`, with nothing beside the result."""
+    return Shelved(wraps(function)(lambda *args: (function(*args), ())), lambda inner, _: inner)
 
 
 @lru_cache(maxsize=64)
@@ -78,21 +88,11 @@ def _ahead(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread
         with suppress(Exception):  # what is wrong with it is told by the step that somebody asks for
             action = jax.eval_shape(partial(sample, env.action_space), jax.random.key(0))
             action = jax.tree.map(lambda a: jax.ShapeDtypeStruct(batch + a.shape, a.dtype), action)
-            made.step.lower(made.lane.zeros(), params.zeros(), action).compile()  # pyright: ignore
+            made.step.ready(made.lane.zeros(), params.zeros(), action)
 
     thread = Thread(target=compile_step)
     thread.start()
     return thread
-
-
-def _noted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` in the form of `one_kernel`."""
-
-    @wraps(function)
-    def run(*args: Any) -> Any:
-        return function(*args), ()
-
-    return run
 
 
 def _keys(seeds: jax.Array) -> jax.Array:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr
 
 from .once import equations, on_cpu_once
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr
 
 _NAMES = """
 abs acos add and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil clamp closed_call
@@ -42,21 +44,31 @@ def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     that does not know the mark compiles the function as it is.
     """
 
-    @wraps(function)
-    def noted(*args: Any) -> Any:
-        heads = [jnp.ravel(leaf)[:1].astype(jnp.int32) for leaf in jax.tree.leaves(args)]
-        return function(*args), jnp.concatenate([jnp.zeros(1, jnp.int32), *heads])
-
-    inner = jax.jit(noted)
+    inner = jax.jit(noted(function))
 
     @wraps(function)
     def run(*args: Any) -> Any:
-        traced = inner.trace(*args)
-        if obstacles(traced.jaxpr):
-            return inner(*args)
-        return on_cpu_once(inner, traced, xla_cpu_small_call="true", inlineable="false")(*args)
+        return of_trace(inner, inner.trace(*args))(*args)
 
     return run
+
+
+def noted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with a word of each argument beside its result."""
+
+    @wraps(function)
+    def run(*args: Any) -> Any:
+        heads = [jnp.ravel(leaf)[:1].astype(jnp.int32) for leaf in jax.tree.leaves(args)]
+        return function(*args), jnp.concatenate([jnp.zeros(1, jnp.int32), *heads])
+
+    return run
+
+
+def of_trace(inner: Callable[..., Any], traced: Any) -> Callable[..., Any]:
+    """A `noted` function that is jitted, and has been traced, as one kernel on a CPU, and as it is elsewhere."""
+    if obstacles(traced.jaxpr):
+        return inner
+    return on_cpu_once(inner, traced, xla_cpu_small_call="true", inlineable="false")
 
 
 def obstacles(program: ClosedJaxpr) -> set[str]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
-from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
 
 REPEATED = 100
 """Operations that may be done again because several use their result. 20 to 200 were alike, 1,000 somewhat slower."""
@@ -57,11 +59,17 @@ def rewritten(program: ClosedJaxpr) -> Callable[..., list[Any]]:
         known = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
         known |= zip(program.jaxpr.invars, args, strict=True)
         for part in parts:
-            found = jaxpr_as_fun(ClosedJaxpr(part, ()))(*(known[v] for v in part.invars))
+            found = _as_function(part)(*(known[v] for v in part.invars))
             known |= {v: _kept(x) if v in kept else x for v, x in zip(part.outvars, found, strict=True)}
-        return [v.val if isinstance(v, Literal) else known[v] for v in program.jaxpr.outvars]
+        return [v.val if is_literal(v) else known[v] for v in program.jaxpr.outvars]
 
     return run
+
+
+def _as_function(program: Jaxpr) -> Callable[..., Any]:
+    from jax.extend.core import ClosedJaxpr, jaxpr_as_fun  # a tenth of a second, which a second start does without
+
+    return jaxpr_as_fun(ClosedJaxpr(program, ()))
 
 
 def _within(equation: JaxprEqn) -> JaxprEqn:
@@ -104,7 +112,7 @@ def _parts(program: Jaxpr, ends: set[Any]) -> list[Jaxpr]:
 
 
 def _variables(atoms: Iterable[Any]) -> list[Any]:
-    return [atom for atom in atoms if not isinstance(atom, Literal)]
+    return [atom for atom in atoms if not is_literal(atom)]
 
 
 _same = jax.jit(jax.lax.optimization_barrier)
@@ -133,9 +141,15 @@ def equations(program: Any) -> Iterator[Any]:
 
 def programs(equation: Any) -> list[Any]:
     """The programs that an equation calls."""
-    found = jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program)
-    return [value for value in found if _is_program(value)]
+    found = jax.tree.leaves(list(equation.params.values()), is_leaf=is_program)
+    return [value for value in found if is_program(value)]
 
 
-def _is_program(value: Any) -> bool:
+def is_literal(atom: Any) -> bool:
+    """Whether an operand is a number that stands in the program."""
+    return hasattr(atom, "val")
+
+
+def is_program(value: Any) -> bool:
+    """Whether a parameter of an operation is a program, open or closed."""
     return hasattr(value, "eqns")
