@@ -92,8 +92,8 @@ def _marks(equation: Any) -> str:
 
 
 def _constant(value: Any) -> str:
-    """An array to its last bit."""
-    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+    """An array, or a number, to its last bit."""
+    if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return f"{value.dtype} {_constant(jax.random.key_data(value))}"
     array = np.asarray(value)
     return f"{array.dtype} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"

@@ -77,8 +77,10 @@ def _place(traced: Any) -> Path | None:
         return None
     if jax.default_backend() != "cpu" or jax.device_count() > 1:
         return None
-    name = digest(traced.jaxpr)
-    return folder / "shelf" / f"{traced.fun_name}-{name[:32]}-{_setting()}" if name else None
+    with suppress(Exception):  # of a JAX to come, whose traces are made of something else
+        name = digest(traced.jaxpr)
+        return folder / "shelf" / f"{traced.fun_name}-{name[:32]}-{_setting()}" if name else None
+    return None
 
 
 def _setting() -> str:
