@@ -71,7 +71,7 @@ def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Progr
 
 
 def _of_one(function: Callable[..., Any]) -> Shelved:
-    return Shelved(noted(function), lambda inner, traced: jax.jit(of_trace(inner, traced)))
+    return Shelved(noted(function), of_trace)
 
 
 def _of_many(function: Callable[..., Any]) -> Shelved:

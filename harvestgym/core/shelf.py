@@ -27,7 +27,7 @@ from . import cache
 from .digest import digest
 
 Finish = Callable[[Any, Any], Any]
-"""From a jitted function and its trace to the jitted function that is compiled in its stead."""
+"""From a jitted function and its trace to the function that is compiled in its stead."""
 
 
 class Shelved:
@@ -59,7 +59,7 @@ class Shelved:
         trees = jax.tree.structure((args, {})), jax.tree.structure(traced.out_info)
         if place is not None and (found := _found(place, *trees)):
             return found
-        made = self._finish(self._jitted, traced)
+        made = jax.jit(_named(self._finish(self._jitted, traced), place.name if place else traced.fun_name))
         _hits.here = 0
         compiled = made.lower(*args).compile()
         if place is None:
@@ -67,6 +67,16 @@ class Shelved:
         if not _hits.here:  # what came from a cache itself lacks what it needs elsewhere
             threading.Thread(target=_put, args=(compiled, place)).start()
         return compiled
+
+
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """`function` under a name, by which JAX's cache tells apart what the shelf tells apart."""
+
+    def run(*args: Any) -> Any:
+        return function(*args)
+
+    run.__name__ = name
+    return run
 
 
 def _place(traced: Any) -> Path | None:
@@ -79,7 +89,7 @@ def _place(traced: Any) -> Path | None:
         return None
     with suppress(Exception):  # of a JAX to come, whose traces are made of something else
         name = digest(traced.jaxpr)
-        return folder / "shelf" / f"{traced.fun_name}-{name[:32]}-{_setting()}" if name else None
+        return folder / "shelf" / f"{traced.fun_name}_{name[:32]}_{_setting()}" if name else None
     return None
 
 
