@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, wraps
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -86,7 +86,7 @@ def _ahead(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread
 
     def compile_step() -> None:
         with suppress(Exception):  # what is wrong with it is told by the step that somebody asks for
-            action = jax.eval_shape(partial(sample, env.action_space), jax.random.key(0))
+            action = jax.eval_shape(lambda: sample(env.action_space, jax.random.key(0)))
             action = jax.tree.map(lambda a: jax.ShapeDtypeStruct(batch + a.shape, a.dtype), action)
             made.step.ready(made.lane.zeros(), params.zeros(), action)
 

@@ -83,7 +83,7 @@ def _check_terms(model: FarmModel) -> None:
     terms = model.params.score.terms
     if not terms:
         return
-    state = jax.eval_shape(model.initial, jax.random.key(0), model.params)
+    state = jax.eval_shape(model.initial, _key(), model.params)
     for name, term in terms.items():
         try:
             jax.eval_shape(lambda s: term.daily(model.books(s, model.params)), state)  # noqa: B023
@@ -162,7 +162,12 @@ def _i32(value: int) -> Any:
 
 def _tallies(model: FarmModel) -> tuple[str, ...]:
     """What the entities count in a day, found by tracing one day (which also checks who needs whom)."""
-    return tuple(sorted(_first_day.eval_shape(model, jax.random.key(0), model.defaults)))
+    return tuple(sorted(_first_day.eval_shape(model, _key(), model.defaults)))
+
+
+def _key() -> Any:
+    """The shape of a key, for which nothing is compiled."""
+    return jax.eval_shape(jax.random.key, 0)
 
 
 @partial(jax.jit, static_argnums=0)
