@@ -15,6 +15,8 @@ from harvestgym.core import threefry
 from harvestgym.core.kernel import obstacles, one_kernel
 from harvestgym.core.once import once
 
+CALLS = jax.default_backend() == "cpu" and jax.__version_info__ >= (0, 7)
+marks = pytest.mark.skipif(not CALLS, reason="only a JAX of 0.7 and more marks calls, and only CPUs need it")
 X, N = jnp.linspace(-1.0, 2.0, 12).reshape(3, 4), jnp.int32(3)
 
 
@@ -57,7 +59,7 @@ def hashed(key: jax.Array) -> list[jax.Array]:
     return [word[:n] * 3 for n in range(2, 8)]
 
 
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA repeats on CPUs only")
+@marks
 def test_a_costly_result_is_computed_once() -> None:
     def rounds(function: Callable[..., Any]) -> int:
         text = jax.jit(function).lower(jax.random.key(0)).compile().as_text()
@@ -72,7 +74,7 @@ def test_empty_arguments_are_no_trouble() -> None:
     np.testing.assert_array_equal(got, X * 2)
 
 
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="one kernel is made on CPUs only")
+@marks
 @pytest.mark.parametrize(("function", "one"), [(day, True), (CASES[-1], False)], ids=["plain", "with a sort"])
 def test_what_is_plain_is_one_call_and_nothing_else_is(function: Callable[..., Any], one: bool) -> None:
     text = jax.jit(one_kernel(function)).lower(X, N).compile().as_text()
@@ -93,6 +95,7 @@ def test_it_is_traced_once() -> None:
     assert len(traced) == 1 and compiled._cache_size() == 1  # type: ignore[attr-defined]
 
 
+@marks
 @pytest.mark.parametrize("id", ["farm/full-1x1-v0", "farm/full-3x4-v0", "fishing/may-v0"])
 def test_the_environments_have_nothing_that_stands_in_the_way(id: str) -> None:
     env = harvestgym.make(id)
