@@ -31,4 +31,8 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'harvestgym' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 register_catalogues()

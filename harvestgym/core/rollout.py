@@ -85,7 +85,7 @@ def rollout(
     the environment's own are used.
     """
     keys, params, places = _start(env, key, num_envs, params, devices)
-    return _rollout(env, num_steps, places, policy.traced(), keys, params)
+    return _rollout(env, _some(num_steps, "num_steps"), places, _traced(policy), keys, params)
 
 
 def evaluate(
@@ -99,7 +99,7 @@ def evaluate(
 ) -> Episodes:
     """`num_episodes` episodes from start to end, none longer than `max_steps`; stops when all have ended."""
     keys, params, places = _start(env, key, num_episodes, params, devices)
-    return _evaluate(env, max_steps, places, policy.traced(), keys, params)
+    return _evaluate(env, _some(max_steps, "max_steps"), places, _traced(policy), keys, params)
 
 
 def measure(function: Callable[..., Any], *args: Any, repeats: int = 5) -> Timing:
@@ -120,9 +120,24 @@ def _start(
 ) -> tuple[jax.Array, Any, tuple[Any, ...]]:
     """A key per lane, the parameters and the devices of a run."""
     places = tuple(devices or ())
+    if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
+        raise ConfigError(f"key: wanted a key of JAX, such as jax.random.key(0), found {key!r}")
     if places and number % len(places):
         raise ConfigError(f"wanted a multiple of {len(places)} lanes, as there are so many devices, found {number}")
-    return jax.random.split(key, number), env.params if params is None else params, places
+    return jax.random.split(key, _some(number, "lanes")), env.params if params is None else params, places
+
+
+def _traced(policy: Policy) -> Policy:
+    if not isinstance(policy, Policy):
+        wanted = "a core.policy.Policy, as evaluate.evaluation.policy_named(id, env, 'expert') gives one"
+        raise ConfigError(f"policy: wanted {wanted}, found {policy!r}")
+    return policy.traced()
+
+
+def _some(number: int, name: str) -> int:
+    if number < 1:
+        raise ConfigError(f"{name}: wanted at least 1, found {number}")
+    return number
 
 
 def _spread(function: Callable[..., Any], devices: tuple[Any, ...], axis: int) -> Callable[..., Any]:

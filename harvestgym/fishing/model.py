@@ -7,7 +7,7 @@ what is there, is taken; what is left grows, with noise; the stock is surveyed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import gymnasium
 import jax
@@ -92,6 +92,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     order: Order = "harvest first"
     spec: FishingSpec | None = field(default=None, compare=False, repr=False)
 
+    step_unit: ClassVar[str] = "years"
     render_modes = ("ansi",)
 
     @property

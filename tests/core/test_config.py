@@ -156,6 +156,7 @@ def test_floats_are_read_as_people_mean_them() -> None:
         "d": 1.5,
         "e": float("inf"),
     }
+    assert parse("[a, =, 1]") == ["a", "=", 1], "an operator"
 
 
 @pytest.mark.parametrize(

@@ -172,3 +172,18 @@ def test_two_devices_give_what_one_gives() -> None:
     env = os.environ | {"XLA_FLAGS": flags, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", TWO_DEVICES], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"policy": "expert"}, "policy: wanted a core.policy.Policy"),
+        ({"key": 0}, r"key: wanted a key of JAX, such as jax.random.key\(0\), found 0"),
+        ({"num_envs": 0}, "lanes: wanted at least 1, found 0"),
+        ({"num_steps": -3}, "num_steps: wanted at least 1, found -3"),
+    ],
+)
+def test_what_cannot_be_rolled_out_is_told(changed: dict[str, Any], words: str) -> None:
+    given = {"policy": random_policy(Stock()), "key": jax.random.key(0), "num_envs": 2, "num_steps": 3}
+    with pytest.raises(ConfigError, match=words):
+        rollout(Stock(), **(given | changed))
