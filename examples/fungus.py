@@ -2,7 +2,8 @@
 
     python examples/fungus.py
 
-Prints the worst share of infected leaves in a summer of Lille and the pods at its end: healthy, ill, and treated.
+Its parameters are in fungus.yaml beside it. Prints the worst share of infected leaves in a summer of Lille and the pods
+at its end: healthy, ill, and treated.
 """
 
 from __future__ import annotations
@@ -13,15 +14,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.marks import Mark
+from harvestgym.core.random import bernoulli
+from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm import BasicRule, Cide, Entity, Farm, Field, Plant, Soil, Weather
 from harvestgym.farm.entity import Board, Draws, Ledger, Place, publishes
 from harvestgym.farm.messages import Air, Canopy, Strain
+from harvestgym.farm.seen import Seen
 
 FUNGICIDE = {"extends": "herbicide", "effect": {"fungus": 1, "weeds": 0}}
 BAG = ("BasicFarmer-0", "Field-0", "Cide-0", "scatter_bag", {"plot": (0, 0), "amount#bag": 1})
 PODS = [("Field-0", "Plant-0", name, [(0, 0)]) for name in ("population#nb", "fruits_per_plant#nb", "fruit_weight#g")]
 SEEN = [("Field-0", "Fungus-0", "infected#%", [(0, 0)]), *PODS]
+
+
+@pytree
+class Favour(Response):
+    """The weather in which a fungus does well."""
+
+    humidity: Window
+    temperature: Window
 
 
 @pytree
@@ -33,33 +46,57 @@ class FungusState:
 
 @pytree
 class Fungus(Entity):
-    """Comes on damp days, grows on them, and weakens every plant that it finds."""
+    """Comes with the wind, spreads over leaves and to the next plots, and weakens every host that it finds."""
 
     State: ClassVar[type] = FungusState
     targets: ClassVar[tuple[str, ...]] = ("fungus",)  # a name that cides can act on from now on
     randomness: ClassVar = {"spores": ("plot",)}
-    arrival: jax.Array = par("arrival#day-1", "chance that spores come to a plot on a damp day", low=0, high=1)
+
+    arrival: jax.Array = par("arrival#day-1", "chance that spores come to a plot in favourable weather", low=0, high=1)
+    first: jax.Array = par("first#%", "share of the leaves that they infect, 0 to 1", low=0, high=1)
+    growth: jax.Array = par("growth#day-1", "growth in favourable weather", low=0, high=1)
+    spread: jax.Array = par("spread#%", "what a neighbour's infection counts of one's own", low=0, high=0.25)
+    cure: jax.Array = par("cure#m2.g-1.day-1", "what a gram of cide per m2 takes away", low=0)
+    harm: jax.Array = par(("death", "growth", "yield"), "exponents of a host that is wholly infected", low=0)
+    favour: Favour
 
     def init(self, key: jax.Array, place: Place) -> FungusState:
         return FungusState(infected=jnp.zeros(place.shape))
 
     @publishes(Strain)
     def strain(self, state: FungusState, place: Place, board: Board, draws: Draws) -> Strain:
-        """Exponents that plants and weeds add to those of their own."""
+        """The harm to each host, in proportion to its infected leaves."""
         there = state.infected * (board.by_host(Canopy).alive > 0)
-        return Strain(death=0.03 * there, growth=0.7 * there, harvest=0.02 * there)
+        death, growth, harvest = jnp.asarray(self.harm)[:, None, None, None] * there
+        return Strain(death=death, growth=growth, harvest=harvest)
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """A spot on each plot that is infected, the larger the more of the leaves."""
+        spots = seen.plots("infected#%")
+        return [Mark("disc", (x + 0.5, y + 0.6), 0.3 * share, "#cc79a7", meaning="fungus") for x, y, share in spots]
 
     def update(self, state: FungusState, place: Place, board: Board, draws: Draws) -> tuple[FungusState, Ledger]:
-        damp = board.one(Air).humidity > 70
-        grown = state.infected * jnp.where(damp, 1.3, 1.0) + 0.05 * (damp & (draws["spores"] < self.arrival))
-        healed = jnp.minimum(grown, 1.0) * jnp.exp(-2 * board.toxin("fungus") / place.surface)
-        return FungusState(infected=healed), Ledger({}, {})
+        """Spores come, leaves infect leaves, a fungicide heals; without leaves nothing is left."""
+        air = board.one(Air)
+        good = expglm(self.favour, humidity=air.humidity, temperature=air.t_mean)
+        spores = bernoulli(draws["spores"], good * self.arrival) * self.first
+        near = state.infected + self.spread * _beside(state.infected)
+        more = state.infected + (1 - state.infected) * jnp.minimum(spores + good * self.growth * near, 1.0)
+        healed = more * jnp.exp(-self.cure * board.toxin("fungus") / place.surface)
+        alive = board.by_host(Canopy).alive.sum(0) > 0
+        return FungusState(infected=jnp.where(alive, healed, 0.0)), Ledger({}, {})
+
+
+def _beside(plots: jax.Array) -> jax.Array:
+    """The sum over the four neighbours of each plot."""
+    wide = jnp.pad(plots, 1)
+    return wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]
 
 
 def farm(arrival: float) -> Farm:
     """A square metre of beans, and a fungicide made of the herbicide."""
-    fungus = Fungus(arrival=jnp.float32(arrival))
-    kinds = [(Weather, "lille"), (Soil, "clay"), (Plant, "bean"), (Cide, FUNGICIDE), fungus]
+    fungus = {"extends": "mildew", "arrival#day-1": arrival}
+    kinds = [(Weather, "lille"), (Soil, "clay"), (Plant, "bean"), (Cide, FUNGICIDE), (Fungus, fungus)]
     field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)
     start = {"Field-0": {"Weather-0": {"day#int365": 130}, "Plant-0": {"stage": "seed"}}}
     return Farm([field], rules=BasicRule(init=start, free_observations=SEEN), mode="po")

@@ -8,8 +8,10 @@ instance *is* its parameter set; everything a day needs of the other entities ar
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -254,25 +256,30 @@ class Board:
 
     def heard(self, kind: type[M]) -> M:
         """The sum of all messages of this kind; zero where nobody sends it."""
-        total = kind.zero(self.place.sizes)
-        for message in self._read(kind).values():
-            total = total + message
-        return total  # pyright: ignore[reportReturnType]
+        found = [message.whole(self.place.sizes) for message in self._read(kind).values()]
+        return reduce(operator.add, found) if found else kind.zero(self.place.sizes)  # pyright: ignore[reportReturnType]
 
     def by_host(self, kind: type[M]) -> M:
         """The messages of all hosts stacked along a leading host axis, in the order of `place.hosts`; zero of those
         that say nothing."""
-        found, silence = self._read(kind), kind.zero(self.place.sizes)
+        found, sizes = self._read(kind), self.place.sizes
         if not self.place.hosts:
-            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), silence)  # pyright: ignore
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(found.get(h, silence) for h in self.place.hosts))  # pyright: ignore
+            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), kind.zero(sizes))  # pyright: ignore
+        said = [found[host].whole(sizes) if host in found else kind.zero(sizes) for host in self.place.hosts]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *said)  # pyright: ignore
+
+    def others(self, kind: type[M]) -> list[M]:
+        """The messages of the hosts but the reader, of those that say something, in the order of `place.hosts`."""
+        found = self._read(kind)
+        return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
 
     def mine(self, kind: type[M]) -> M:
         """The entry of the reader on the host axis of a message (`Load`, `Strain`, `Share`), summed."""
         at = self.place.hosts.index(self._reader)
         axis = {name: int(bool(m.stacked)) for name, m in metas(kind)}
         total = self.heard(kind)
-        return type(total)(**{n: jnp.take(getattr(total, n), at, axis=a) for n, a in axis.items()})
+        taken = {n: jax.lax.index_in_dim(getattr(total, n), at, a, keepdims=False) for n, a in axis.items()}
+        return type(total)(**taken)
 
     def sent(self, kind: type[M]) -> M:
         """What the reader itself published today."""

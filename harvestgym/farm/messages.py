@@ -17,6 +17,9 @@ from ..core.tree import WIDE, Meta, metas, pytree, var
 NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis, everywhere."""
 
+REPULSION = 20.0
+"""The greatest repulsive effect of a host on pests, and its negative the least: of its exponential much is left."""
+
 ARBITER = 2
 """The rank at which water and nutrients are shared: needs are known, nothing has been updated."""
 
@@ -32,6 +35,12 @@ class Message:
     def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
         """The message of nobody: all zero, on a field whose axes have these `sizes`."""
         return cls(**{name: jnp.zeros(meta_shape(meta, sizes), jnp.float32) for name, meta in metas(cls)})
+
+    def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
+        """The message with every array float32 and in its full shape, whatever was sent."""
+        full = {name: meta_shape(meta, sizes) for name, meta in metas(type(self))}
+        arrays = {name: jnp.asarray(getattr(self, name), jnp.float32) for name in full}
+        return type(self)(**{name: jnp.broadcast_to(arrays[name], shape) for name, shape in full.items()})
 
     def __add__(self, other: Message) -> Message:
         return jax.tree.map(jnp.add, self, other)
@@ -91,7 +100,7 @@ class Canopy(Message):
     height: jax.Array = var("height#cm", "height of its leaves")
     flowers: jax.Array = var("flowers#nb", "open flowers")
     seeds: jax.Array = var("seeds#nb", "seeds that birds can reach")
-    repulsion: jax.Array = var("repulsion", "repulsive effect on pests (negative attracts)", low=-WIDE)
+    repulsion: jax.Array = var("repulsion", "effect on pests (negative attracts)", low=-REPULSION, high=REPULSION)
 
 
 @pytree

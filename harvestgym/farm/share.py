@@ -11,7 +11,6 @@ from functools import reduce
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .messages import Ground, Need, Share
 
@@ -33,21 +32,18 @@ def arbitrate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
 
 
 def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) -> jax.Array:
-    given = jnp.zeros_like(asked)
+    """Host by host, of whom there are few, by additions, which XLA fuses with what uses them."""
+    given = list(asked)
     for level in sorted(set(priorities), reverse=True):
-        at_level = (np.asarray(priorities) == level).reshape(-1, *[1] * (asked.ndim - 1))
-        served = _in_proportion(asked * at_level, stock)
-        given = given + served
-        stock = jnp.maximum(stock - _total(served), 0.0)
-    return given
+        equals = [host for host, priority in enumerate(priorities) if priority == level]
+        part = _part(reduce(jnp.add, [given[host] for host in equals]), stock)
+        for host in equals:
+            given[host] = given[host] * part
+        stock = jnp.maximum(stock - reduce(jnp.add, [given[host] for host in equals]), 0.0)
+    return jnp.stack(given)
 
 
-def _total(amounts: jax.Array) -> jax.Array:
-    """The sum over the few hosts, by additions, which XLA fuses with what uses them."""
-    return reduce(jnp.add, list(amounts))
-
-
-def _in_proportion(asked: jax.Array, stock: jax.Array) -> jax.Array:
-    total = _total(asked)
+def _part(total: jax.Array, stock: jax.Array) -> jax.Array:
+    """Of what is asked in total, the share that the stock allows, 0 to 1."""
     short = total > stock
-    return asked * jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)
+    return jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from functools import reduce
 
 import jax
 import jax.numpy as jnp
@@ -21,9 +23,10 @@ def terms(response: Response, drivers: Drivers) -> Drivers:
     return exponents(response, **{name: drivers[name] for name in names})
 
 
-def chance(response: Response, drivers: Drivers, strain: jax.Array | float = 0.0) -> jax.Array:
+def chance(response: Response, drivers: Drivers, strain: jax.Array | None = None) -> jax.Array:
     """Eq. (1) for the drivers that a response names, `strain` being the term of kinds unknown to the host."""
-    return jnp.exp(-(response.intercept + strain + sum(terms(response, drivers).values())))
+    own = response.intercept if strain is None else response.intercept + strain
+    return jnp.exp(-(own + reduce(jnp.add, terms(response, drivers).values())))
 
 
 def shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
@@ -52,20 +55,14 @@ def open_stomata(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
 
 
 def light_left(board: Board) -> jax.Array | float:
-    """Share (0 to 1) of the light on each plot that the other hosts of the field leave to the reader, itself a host."""
-    alone = len(board.place.hosts) == 1
-    return 1.0 if alone else light_between(board.sent(Canopy), board.by_host(Canopy))
-
-
-def light_between(own: Canopy, standing: Canopy) -> jax.Array:
-    """Share (0 to 1) of the light on a host of each plot that the other hosts leave it.
+    """Share (0 to 1) of the light on each plot that the other hosts of the field leave to the reader, itself a host.
 
     Each of them takes what its shade covers, and of that the part that its height has in the sum of both heights:
-    all from what is far below it, half from its equal. `standing` is stacked along the host axis, `own` included.
+    all from what is far below it, half from its equal.
     """
-    return jnp.prod(_passing(standing, own), axis=0) / _passing(own, own)
+    return math.prod(passing(other, board.sent(Canopy)) for other in board.others(Canopy))
 
 
-def _passing(above: Canopy, below: Canopy) -> jax.Array:
-    """The light that passes one canopy on the way to another."""
+def passing(above: Canopy, below: Canopy) -> jax.Array:
+    """Share (0 to 1) of the light that passes one canopy on the way to another."""
     return 1 - above.shade * above.height / jnp.maximum(above.height + below.height, 1e-6)

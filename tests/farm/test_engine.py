@@ -12,10 +12,12 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build import build
 from harvestgym.farm.entity import Entity
+from harvestgym.farm.messages import Visits
 from harvestgym.farm.model import FarmModel
 from harvestgym.farm.spec import farm_spec
 
 from . import kinds
+from .company import board, field
 
 SPRING = kinds.Spring(flow=np.float32(1.0))  # pyright: ignore[reportArgumentType]
 REED = kinds.Reed(thirst=np.float32(2.0))  # pyright: ignore[reportArgumentType]
@@ -258,3 +260,13 @@ def test_an_interval_of_whole_numbers_has_both_its_ends() -> None:
     assert drawn == {0, 1, 2}
     with pytest.raises(ConfigError, match="wanted a whole number, found 0.5"):
         farm(SPRING, REED, init={"Field-0": {"Reed-0": {"colour": [0.5]}}})
+
+
+def test_a_message_of_one_number_holds_for_every_plot() -> None:
+    """Also a truth or a whole number, whoever sends it alone or beside another."""
+    place = field((2, 3))
+    said = [("a", Visits(occurrence=jnp.asarray(True))), ("b", Visits(occurrence=jnp.int32(1)))]
+    for n in (0, 1, 2):
+        heard = board(place, "Plant-0", *said[:n]).heard(Visits).occurrence
+        assert heard.dtype == jnp.float32
+        np.testing.assert_array_equal(heard, np.full((2, 3), n))

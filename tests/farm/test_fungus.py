@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from examples.fungus import FUNGICIDE, Fungus
 from harvestgym.core.tree import pytree, replace
 from harvestgym.farm.build import build
 from harvestgym.farm.check import check_entity
@@ -20,9 +21,7 @@ from harvestgym.farm.spec import farm_spec
 
 from . import kinds
 from .company import air
-from .fungus import Fungus
 
-FUNGICIDE = {"extends": "herbicide", "effect": {"fungus": 1, "weeds": 0}}
 DAYS, EPISODES = 71, 64
 TREATED = (15, 45)
 
@@ -38,7 +37,7 @@ class Season(NamedTuple):
 def farm() -> FarmModel:
     place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
     kinds: list[Any] = [["Weather", "lille"], ["Soil", "clay"], ["Plant", "bean"]]
-    kinds += [["tests.farm.fungus:Fungus", "mildew"], ["Cide", FUNGICIDE]]
+    kinds += [["examples.fungus:Fungus", "mildew"], ["Cide", FUNGICIDE]]
     field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 2}, "entities": kinds}
     init = {"Field-0": {"Weather-0": {"day#int365": 130}, "Plant-0": {"stage": "seed"}}}
     return build(farm_spec({"fields": {"Field-0": field}, "rules": {"init": init}}, "test"))

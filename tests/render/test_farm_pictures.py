@@ -251,7 +251,7 @@ def test_a_kind_of_ones_own_draws_itself() -> None:
         ["Weather", "lille"],
         ["Soil", "clay"],
         ["Plant", "bean"],
-        ["tests.farm.fungus:Fungus", "mildew"],
+        ["examples.fungus:Fungus", "mildew"],
     ]
     shape = {"length#nb": 2, "width#nb": 1, "scale#m": 1.0}
     env = build(farm_spec({"fields": {"Field-0": {"localization": place, "shape": shape, "entities": kinds}}}, "mine"))

@@ -40,8 +40,32 @@ def test_sun_that_never_rises_or_never_sets(latitude, day, dark):
     assert value == 0 if dark else value > 40
 
 
+@pytest.mark.parametrize(("latitude", "summer"), [(90, 172), (-90, 355)])
+def test_at_the_poles_half_a_year_is_day(latitude, summer):
+    """R_A of the day when the sun stays at the height of its declination, 24 * 60 G_sc d_r sin(delta)."""
+    angle = 2 * np.pi * summer / 365
+    height = abs(0.409 * np.sin(angle - 1.39))
+    wanted = 24 * 60 * et0.SOLAR_CONSTANT * (1 + 0.033 * np.cos(angle)) * np.sin(height)
+    assert float(radiation(latitude, summer)) == pytest.approx(wanted, rel=1e-5)
+    assert float(radiation(-latitude, summer)) == 0.0
+
+
 def test_wind_of_fao_56_example_14():
     assert round(et0.wind_at_2m(3.2, 10), 1) == 2.4
+
+
+@pytest.mark.parametrize("humidity", [20.0, 75.0])
+@pytest.mark.parametrize(("t_min", "t_max", "wind", "sun"), [(4.0, 9.0, 5.0, 20.0), (15.0, 34.0, 0.8, 41.0)])
+def test_23_by_hand(t_min, t_max, wind, sun, humidity):
+    mean, dry = (t_min + t_max) / 2, 1 - humidity / 100
+    sunlit = 0.0118 * dry**0.2 * (t_max - t_min) ** 0.3 * (sun * np.sqrt(mean + 10) - 40)
+    wanted = sunlit + 0.1 * (mean + 20) * dry * (wind / 2) ** 0.6
+    assert float(evapotranspiration(t_min, t_max, mean, humidity, wind, sun)) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_nothing_evaporates_into_saturated_air():
+    """To the last bit, as the roots of eq. (23) make a lot of a little: 1 - 100 / 100 as XLA rounds it gave 0.04 mm."""
+    assert (evapotranspiration(7.0, 13.0, 10.0, np.full(3, 100.0), 2.5, 26.0) == 0).all()
 
 
 def test_evapotranspiration_of_fao_56_example_18():

@@ -6,7 +6,7 @@ all step to a neighbour plot or stay. The equations are in `flows.py`, the steps
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import jax
@@ -63,6 +63,11 @@ class Pests(Entity):
     error: jax.Array = par("forecast_noise_attack#day-1", "variance of a forecast attack per day ahead", low=0)
     appear: Appear
     stay: Stay
+
+    def check(self) -> Iterator[str]:
+        """The least is at most the most."""
+        if self.least > self.most:
+            yield f"min_population#nb: wanted at most max_population#nb ({self.most}), found {self.least}"
 
     def init(self, key: jax.Array, place: Place) -> PestsState:
         """No pests yet; the waves of the days ahead are on their way."""

@@ -12,11 +12,13 @@ they look at, in the unit said here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import jax
 
 from ....core.response import Response, Window
 from ....core.tree import par, pytree
-from ...messages import NUTRIENTS
+from ...messages import NUTRIENTS, REPULSION
 from .state import FLOWERS_MAX, STAGES
 
 
@@ -242,7 +244,9 @@ class Crop:
     fruit_weight_start: jax.Array = par("fruit_weight_start#g", "weight of a fruit, where eq. (17) begins", low=0)
     fruit_weight_max: jax.Array = par("fruit_weight_max#g", "weight at which a fruit stops growing", low=1e-3)
     shadow: jax.Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
-    repulsion: jax.Array = par("pest_repulsive_effect#float", "repulsive effect on pests; negative attracts")
+    repulsion: jax.Array = par(
+        "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
+    )
     stress: StressWeights
     seed: Seed
     grow: Grow
@@ -250,3 +254,11 @@ class Crop:
     fruit: Fruit
     ripe: Ripe
     dead: Dead
+
+    def check(self) -> Iterator[str]:
+        """Growth begins below its end."""
+        if self.size_start > self.size_max:
+            yield f"size_start#cm: wanted at most size_max#cm ({self.size_max:g}), found {self.size_start:g}"
+        if self.fruit_weight_start > self.fruit_weight_max:
+            wanted = f"at most fruit_weight_max#g ({self.fruit_weight_max:g})"
+            yield f"fruit_weight_start#g: wanted {wanted}, found {self.fruit_weight_start:g}"

@@ -12,6 +12,9 @@ from . import laws
 from .conditions import Crop
 from .state import PlantState, Stage, is_alive
 
+COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
+"""The days that a plant has counted, as they are named in `PlantState` and in `conditions.py`."""
+
 KMH = 3.6
 """km/h in 1 m/s."""
 
@@ -53,10 +56,9 @@ def threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
     return water_threshold(draught, ground.wilting, ground.capacity)
 
 
-def actual_transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air, ground: Ground) -> jax.Array:
-    """The water that plants in full light let go today, L, their stomata as open as the soil is moist."""
-    moist = open_stomata(ground.extractable, threshold(crop, state, ground) - ground.wilting)
-    return moist * transpiration(crop, state, surface, air)
+def openness(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
+    """Share (0 to 1) of that water which plants let go: their stomata are as open as the soil is moist."""
+    return open_stomata(ground.extractable, threshold(crop, state, ground) - ground.wilting)
 
 
 def thirst(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
@@ -86,15 +88,17 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
     return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
 
 
-def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground) -> Drivers:
-    """What the weather, the soil and the plants' own past are to them today, by the names of `conditions.py`."""
+def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array) -> Drivers:
+    """What the weather, the soil and the plants' own past are to them today, by the names of `conditions.py`.
+
+    `asked` is what they ask of each nutrient today, g.
+    """
     refused = (state.nutrient_stress, state.water_stress, state.population)
     return {
         "temperature": air.t_mean, "humidity": air.humidity, "frost": air.frost_days,
         "rain": (air.rain_class > 0).astype(jnp.float32),
-        "age_seed": state.age_seed, "age_bloom": state.age_bloom, "age_ripe": state.age_ripe,
-        "nogrow": state.nogrow, "noweight": state.noweight,
+        **{name: getattr(state, name).astype(jnp.float32) for name in COUNTED},
         "crowding": crowding(crop, state, place.surface),
         "stress": laws.stress(crop.stress, *refused),
-        **shortages(nutrients_consumed(crop, state), state.population, threshold(crop, state, ground), ground),
+        **shortages(asked, state.population, threshold(crop, state, ground), ground),
     }  # fmt: skip

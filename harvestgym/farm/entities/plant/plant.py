@@ -60,21 +60,21 @@ class Plant(Crop, Entity):
     def canopy(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Canopy:
         """What the stand offers to others: shade, flowers, seeds."""
         alive = jnp.where(is_alive(state.stage), state.population, 0)
-        at = {s: jnp.where(state.stage == s, state.population, 0).astype(jnp.float32) for s in Stage}
+        seeds, blooming = (jnp.where(state.stage == s, state.population, 0) for s in (Stage.SEED, Stage.BLOOM))
         return Canopy(
             alive=alive.astype(jnp.float32),
             shade=self.shadow * needs.ground_covered(self, state, place.surface) / place.surface,
             height=jnp.where(alive > 0, state.size, 0.0),
-            flowers=at[Stage.BLOOM] * state.flowers,
-            seeds=at[Stage.SEED],
+            flowers=blooming.astype(jnp.float32) * state.flowers,
+            seeds=seeds.astype(jnp.float32),
             repulsion=jnp.where(alive > 0, self.repulsion, 0.0),
         )
 
     @publishes(Need)
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
         """What the stage consumes and the leaves transpire, less the water in store (section 4.2.7)."""
-        open_air = needs.actual_transpiration(self, state, place.surface, board.one(Air), board.one(Ground))
-        lost = light_left(board) * open_air
+        moist = needs.openness(self, state, board.one(Ground))
+        lost = light_left(board) * (moist * needs.transpiration(self, state, place.surface, board.one(Air)))
         return Need(water=needs.thirst(self, state, lost), nutrients=needs.nutrients_consumed(self, state))
 
     @publishes(Litter)
@@ -128,11 +128,12 @@ class Plant(Crop, Entity):
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
         """A day: what the morning decides, then what comes of it."""
-        day = self._drivers(state, place, board)
-        fate = season.fate(self, state, day, draws["survive"])
-        moves = (draws["turn"] < season.moving(self, state, day)) & fate.survives
-        new, lost = self._fed(state, place, board)
-        new = season.aged(self, new, day)
+        light = light_left(board)
+        day = self._drivers(state, place, board, light)
+        marks, fate = season.thresholds(self, day), season.fate(self, state, day, draws["survive"])
+        moves = (draws["turn"] < season.moving(self, state, day, marks)) & fate.survives
+        new, lost = self._fed(state, place, board, light)
+        new = season.aged(new, marks)
         new = season.grown(self, new, day, draws["noise"])
         new = season.flowering(self, new, day, moves & (state.stage == Stage.GROW), draws["count"])
         new = season.kept(self, new, day, draws["noise"])
@@ -142,23 +143,26 @@ class Plant(Crop, Entity):
         flows = {"water:transpiration": -lost, "water:drying": -dried}
         return new, Ledger(flows, {"stages#nb": moves.sum().astype(jnp.float32)})
 
-    def _drivers(self, state: PlantState, place: Place, board: Board) -> Drivers:
-        own = needs.drivers(self, state, place, board.one(Air), board.one(Ground))
+    def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
+        asked = board.sent(Need).nutrients
+        own = needs.drivers(self, state, place, board.one(Air), board.one(Ground), asked)
         strain, visits = board.mine(Strain), jnp.minimum(board.heard(Visits).occurrence, 1.0)
         return own | {
-            "light": 1 - light_left(board),
+            "light": 1 - light,
             "birds": board.heard(Flock).seed_eaters,
             "pests": board.mine(Load).pests,
             "visits": state.visits + jnp.where(state.stage == Stage.BLOOM, visits, 0.0),
             "strain_death": strain.death, "strain_growth": strain.growth, "strain_harvest": strain.harvest,
         }  # fmt: skip
 
-    def _fed(self, state: PlantState, place: Place, board: Board) -> tuple[PlantState, jax.Array]:
+    def _fed(
+        self, state: PlantState, place: Place, board: Board, light: jax.Array | float
+    ) -> tuple[PlantState, jax.Array]:
         """The share of the day taken up and what was refused, and the water transpired."""
         air, ground, share, need = board.one(Air), board.one(Ground), board.mine(Share), board.sent(Need)
-        held, light = state.water + share.water, light_left(board)
-        lost = jnp.minimum(light * needs.actual_transpiration(self, state, place.surface, air, ground), held)
-        thirst = needs.thirst(self, state, light * needs.transpiration(self, state, place.surface, air))
+        held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
+        lost = jnp.minimum(light * (needs.openness(self, state, ground) * full), held)
+        thirst = needs.thirst(self, state, light * full)
         new = replace(
             state,
             water=held - lost,

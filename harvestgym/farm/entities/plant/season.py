@@ -6,6 +6,7 @@ comes first, and who survives may move on, both once a day.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import NamedTuple
 
 import jax
@@ -17,7 +18,7 @@ from ....core.tree import replace
 from ...stand import Drivers, chance, terms
 from . import laws
 from .conditions import Crop
-from .state import CAUSES, FLOWERS_MAX, PlantState, Stage
+from .state import CAUSES, FIRST_CAUSE, FLOWERS_MAX, PlantState, Stage
 
 
 class Fate(NamedTuple):
@@ -29,53 +30,55 @@ class Fate(NamedTuple):
 
 
 def hazards(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
-    """The exponent terms of eqs. (2), (9), (15) and (20) on each plot, in the order of `CAUSES[1:-1]`."""
-    groups = {
-        Stage.SEED: crop.seed.survive, Stage.GROW: crop.grow.survive,
-        Stage.BLOOM: crop.bloom.survive, Stage.FRUIT: crop.fruit.survive,
-    }  # fmt: skip
-    rows = []
-    for stage, response in groups.items():
-        named = [response.intercept, day["strain_death"], *terms(response, day).values()]
-        rows += [jnp.where(state.stage == stage, term, 0.0) for term in named]
-    return rows
+    """On each plot the exponent terms of its stage's equation, (2), (9), (15) or (20), in the order of `CAUSES`."""
+    groups = (crop.seed.survive, crop.grow.survive, crop.bloom.survive, crop.fruit.survive)
+    here = [state.stage == stage for stage in FIRST_CAUSE]
+    named = ([group.intercept, day["strain_death"], *terms(group, day).values()] for group in groups)
+    rows = zip_longest(*named, fillvalue=0.0)
+    return [choose(list(zip(here, row, strict=True)), 0.0) for row in rows]
 
 
 def fate(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Fate:
     """B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term of its exponent."""
     each = hazards(crop, state, day)
     worst, exponent = largest(each)
-    return Fate(bernoulli(uniform, jnp.exp(-sum(each))), 1 + worst, exponent)
+    first = choose([(state.stage == stage, cause) for stage, cause in FIRST_CAUSE.items()], 0)
+    return Fate(bernoulli(uniform, jnp.exp(-sum(each))), first + worst, exponent)
 
 
-def thresholds(crop: Crop, day: Drivers) -> tuple[jax.Array, jax.Array]:
-    """The size, cm, of eq. (8) and the weight, g, of eq. (19) from which a plant moves on."""
+class Marks(NamedTuple):
+    """The size, cm, and the weight of a fruit, g, from which a plant moves on."""
+
+    size: jax.Array
+    weight: jax.Array
+
+
+def thresholds(crop: Crop, day: Drivers) -> Marks:
+    """The marks of today, by eqs. (8) and (19), of which none is above the largest size or weight."""
     size = laws.bloom_threshold(crop.bloom.share, day["stress"]) * crop.size_max
-    return size, chance(crop.fruit.ripen, day) * crop.fruit_weight_max
+    return Marks(size, jnp.minimum(chance(crop.fruit.ripen, day), 1.0) * crop.fruit_weight_max)
 
 
-def moving(crop: Crop, state: PlantState, day: Drivers) -> jax.Array:
+def moving(crop: Crop, state: PlantState, day: Drivers, marks: Marks) -> jax.Array:
     """The chance to move on to the next stage: eqs. (3), (7), (14) and (18)."""
-    size, weight = thresholds(crop, day)
     chances = {
         Stage.SEED: chance(crop.seed.sprout, day),
-        Stage.GROW: laws.arrival(state.size, size, crop.size_max),
+        Stage.GROW: laws.arrival(state.size, marks.size, crop.size_max),
         Stage.BLOOM: chance(crop.bloom.fade, day),
-        Stage.FRUIT: laws.arrival(state.fruit_weight, weight, crop.fruit_weight_max),
+        Stage.FRUIT: laws.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
     }
     return choose([(state.stage == stage, p) for stage, p in chances.items()], 0.0)
 
 
-def aged(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
+def aged(state: PlantState, marks: Marks) -> PlantState:
     """A day older; the thresholds of today are shown."""
-    size, weight = thresholds(crop, day)
-    at = {s: state.stage == s for s in Stage}
+    stage = state.stage
     return replace(
         state,
-        age_seed=state.age_seed + at[Stage.SEED], age_bloom=state.age_bloom + at[Stage.BLOOM],
-        age_ripe=state.age_ripe + at[Stage.RIPE],
-        size_threshold=jnp.where(at[Stage.GROW], size, state.size_threshold),
-        fruit_weight_threshold=jnp.where(at[Stage.FRUIT], weight, state.fruit_weight_threshold),
+        age_seed=state.age_seed + (stage == Stage.SEED), age_bloom=state.age_bloom + (stage == Stage.BLOOM),
+        age_ripe=state.age_ripe + (stage == Stage.RIPE),
+        size_threshold=jnp.where(stage == Stage.GROW, marks.size, state.size_threshold),
+        fruit_weight_threshold=jnp.where(stage == Stage.FRUIT, marks.weight, state.fruit_weight_threshold),
     )  # fmt: skip
 
 
@@ -116,7 +119,7 @@ def flowering(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uni
     trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
     opening = chance(crop.bloom.open, day) * state.size / crop.size_max
     success = jnp.where(opens, opening, laws.pollination(crop.bloom, day))
-    count = binomial(uniform, trials, success, FLOWERS_MAX)
+    count = binomial(uniform, trials, jnp.minimum(success, 1.0), FLOWERS_MAX)
     return replace(
         state,
         flowers=jnp.where(opens, count, state.flowers),

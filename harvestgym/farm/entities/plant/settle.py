@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from ....core.tree import replace
 from ...entity import Place
 from .conditions import Crop
-from .state import PlantState, Stage, cleared
+from .state import PLANTS_MAX, PlantState, Stage, cleared
 
 
 def settled(crop: Crop, state: PlantState, place: Place) -> PlantState:
@@ -23,7 +23,7 @@ def settled(crop: Crop, state: PlantState, place: Place) -> PlantState:
 
 
 def _planted(crop: Crop, state: PlantState, place: Place) -> PlantState:
-    usual = jnp.maximum(jnp.round(crop.density * place.surface), 1.0).astype(jnp.int32)
+    usual = jnp.clip(jnp.round(crop.density * place.surface), 1.0, PLANTS_MAX).astype(jnp.int32)
     population = jnp.where(state.population > 0, state.population, usual)
     even = 100 * jnp.sqrt(place.surface / population)
     return replace(state, population=population, spacing=jnp.where(state.spacing > 0, state.spacing, even))

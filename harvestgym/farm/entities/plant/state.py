@@ -6,13 +6,16 @@ from enum import IntEnum
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from ....core.pick import choose
 from ....core.tree import Meta, pytree, replace, var
 from ...messages import NUTRIENTS
 
 FLOWERS_MAX = 100
 """The most flowers a plant of any crop can open; the binomials of eqs. (10) and (11) are compiled for it."""
+
+PLANTS_MAX = 1_000_000
+"""The most plants on a plot: carrots, the densest of the crops, on 6,000 m2."""
 
 
 class Stage(IntEnum):
@@ -40,6 +43,9 @@ CAUSES = (
 )  # fmt: skip
 """What a plant can die of: the terms of eqs. (2), (9), (15), (20), of which the intercept is chance."""
 
+FIRST_CAUSE = {stage: CAUSES.index(f"{stage.name.lower()}: chance") for stage in list(Stage)[Stage.SEED : Stage.RIPE]}
+"""Where the causes of each stage begin."""
+
 LIMITS = ("none", "temperature", *NUTRIENTS, "water", "crowding", "light", "strain")
 """What can slow a day's growth: the terms of eqs. (4) and (16)."""
 
@@ -54,7 +60,7 @@ class PlantState:
 
     stage: jax.Array = var("stage", "stage of development", labels=STAGES)
     harvested: jax.Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
-    population: jax.Array = _count("population#nb", "plants on the plot")
+    population: jax.Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
     spacing: jax.Array = var("spacing#cm", "distance between plants")
     size: jax.Array = var("size#cm", "height of a plant")
     size_threshold: jax.Array = var("grow_size_threshold#cm", "size at which it flowers, by eq. (8)")
@@ -98,12 +104,13 @@ def is_alive(stage: jax.Array) -> jax.Array:
 
 def cleared(state: PlantState, where: jax.Array) -> PlantState:
     """`state` with nothing on the plots `where`; what left with it is for the caller to book."""
-    blank = {n: jnp.where(where, jnp.zeros((), v.dtype), v) for n, v in vars(state).items() if n not in KEPT}
+    blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in KEPT}
     return replace(state, **blank)
 
 
 def global_stage(state: PlantState) -> jax.Array:
     """The stage of more than 75 % of the plots, `harvested` among them, otherwise `undefined` (section 4.2)."""
     shown = jnp.where((state.stage == Stage.NONE) & state.harvested, HARVESTED, state.stage)
-    most = [(jnp.mean(shown == stage) > 0.75, stage) for stage in range(len(GLOBAL_STAGES))]
-    return choose(most, UNDEFINED).astype(jnp.int32)
+    stages = np.arange(len(GLOBAL_STAGES))
+    most = jnp.mean(shown == stages[:, None, None], axis=(1, 2)) > 0.75  # of which there is one at most
+    return UNDEFINED + jnp.sum(most * (stages - UNDEFINED)).astype(jnp.int32)

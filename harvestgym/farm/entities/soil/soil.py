@@ -67,8 +67,8 @@ class Soil(Entity):
     State: ClassVar[type] = SoilState
     targets: ClassVar[tuple[str, ...]] = (TARGET,)
 
-    depth: jax.Array = par("depth#m", "depth of the soil", low=0.01)
-    max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1)
+    depth: jax.Array = par("depth#m", "depth of the soil", low=0.01, high=100)
+    max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
     wilting_point: jax.Array = par("wilting_point#L.m-3", "water that no plant can take", low=0)
     bypass: jax.Array = par(
         "watering_bypass#%", "of a watering, what runs past the roots of a dry soil, share (0 to 1)", low=0, high=1
@@ -193,7 +193,7 @@ class Soil(Entity):
 
     def _water(self, state: SoilState, place: Place, board: Board) -> Water:
         air, served = board.one(Air), board.heard(Share).water.sum(0)
-        shade = board.by_host(Canopy).shade.sum(0)
+        shade = board.heard(Canopy).shade
         dry = dynamics.evaporable(air.et0, shade, state.wet_surface, place.surface)
         rain = jnp.broadcast_to(air.rain * place.surface, place.shape)
         return dynamics.water_day(state.water, self.bucket(place), served, dry, rain)

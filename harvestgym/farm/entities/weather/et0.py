@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 
 SOLAR_CONSTANT = 0.0820  # MJ/m2/min
+POLE = 89.99
+"""Latitude of a pole, degrees: at 90 the tangent of a float32 has the wrong sign, and it would be night all year."""
 
 
 def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
@@ -17,7 +19,7 @@ def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
     Where the sun does not set the sunrise hour angle is pi, where it does not rise it is 0.
     """
     angle = 2 * jnp.pi * jnp.asarray(day, jnp.float32) / 365
-    phi = jnp.deg2rad(jnp.asarray(latitude, jnp.float32))
+    phi = jnp.deg2rad(jnp.clip(jnp.asarray(latitude, jnp.float32), -POLE, POLE))
     nearness = 1 + 0.033 * jnp.cos(angle)
     declination = 0.409 * jnp.sin(angle - 1.39)
     sunrise = _sunrise(-jnp.tan(phi) * jnp.tan(declination))
@@ -40,10 +42,10 @@ def reference_evapotranspiration(
 
     Temperatures in degC, humidity in %, wind in m/s at 2 m, radiation (R_A) in MJ/m2/day. The coefficient is
     0.0118, that of Valiantzas (2018, Agricultural Water Management, doi 10.1016/j.agwat.2018.06.028); the
-    paper prints 0.018, which overstates FAO-56 Penman-Monteith by half. Roots of negative numbers (a mean
-    below -10 degC) are roots of zero.
+    paper prints 0.018, which overstates FAO-56 Penman-Monteith by half. Its T = (Tmax + Tmin) / 2 estimates the mean,
+    which a table gives. Roots of negative numbers (a mean below -10 degC) are roots of zero.
     """
-    dryness = jnp.clip(1 - jnp.asarray(humidity, jnp.float32) / 100, 0.0, 1.0)
+    dryness = jnp.clip((100 - jnp.asarray(humidity, jnp.float32)) / 100, 0.0, 1.0)  # 0 at 100 %, however it is rounded
     spread = jnp.asarray(t_max, jnp.float32) - t_min
     warmth = jnp.asarray(t_mean, jnp.float32)
     sunlit = 0.0118 * _power(dryness, 0.2) * _power(spread, 0.3) * (radiation * _power(warmth + 10, 0.5) - 40)

@@ -40,6 +40,9 @@ KM_H = 3.6
 LAPSE = 0.0065
 """degC per m of altitude (the standard atmosphere)."""
 
+STORM = 135.0
+"""The strongest wind of a day, m/s: twice any that was measured on earth."""
+
 WET = 0.1
 """mm from which a day is a day of rain."""
 
@@ -54,7 +57,7 @@ TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temp
 class Settings:
     """How days are read: classes of rain, noise on the days, error of the forecast (variances as in 4.1)."""
 
-    rain_heavy: jax.Array = par("rain_heavy#mm", "rain of a day from which it is heavy", low=WET)
+    rain_heavy: jax.Array = par("rain_heavy#mm", "rain of a day from which it is heavy", low=WET, high=1900)
     heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
     light: jax.Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
     heavy: jax.Array = par("rain_leakageintensity_heavy#%", "leaching strength of heavy rain, 0 to 1", low=0, high=1)
@@ -238,7 +241,7 @@ class Weather(Entity):
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
         shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
         humidity = jnp.clip(day.humidity + jnp.sqrt(s.humidity_noise) * error[1], 1.0, 100.0)
-        wind = jnp.maximum(day.wind + jnp.sqrt(s.wind_noise) / KM_H * error[2], 0.0)
+        wind = jnp.clip(day.wind + jnp.sqrt(s.wind_noise) / KM_H * error[2], 0.0, STORM)
         warm = [jnp.clip(t + shift, -90.0, 60.0) for t in day[:3]]
         return jnp.stack([*warm, humidity, wind, day.rain]).astype(jnp.float32)
 
@@ -256,16 +259,19 @@ class Weather(Entity):
         )  # fmt: skip
 
     def _forecast(self, state: WeatherState, uniform: jax.Array) -> WeatherState:
-        """The days ahead with errors whose variance grows with the lead (section 4.1)."""
+        """The days ahead with errors whose variance grows with the lead (section 4.1).
+
+        The paper adds the noise of the day, which is in the days to come already.
+        """
         s, days = self.settings, Day(*state.ahead.T)
         lead = 1.0 + jnp.arange(self.lookahead)
         variance = jnp.stack([s.temperature_error, s.humidity_error, s.wind_error, s.rain_error])[:, None] * lead
         error = jnp.sqrt(variance) * normal(uniform)
         return replace(
             state,
-            forecast_temperature=jnp.stack([days.t_min, days.t_mean, days.t_max]) + error[0],
+            forecast_temperature=jnp.clip(jnp.stack([days.t_min, days.t_mean, days.t_max]) + error[0], -120.0, 90.0),
             forecast_humidity=jnp.clip(days.humidity + error[1], 0.0, 100.0),
-            forecast_wind=jnp.maximum(days.wind * KM_H + error[2], 0.0),
+            forecast_wind=jnp.clip(days.wind * KM_H + error[2], 0.0, 600.0),
             forecast_rain=jnp.clip((days.rain >= WET) + error[3], 0.0, 1.0),
         )
 

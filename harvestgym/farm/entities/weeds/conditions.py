@@ -14,7 +14,7 @@ import jax
 
 from ....core.response import Response, Window
 from ....core.tree import par, pytree
-from ...messages import NUTRIENTS
+from ...messages import NUTRIENTS, REPULSION
 
 WEEDS_MAX = 250
 """The most seeds, and the most weeds out of the seed, on a plot: many times what shades a square metre.
@@ -74,7 +74,9 @@ class Weed:
     flowers: jax.Array = par("flowers_per_plant#nb", "flowers of a weed in bloom", low=0, high=WEEDS_MAX, dtype="int")
     shed_rate: jax.Array = par("flower_to_seed#%", "share (0 to 1) of the flowers that seed in a day", low=0, high=1)
     seeds: jax.Array = par("seed_per_flower#nb", "viable seeds of a flower", low=0, high=WEEDS_MAX, dtype="int")
-    repulsion: jax.Array = par("pest_repulsive_effect#float", "repulsive effect on pests; negative attracts")
+    repulsion: jax.Array = par(
+        "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
+    )
     draught: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = par(
         tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS), "asked by a weed per mm of its size and day", low=0

@@ -144,7 +144,7 @@ class Weeds(Weed, Entity):
             "temperature": air.t_mean, "humidity": air.humidity,
             "herbicide": board.toxin(TARGET) / place.surface,
             "strain_growth": strain.growth, "strain_death": strain.death,
-            **shortages(self._eaten(state), _stand(state), self._threshold(ground), ground),
+            **shortages(board.sent(Need).nutrients, _stand(state), self._threshold(ground), ground),
         }  # fmt: skip
 
     def _eaten(self, state: WeedsState) -> jax.Array:
