@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from ..core.env import Env, Timestep
-from ..core.wrappers import base, base_state
+from ..core.wrappers import base, base_action, base_state
 
 MODES = ("rgb_array", "ansi", "svg")
 """The render modes of whatever offers a scene: pixels, text, SVG."""
@@ -64,7 +64,7 @@ class Live:
 
     def add(self, state: Any, action: Any, timestep: Any, params: Any) -> None:
         """Keep a step; the first one after `clear` is the start, whose action is of no account."""
-        told = _frame(self._family.record, base(self._env), base_state(self._env, state), action, timestep, params)
+        told = _frame(self._family.record, self._env, state, action, timestep, params)
         self.put(jax.device_get(told), params)
 
     def put(self, told: Mapping[str, Any], params: Any) -> None:
@@ -156,7 +156,9 @@ def _frame(keep: Any, env: Env[Any, Any], state: Any, action: Any, timestep: Any
     from ..evaluate.evaluation import nothing
     from ..evaluate.record import frame
 
-    return frame(keep, env, state, nothing(env.action_space) if action is None else action, timestep, params)
+    inside: Any = base(env)
+    done = nothing(inside.action_space) if action is None else base_action(env, action)
+    return frame(keep, inside, base_state(env, state), done, timestep, params)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -164,6 +166,6 @@ def _frames(env: Env[Any, Any], state: Any, action: Any, timestep: Any, params: 
     family: Any = family_of(type(base(env)))
 
     def one(state: Any, action: Any, timestep: Any) -> dict[str, Any]:
-        return _frame(family.record, base(env), base_state(env, state), action, timestep, params)
+        return _frame(family.record, env, state, action, timestep, params)
 
     return jax.vmap(one)(state, action, timestep)

@@ -19,7 +19,8 @@ from ..core.tree import replace
 from ..core.wrappers import base, base_state
 from ..farm.model import FarmModel
 from ..farm.score import TERMS
-from .gymnasium import GymEnv, Info, Options
+from .gymnasium import GymEnv
+from .shell import Info
 
 GAIN = "reward/"
 """How the info names the terms of the gain."""
@@ -65,13 +66,6 @@ class MultiObjectiveEnv(GymEnv):
         known = {"stage": score.stage, **dict(zip(TERMS, np.asarray(score.weights), strict=True))}
         own = {name: value for name, value in known.items() if name not in score.terms}
         return np.asarray([own.get(name, 1.0) for name in self.objectives], np.float32)
-
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin an episode."""
-        if options and "params" in options:
-            self.params = options["params"]
-            options = {name: value for name, value in options.items() if name != "params"}
-        return super().reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, np.ndarray, bool, bool, Info]:  # type: ignore[override]
         """Do `action`; the reward is a float32 vector of `reward_space`."""

@@ -46,6 +46,10 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         """The state of the environment inside."""
         return state.inner
 
+    def read(self, action: Any) -> Any:
+        """The action of the environment inside that an action is."""
+        return action
+
     def reset(self, key: jax.Array, params: Params) -> tuple[Any, Timestep]:
         return self.opened(*self.env.reset(key, params))
 
@@ -65,6 +69,11 @@ def base(env: Env[Any, Any]) -> Env[Any, Any]:
 def base_state(env: Env[Any, Any], state: Any) -> Any:
     """The state of the environment inside all wrappers."""
     return base_state(env.env, env.inner(state)) if isinstance(env, Wrapper) else state
+
+
+def base_action(env: Env[Any, Any], action: Any) -> Any:
+    """What the environment inside all wrappers is told by an action."""
+    return base_action(env.env, env.read(action)) if isinstance(env, Wrapper) else action
 
 
 class TimeLimitState(NamedTuple):

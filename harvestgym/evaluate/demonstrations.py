@@ -183,7 +183,7 @@ def _written(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
 
     if not isinstance(env, Farm):
         return lambda action, step: (*step(), action)
-    write = observation_writer(env.core.action_space)
+    write = observation_writer(env.language.model.action_space)
 
     def of_farm(pairs: Any, step: Callable[[], Any]) -> tuple[Any, ...]:
         acting = env.acting

@@ -7,7 +7,6 @@ the arrays that compiled code uses are three spellings of an entry of this table
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,10 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.errors import ConfigError, unknown
+from .allowed import check_apart, checked, narrow
 from .entity import Action, Parameter
 from .layout import FieldSlots, check_plot, find_entity, find_field
 from .names import Names, keys_of
-from .spec import Interval, parse_plot
+from .spec import parse_plot
 
 BINS = 11
 """Values that stand for a continuous parameter in the integer form, both ends included."""
@@ -275,7 +275,7 @@ class ActionTable:
             raise ConfigError(f"{where}: missing {', '.join(missing)}")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
         pairs = zip(row.allowed, row.action.parameters, strict=True)
-        return Choice(row, farmer, plot, tuple(_encode(w, _checked(p, given[p.key], where)) for p, w in pairs))
+        return Choice(row, farmer, plot, tuple(_encode(w, checked(p, given[p.key], where)) for p, w in pairs))
 
     def tuple(self, choice: Choice | None) -> Tuple5 | None:
         """A choice in the paper's form; None for nothing."""
@@ -314,19 +314,6 @@ def _allowed_plot(plot: Any, row: Row, shape: tuple[int, int], where: str) -> tu
     if at not in row.plots:
         raise ConfigError(f"{where}: plot {at} is not allowed; allowed: {list(row.plots)}")
     return at
-
-
-def _checked(parameter: Parameter, value: Any, where: str) -> Any:
-    """A value that the parameter allows, as it is; ConfigError otherwise."""
-    if parameter.continuous:
-        low, high = parameter.range
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
-            raise ConfigError(f"{where} > {parameter.key}: wanted a number in [{low:g}, {high:g}], found {value!r}")
-        return float(value)
-    if isinstance(value, bool) or not any(value == choice for choice in parameter.choices):
-        wanted = ", ".join(map(str, parameter.choices))
-        raise ConfigError(f"{where} > {parameter.key}: wanted one of {wanted}; found {value!r}")
-    return value
 
 
 def table_of(farmers: Sequence[str], fields: Sequence[FieldSlots], allowed: Mapping[str, Any] | None) -> ActionTable:
@@ -368,33 +355,6 @@ def _narrowed(row: Row, limits: Mapping[str, Any], shape: tuple[int, int], where
     plots = row.plots
     if "plot" in limits:
         plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
-        _check_apart(plots, f"{where} > plot")
-    allowed = tuple(_narrow(p, limits.get(p.key), where) for p in row.action.parameters)
+        check_apart(plots, f"{where} > plot")
+    allowed = tuple(narrow(p, limits.get(p.key), where) for p in row.action.parameters)
     return Row(row.field, row.entity, row.names, row.action, plots, allowed)
-
-
-def _narrow(parameter: Parameter, limit: Any, where: str) -> Parameter:
-    if limit is None:
-        return parameter
-    if isinstance(limit, Interval):
-        if not parameter.continuous:
-            raise ConfigError(
-                f"{where} > {parameter.key}: wanted a list of {list(parameter.choices)}, found an interval"
-            )
-        ends = (limit.low, limit.high)
-        for end in ends:
-            _checked(parameter, end, where)
-        if ends[0] > ends[1]:
-            raise ConfigError(f"{where} > {parameter.key}: wanted low <= high, found ({ends[0]:g}, {ends[1]:g})")
-        return Parameter(parameter.key, (), ends)
-    if not limit:
-        raise ConfigError(f"{where} > {parameter.key}: wanted at least one value, found none")
-    for value in limit:
-        _checked(parameter, value, where)
-    _check_apart(limit, f"{where} > {parameter.key}")
-    return Parameter(parameter.key, tuple(limit), parameter.range)
-
-
-def _check_apart(listed: Sequence[Any], where: str) -> None:
-    if twice := [value for i, value in enumerate(listed) if value in listed[:i]]:
-        raise ConfigError(f"{where}: {twice[0]} stands twice; keep one")

@@ -40,9 +40,10 @@ class Deed(NamedTuple):
     effective: bool
 
 
-def looking(env: FarmModel, step: int) -> bool:
-    """Whether a step is the first half of a day in mode "ao"."""
-    return isinstance(env, ActiveFarm) and step % 2 == 1
+def looking(record: Record, step: int) -> bool:
+    """Whether no day passed in a step, as in mode "ao" while the farmer looks around."""
+    days = record["info/day"]
+    return step > 0 and bool(days[step] == days[step - 1])
 
 
 def of(env: FarmModel, record: Record, step: int) -> Iterator[Deed]:
@@ -93,7 +94,7 @@ def _looks(env: FarmModel, record: Record, step: int) -> list[Look]:
     """What was asked for and seen this morning."""
     if not isinstance(env, ActiveFarm) or step == 0:
         return []
-    morning = step if looking(env, step) else step - 1
+    morning = step if looking(record, step) else step - 1
     return [look for look in env.offered.looks if _was_seen(look, record, morning)]
 
 

@@ -20,6 +20,7 @@ from ..core.tree import replace
 from ..core.wrappers import Flatten, Wrapper
 from .actions import Orders
 from .active import ActiveFarm
+from .asks import Asks
 from .model import FarmModel, FarmParams
 
 
@@ -28,10 +29,6 @@ class _Face(Wrapper[FarmParams]):
     """A farm with other actions; its state is the farm's."""
 
     env: FarmModel
-
-    def read(self, action: Any) -> Any:
-        """The farm's action that an action of the face is."""
-        raise NotImplementedError
 
     def inner(self, state: Any) -> Any:
         return state
@@ -47,7 +44,7 @@ class _Face(Wrapper[FarmParams]):
         """How many observations can be asked for."""
         return len(self.env.offered.looks) if isinstance(self.env, ActiveFarm) else 0
 
-    def _whole(self, request: jax.Array, order: Any) -> Any:
+    def _whole(self, request: Any, order: Any) -> Any:
         return {"request": request, "order": order} if isinstance(self.env, ActiveFarm) else order
 
 
@@ -156,6 +153,31 @@ class Vector(_Face):
             plot=jnp.where(acts[:, None], plots[row, _part(parts[:, 1], sizes[row, 0])], -1),
             values=jnp.where(acts[:, None], numbers, 0.0),
         )
+
+
+HEAD = 4
+"""Of a row of `Listed`: what, who, and the two numbers of the plot; the values follow."""
+
+
+@dataclass(frozen=True)
+class Listed(_Face):
+    """A row of int32 for each place of the schedule: how the paper's lists reach compiled code, as one array.
+
+    What a call costs from Python grows with the number of arrays that it takes. In a row stand 1 + the row of the
+    action table, or - 1 - the number of a group of observations, or 0 for nothing; the farmer; the plot, (-1, -1) for
+    the whole field; and the bits of the values, float32.
+    """
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        ends = np.iinfo(np.int32)
+        return gymnasium.spaces.Box(ends.min, ends.max, (self.env.schedule, HEAD + self.env.actions.width), np.int32)
+
+    def read(self, action: Any) -> Any:
+        what, farmer, plot = action[:, 0], action[:, 1], action[:, 2:HEAD]
+        values = jax.lax.bitcast_convert_type(action[:, HEAD:], jnp.float32)
+        order = Orders(jnp.maximum(what, 0), farmer, plot, values)
+        return self._whole(Asks(farmer, jnp.maximum(-what, 0), plot), order)
 
 
 def _part(where: jax.Array, n: Any) -> jax.Array:

@@ -14,9 +14,11 @@ import numpy as np
 from ..adapters.gymnasium import GymEnv
 from ..core import cache, yamlio
 from ..core.errors import ConfigError
+from ..core.lanes import Lane
 from . import summary, whole
 from .active import ActiveFarm
 from .build import build
+from .faces import Listed
 from .language import Language, Move, state_of, state_space
 from .model import FarmModel
 from .names import Names
@@ -93,7 +95,7 @@ class Farm(GymEnv):
 
     def _set_up(self, model: FarmModel, seed: int | None, name: str, render_mode: str | None) -> None:
         cache.enable()
-        super().__init__(model, render_mode=render_mode)
+        super().__init__(Listed(model), render_mode=render_mode)
         self.name, self._seed, self._model = name, seed, model
         names = Names(model.actions.farmers, model.fields, model.variables)
         self.language = Language(model, _asks(names, model))
@@ -121,14 +123,8 @@ class Farm(GymEnv):
         """Whether the next step is an intervention: always, unless observations are asked for."""
         return self._acting or not isinstance(self._model, ActiveFarm)
 
-    @property
-    def lane(self) -> Any:
-        """State and key, as a pytree; assign one to go on from there."""
-        return self._driver.lane
-
-    @lane.setter
-    def lane(self, lane: Any) -> None:
-        GymEnv.lane.fset(self, lane)  # type: ignore[attr-defined]
+    def _placed(self, lane: Lane) -> None:
+        super()._placed(lane)
         self._acting = bool(getattr(lane.state, "acting", False))
         seen = self._model.observation(lane.key, lane.state, None, self.params)
         self._moves, self._obs = [], jax.tree.map(np.asarray, seen)

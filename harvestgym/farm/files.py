@@ -46,6 +46,8 @@ class Source:
         """What it says; nothing if the file is still to be generated; ConfigError if it has no folder."""
         if self.path is None:
             return _mapping({} if self._value is None else self._value, "rules")
+        if self.path.is_dir():
+            raise ConfigError(f"{self.path}: is a folder; wanted the name of a YAML file")
         if self.path.is_file():
             return _mapping(yamlio.read(self.path), str(self.path))
         if not self.path.parent.is_dir():
@@ -135,6 +137,8 @@ def interventions_of(tree: Any, names: Names, where: str) -> dict[str, Any]:
             found = names.parameters(action, _mapping(limits, f"{told} > {name}"), f"{told} > {name}")
             if found.get("plot") == WHOLE or found.get("plot") == [WHOLE]:
                 del found["plot"]
+            if isinstance(found.get("plot"), list):
+                found["plot"] = [_plot(plot, f"{told} > {name} > plot") for plot in found["plot"]]
             put_once(mine, action.name, found or None, f"{told} > {name}")
     return out
 
@@ -156,23 +160,28 @@ def observations_of(tree: Any, names: Names, where: str) -> list[Ref]:
         found = [
             names.ref((*mine, steps[0], list(steps[1:])), told.rpartition(f" > {mine[0]}")[0] or told)
             for _, mine, below, told in _entities(tree, names, where)
-            for steps in _steps(below, ())
+            for steps in _steps(below, (), told)
         ]
     return [ref for i, ref in enumerate(found) if ref not in found[:i]]
 
 
-def _steps(below: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+def _steps(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tuple[Any, ...]]:
     """Every path of a tree of observations, `'*'` and plots included."""
     if below is None or below == {}:
         yield above
     elif isinstance(below, Mapping):
         for key, value in below.items():
-            yield from _steps(value, (*above, parse_plot(key)))
-    elif isinstance(below, (list, tuple)):
-        for key in below:
-            yield (*above, parse_plot(key))
+            yield from _steps(value, (*above, _plot(key, where)), f"{where} > {key}")
     else:
-        yield (*above, parse_plot(below))
+        for key in below if isinstance(below, (list, tuple)) else (below,):
+            yield (*above, _plot(key, where))
+
+
+def _plot(written: Any, where: str) -> Any:
+    """A plot, or a step of a path, as a file has it; ConfigError for half of a plot that YAML has cut at its comma."""
+    if isinstance(written, str) and written.count("(") != written.count(")"):
+        raise ConfigError(f"{where}: found {written!r}; inside […] a plot stands in quotes, '(0, 1)'")
+    return parse_plot(written)
 
 
 def score_of(values: Mapping[str, Any], keys: Sequence[str], names: Names, where: str) -> dict[str, Any]:

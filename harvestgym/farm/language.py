@@ -16,12 +16,16 @@ from ..core.errors import ConfigError
 from ..core.spaces import MultiUnion
 from .actions import Choice, Row
 from .active import ActiveFarm
+from .faces import HEAD
 from .layout import Variable
 from .model import FarmModel
 from .names import Names, keys_of
 from .telling import Ask, Item, Telling
 
 Tuple5 = tuple[str, str, str, str, Any]
+
+MANY = 4096
+"""Spellings that are remembered: to understand one takes as long as the day of a small farm."""
 
 
 class Move(NamedTuple):
@@ -50,7 +54,7 @@ class Language:
         ]  # fmt: skip
         self._index: dict[tuple[int, Ask | int], int] = {move: i for i, move in enumerate(self._moves)}
         self._tellings: dict[Ask, Telling] = {}
-        self._found: dict[str, Ask] = {}
+        self._known: dict[str, Move] = {}
         if not self._moves:
             raise ConfigError("the farm has no action: allow an intervention, or an observation in mode 'ao'")
 
@@ -89,7 +93,15 @@ class Language:
         return at, {key: member[key] for key in sorted(member)}
 
     def from_tuple(self, action: Any) -> Move:
-        """The move of a farm-gym tuple; ConfigError unless it is one of those allowed."""
+        """The move of a farm-gym tuple, remembered by how it was written; ConfigError unless it is allowed."""
+        written = repr(action)
+        if written not in self._known:
+            if len(self._known) == MANY:
+                self._known.clear()
+            self._known[written] = self._move(action)
+        return self._known[written]
+
+    def _move(self, action: Any) -> Move:
         if not isinstance(action, (tuple, list)) or len(action) != 5:
             raise ConfigError(f"wanted (farmer, field, entity, name, parameters), found {action!r}")
         farmer, field, entity, name, last = action
@@ -98,7 +110,7 @@ class Language:
         path = isinstance(last, (list, tuple, str))
         try:
             if path:
-                return Move(self.names.farmer(farmer), self._asked((field, entity, name, last)))
+                return Move(self.names.farmer(farmer), self._ask((field, entity, name, last)))
             number, choice = self.model.actions.read(action)
             return Move(choice.farmer, number, choice.plot, choice.values)
         except ConfigError as error:
@@ -112,13 +124,6 @@ class Language:
         if where in slots and not path and name in self.names.tree[where]:
             return "; it is an observation: write its path as a list, [] for the whole"
         return ""
-
-    def _asked(self, observation: tuple[Any, ...]) -> Ask:
-        """The ask of `(field, entity, name, path)`, remembered by how it was written."""
-        written = repr(observation)
-        if written not in self._found:
-            self._found[written] = self._ask(observation)
-        return self._found[written]
 
     def _ask(self, observation: tuple[Any, ...]) -> Ask:
         ask = Ask.of(self.names.ref(observation))
@@ -160,15 +165,30 @@ class Language:
         except ConfigError as error:
             raise ConfigError(f"schedule > {at}: {error}") from None
 
-    def sheet(self, moves: Iterable[Move]) -> Any:
-        """Moves as the model takes them: `Orders`, with `Asks` where observations are asked for."""
-        moves = list(moves)
-        deeds = [move for move in moves if not isinstance(move.what, Ask)]
-        orders = self.model.actions.arrays(deeds, self.model.schedule)
-        if not isinstance(self.model, ActiveFarm):
-            return orders
-        asked = [(move.farmer, move.what.group, move.what.plot) for move in moves if isinstance(move.what, Ask)]
-        return {"request": self.model.asking.asks(asked, self.model.schedule), "order": orders}
+    def sheet(self, moves: Iterable[Move]) -> np.ndarray:
+        """Moves as `faces.Listed` takes them, int32 (places of the schedule, 4 + parameters)."""
+        sheet = self._blank.copy()
+        for row, numbers, move in zip(sheet, sheet.view(np.float32), moves, strict=False):
+            if isinstance(move.what, Ask):
+                what, plot = -1 - self._groups[move.what.group], move.what.plot
+            else:
+                what, plot = 1 + move.what, move.plot
+            row[:HEAD] = (what, move.farmer, *(plot or (-1, -1)))
+            numbers[HEAD : HEAD + len(move.values)] = move.values
+        return sheet
+
+    @cached_property
+    def _blank(self) -> np.ndarray:
+        """The sheet of no moves."""
+        sheet = np.zeros((self.model.schedule, HEAD + self.model.actions.width), np.int32)
+        sheet[:, 2:HEAD] = -1
+        return sheet
+
+    @cached_property
+    def _groups(self) -> dict[str, int]:
+        """The number of each group of variables that can be asked for."""
+        groups = self.model.asking.groups if isinstance(self.model, ActiveFarm) else ()
+        return {name: number for number, name in enumerate(groups)}
 
     @cached_property
     def _places(self) -> dict[str, np.ndarray]:

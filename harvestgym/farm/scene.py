@@ -89,13 +89,13 @@ def _entities(env: FarmModel, params: FarmParams, record: Record, step: int, f: 
         slot = field.slots[e]
         like = [other.name for other in field.slots if other.kind is slot.kind]
         seen = Seen(
-            values.get(e, {}), slot.name, _sets(env, record, step, field, e), like.index(slot.name), len(like),
+            values.get(e, {}), slot.name, sets(env, record, step, field, e), like.index(slot.name), len(like),
             margin(field.shape), crowded(field.shape),
         )  # fmt: skip
         yield params.fields[f].entities[e], seen
 
 
-def _sets(env: FarmModel, record: Record, step: int, field: FieldSlots, e: int) -> tuple[str, ...]:
+def sets(env: FarmModel, record: Record, step: int, field: FieldSlots, e: int) -> tuple[str, ...]:
     """The name of an entity's parameter set, as the file says or a context chose it, and of those that it extends."""
     slot, which = field.slots[e], env.spec.fields[field.name].entities[e][1]
     if isinstance(env, ContextFarm):
@@ -140,7 +140,7 @@ def _title(env: FarmModel, record: Record, step: int) -> str:
     if np.isfinite(number):
         when = datetime.date(2001, 1, 1) + datetime.timedelta(days=int(number) - 1)
         date = f", {when.day} {when:%B} (day {int(number)} of the year)"
-    part = ", morning" if deeds.looking(env, step) else ""
+    part = ", morning" if deeds.looking(record, step) else ""
     return f"Day {day} of {days}{date}{part}"
 
 

@@ -89,7 +89,7 @@ def _when(env: FarmModel, record: Record) -> list[str]:
     told = [f"day {day}" for day in days]
     if calendar is not None:
         told = [f"{day}, {_date(int(n))}" for day, n in zip(told, record[calendar], strict=True)]
-    return [f"{day}, after looking" if half else day for day, half in zip(told, _mornings(env, record), strict=True)]
+    return [f"{day}, after looking" if half else day for day, half in zip(told, _mornings(record), strict=True)]
 
 
 def _date(day: int) -> str:
@@ -133,7 +133,7 @@ def _looks(env: FarmModel, record: Record) -> Iterator[Deed]:
     if not isinstance(env, ActiveFarm):
         return
     prices = np.asarray(env.params.score.look_costs(env.offered, env.variables))
-    mornings, asked = _mornings(env, record), record.get("action/request")
+    mornings, asked = _mornings(record), record.get("action/request")
     for n, (look, price) in enumerate(zip(env.offered.looks, prices, strict=True)):
         shown = _seen(look.variable, record)[(slice(None), *zip(*look.entries, strict=True))]
         made = mornings & shown.reshape(len(shown), -1).all(1)
@@ -143,9 +143,9 @@ def _looks(env: FarmModel, record: Record) -> Iterator[Deed]:
         yield from (Deed(int(step), env.actions.farmers[0], what, float(price)) for step in np.flatnonzero(made))
 
 
-def _mornings(env: FarmModel, record: Record) -> np.ndarray:
+def _mornings(record: Record) -> np.ndarray:
     """Of each step whether the farmer looked in it and no day passed."""
-    return np.asarray([deeds.looking(env, step) for step in range(len(record["reward"]))])
+    return np.asarray([deeds.looking(record, step) for step in range(len(record["reward"]))])
 
 
 # What became of the plants.
@@ -159,7 +159,7 @@ def _fates(env: FarmModel, record: Record) -> Iterator[Fate]:
             told = {name: record[variable.name][(slice(None), *at)] for name, variable in mine.items()
                     if variable.shape == cause.shape}  # fmt: skip
             who = f"{'/'.join(cause.where)} on plot {tuple(map(int, at))}"
-            yield from _lives(who, told, mine, _mornings(env, record))
+            yield from _lives(who, told, mine, _mornings(record))
 
 
 def _lives(who: str, told: Mapping[str, np.ndarray], mine: Mapping[str, Variable], still: np.ndarray) -> Iterator[Fate]:

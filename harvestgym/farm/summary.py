@@ -56,8 +56,12 @@ def _actions(spec: FarmSpec, language: Language) -> Iterator[str]:
     yield f"Actions, at most {language.model.schedule} a step"
     for row in language.model.actions.rows:
         yield from _wrapped("  ", f"{'/'.join((*row.names, row.action.name))}({', '.join(_parameters(row))})")
-    free = len(spec.rules.free_observations)
-    yield f"  and {len(language.asks)} observations that can be asked for; {free} free observations"
+    asked, free = len(language.asks), len(spec.rules.free_observations)
+    yield {
+        "ao": f"  and {asked} observations that can be asked for; {free} free observations",
+        "po": f"{free} free observations",
+        "fo": "Every variable is observed",
+    }[spec.mode]
 
 
 def _context(model: FarmModel) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +19,9 @@ from .names import Names, Ref
 
 Item = tuple[str, str, str, list[Any], Any]
 Part = int | dict[str, "Part"]
-"""Where the value of an item stands among all numbers and arrays that are read; a dict for a group of variables."""
+"""Where the value of an item stands among all that is read; a dict for a group of variables."""
 
 KINDS = {"float": np.float32, "int": np.int32, "bool": np.bool_}
-PLAIN: dict[str, Callable[[float], Any]] = {"float": float, "int": int, "bool": bool}
 
 
 class Ask(NamedTuple):
@@ -72,56 +72,6 @@ def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterable[tuple[An
             yield from ((key, *rest) for rest in _paths(below, shape))
 
 
-class Block(NamedTuple):
-    """Variables that are read together: single numbers, or arrays of one type or of the same labels.
-
-    Attributes:
-        dtype: of the numbers.
-        words: of labels, what each number means; else None.
-        at: where they all stand in the observation, one after the other, int (numbers,).
-        begins: where each begins in `at`, for what is masked.
-        casts: of single numbers, what makes of each what people read; else empty.
-        cuts: of arrays, where those of one shape lie in `at`, and the shape of them together; else empty.
-    """
-
-    dtype: str
-    words: np.ndarray | None
-    at: np.ndarray
-    begins: np.ndarray
-    casts: tuple[Callable[[float], Any], ...]
-    cuts: tuple[tuple[slice, tuple[int, ...]], ...]
-
-    @classmethod
-    def of(cls, metas: Sequence[Meta], at: Sequence[np.ndarray]) -> Block:
-        """The block of variables that stand there, those of one shape side by side."""
-        ends = np.cumsum([0, *(each.size for each in at)]).tolist()
-        words = np.asarray(metas[0].labels) if metas[0].labels else None
-        cuts, first = [], 0
-        for shape, same in itertools.groupby(each.shape for each in at):
-            last = first + len(list(same))
-            cuts.append((slice(ends[first], ends[last]), (last - first, *shape)))
-            first = last
-        single = at[0].ndim == 0
-        flat, casts = np.concatenate([each.ravel() for each in at]), tuple(map(_cast, metas)) if single else ()
-        return cls(metas[0].dtype, words, flat, np.array(ends[:-1]), casts, () if single else tuple(cuts))
-
-    def read(self, values: np.ndarray, mask: np.ndarray | None) -> list[Any]:
-        """Each of them as people read it: words for labels, whole numbers for counts; arrays of their own."""
-        seen = values.take(self.at)
-        if self.casts:
-            told = [cast(number) for cast, number in zip(self.casts, seen.tolist(), strict=True)]
-        else:
-            if self.words is not None:
-                seen = self.words[seen.astype(np.intp)]
-            elif self.dtype != "float":
-                seen = seen.astype(KINDS[self.dtype])
-            told = [one for cut, shape in self.cuts for one in seen[cut].reshape(shape)]
-        if mask is None:
-            return told
-        known = np.logical_and.reduceat(mask.take(self.at) > 0, self.begins).tolist()
-        return [one if whether else None for one, whether in zip(told, known, strict=True)]
-
-
 class Telling:
     """Tells some asks, in their order, of any observation.
 
@@ -133,36 +83,94 @@ class Telling:
 
     def __init__(self, asks: Sequence[Ask], names: Names, places: Mapping[str, np.ndarray]) -> None:
         found = [(ask, ask.found(names)) for ask in asks]
-        alike: dict[Any, list[tuple[Meta, np.ndarray, Any]]] = {}
+        alike: dict[str, list[_Leaf]] = {}
         for i, (ask, what) in enumerate(found):
             for variable in _leaves(what):
                 at = places[variable.name] if ask.plot is None else places[variable.name][(..., *ask.plot)]
                 if (at >= 0).all():
-                    meta = variable.meta
-                    sort = (meta.dtype, meta.labels) if at.shape else ()
-                    alike.setdefault(sort, []).append((meta, at, (i, variable.name)))
-        for same in alike.values():
-            same.sort(key=lambda one: one[1].shape)
-        self._blocks = [Block.of([m for m, _, _ in same], [at for _, at, _ in same]) for same in alike.values()]
-        number = {key: n for n, key in enumerate(key for same in alike.values() for _, _, key in same)}
+                    leaf = _Leaf((i, variable.name), variable.meta, at)
+                    alike.setdefault(leaf.sort, []).append(leaf)
+        sorts = [sorted(same, key=lambda leaf: leaf.at.shape) for same in alike.values()]
+        leaves = list(itertools.chain(*sorts))
+        self._readers = [_reader(same) for same in sorts]
+        self._cuts = _cuts([sum(leaf.at.size for leaf in same) for same in sorts])
+        self._at = np.concatenate([np.zeros(0, int), *(leaf.at.ravel() for leaf in leaves)])
+        self._begins = [cut.start for cut in _cuts([leaf.at.size for leaf in leaves])]
+        number = {leaf.key: n for n, leaf in enumerate(leaves)}
         parts = [_part(what, i, number) for i, (_, what) in enumerate(found)]
-        self._heads = [((*ask.where, ask.name), ask.path) for ask in asks]
         self._trees = [part for part in parts if isinstance(part, dict)]
         trees = iter(range(len(number) + 1, len(number) + 1 + len(self._trees)))
-        self._order = [next(trees) if isinstance(part, dict) else part for part in parts]
+        order = [next(trees) if isinstance(part, dict) else part for part in parts]
+        self._rows = [(*ask.where, ask.name, ask.path, place) for ask, place in zip(asks, order, strict=True)]
 
     def __call__(self, obs: Any) -> list[Item]:
         """The items of an observation."""
         values, mask = (obs["values"], obs["mask"]) if isinstance(obs, dict) else (obs, None)
-        told = [one for block in self._blocks for one in block.read(values, mask)]
+        seen = values.take(self._at)
+        told: list[Any] = []
+        for read, cut in zip(self._readers, self._cuts, strict=True):
+            told += read(seen[cut])
+        if mask is not None and told:
+            known = np.logical_and.reduceat(mask.take(self._at) > 0, self._begins).tolist()
+            told = [one if whether else None for one, whether in zip(told, known, strict=True)]
         told.append(None)
         told += [_tree(tree, told) for tree in self._trees]
-        return [(*head, [*path], told[i]) for (head, path), i in zip(self._heads, self._order, strict=True)]
+        return [(field, entity, name, [*path], told[place]) for field, entity, name, path, place in self._rows]
 
 
-def _cast(meta: Meta) -> Callable[[float], Any]:
-    """What makes of a number a word, for a label, a whole number for a count, or leaves it."""
-    return (lambda number: meta.labels[int(number)]) if meta.labels else PLAIN[meta.dtype]
+class _Leaf(NamedTuple):
+    """A variable that is told.
+
+    Attributes:
+        key: the number of the ask, and the name of the variable.
+        meta: what it is.
+        at: where its numbers stand in an observation, int, of its shape.
+    """
+
+    key: tuple[int, str]
+    meta: Meta
+    at: np.ndarray
+
+    @property
+    def sort(self) -> str:
+        """Those of one sort are read together."""
+        return "label" if self.meta.labels else self.meta.dtype
+
+
+Reader = Callable[[np.ndarray], list[Any]]
+"""From the numbers of variables, one after the other, to each of them as people read it."""
+
+
+def _reader(leaves: Sequence[_Leaf]) -> Reader:
+    """Of variables of one sort, those of one shape side by side: Python's own of single numbers, arrays of arrays."""
+    alike = [(shape, len(list(same))) for shape, same in itertools.groupby(leaf.at.shape for leaf in leaves)]
+    cuts, told = _cuts([many * prod(shape) for shape, many in alike]), _told(leaves)
+    parts = [(cut, (many, *shape) if shape else ()) for cut, (shape, many) in zip(cuts, alike, strict=True)]
+
+    def read(numbers: np.ndarray) -> list[Any]:
+        whole, out = told(numbers), []
+        for cut, shape in parts:
+            out.extend(whole[cut].reshape(shape) if shape else whole[cut].tolist())
+        return out
+
+    return read
+
+
+def _told(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], np.ndarray]:
+    """Makes of numbers of one sort what people read: words of labels, whole numbers of counts."""
+    meta = leaves[0].meta
+    if not meta.labels:
+        return lambda numbers: numbers.astype(KINDS[meta.dtype], copy=False)
+    words = np.asarray([word for leaf in leaves for word in leaf.meta.labels])
+    begins = [cut.start for cut in _cuts([len(leaf.meta.labels) for leaf in leaves])]
+    begin = np.repeat(begins, [leaf.at.size for leaf in leaves])
+    return lambda numbers: words[begin + numbers.astype(np.intp)]
+
+
+def _cuts(sizes: Sequence[int]) -> list[slice]:
+    """Where parts of these sizes lie, one after the other."""
+    ends = list(itertools.accumulate(sizes, initial=0))
+    return [slice(*ends_of) for ends_of in itertools.pairwise(ends)]
 
 
 def _leaves(found: Any) -> Iterator[Variable]:

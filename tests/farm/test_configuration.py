@@ -141,7 +141,9 @@ def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: no}}}}", "found False"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: ['(0, 1)', [0, 1]]}}}}", "(0, 1) stands twice"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: [1, 1.0]}}}}", "1.0 stands twice; keep one"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: [(0, 1)]}}}}", "pour > plot: found '(0'; i"),
         ("actions", "observations: {Field-0: {Reed-0: {stage: ['(0, 9)']}}}", "0 <= y < 3"),
+        ("actions", "observations: {Field-0: {Reed-0: {stage: [(0, 1)]}}}", "stage: found '(0'; inside […] a plot"),
         ("actions", "observations: {Field-0: {Reed-0: {stage: {x: }}}}", "the path goes too deep; found 'x'"),
         ("actions", "params: {max_schedule: 3}", "did you mean 'max_action_schedule_size'"),
         ("actions", "params: {max_action_schedule_size: 2.5}", "actions.yaml: 1 mistake\n  max_action_schedule_size: "),
@@ -161,6 +163,12 @@ def test_a_file_with_a_mistake_is_refused_with_its_name(folder: Path, name: str,
         from_files()
     assert words in str(error.value), str(error.value)
     assert [path.name for path in folder.iterdir()] == [f"game0_{name}.yaml"], "nothing is generated then"
+
+
+def test_a_folder_is_no_file(folder: Path) -> None:
+    (folder / "game0_init.yaml").mkdir()
+    with pytest.raises(ConfigError, match="game0_init.yaml: is a folder; wanted the name of a YAML file"):
+        from_files()
 
 
 def test_what_the_files_say_can_be_given_as_values() -> None:

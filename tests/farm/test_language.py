@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import pytree
-from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Farm, Field
-from harvestgym.farm.faces import face
+from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Facility, Farm, Fertilizer, Field
+from harvestgym.farm.actions import ActionTable, table_of
+from harvestgym.farm.faces import Listed, face
 from harvestgym.farm.farmer import Farmer
+from harvestgym.farm.layout import FieldSlots, Slot, entity_names
 from harvestgym.farm.names import spelled
 
 from . import kinds
@@ -78,6 +80,40 @@ def test_every_member_of_the_union_is_another_action(asking: Farm) -> None:
     assert len(set(tuples)) == len(tuples) == len(asking.language.asks) + 3
 
 
+@st.composite
+def tables(draw: st.DrawFn) -> ActionTable:
+    """The actions of one or two fields of kinds in any number, with some left out by the rules, for some farmers."""
+    fields: list[FieldSlots] = []
+    allowed: dict[str, Any] = {}
+    for f in range(draw(st.integers(1, 2))):
+        shape = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+        of = draw(st.lists(st.sampled_from([kinds.Spring, kinds.Reed, Fertilizer, Facility]), min_size=1, max_size=4))
+        slots = [Slot(name, kind, (), ()) for name, kind in zip(entity_names(of), of, strict=True)]
+        fields.append(FieldSlots(f"Field-{f}", shape, tuple(slots)))
+        plots = st.lists(st.sampled_from([*np.ndindex(shape)]), min_size=1, unique=True)
+        mine = [
+            (slot, action, {"plot": draw(plots)} if action.plot else {})
+            for slot in slots
+            for action in slot.kind.actions
+        ]
+        for slot, action, limits in draw(st.lists(st.sampled_from(mine), min_size=1, unique_by=lambda one: one[:2])):
+            some = {p.key: draw(st.lists(st.sampled_from(p.choices), min_size=1, unique=True))
+                    for p in action.parameters if p.choices}  # fmt: skip
+            allowed.setdefault(f"Field-{f}", {}).setdefault(slot.name, {})[action.name] = limits | some
+    farmers = [f"BasicFarmer-{i}" for i in range(draw(st.integers(1, 3)))]
+    return table_of(farmers, fields, draw(st.sampled_from([None, allowed])))
+
+
+@settings(few, max_examples=12)
+@given(table=tables())
+def test_the_actions_of_any_farm_are_counted_one_to_one(table: ActionTable) -> None:
+    """Number, tuple and number again; and as compiled code reads the numbers, so the tuples are encoded."""
+    written: list[Any] = [table.tuple(choice) for choice in table.choices[1:]]
+    assert [table.index(each) for each in written] == list(range(1, len(table.choices)))
+    assert len(set(map(repr, written))) == len(written)
+    same(jax.jit(table.orders)(jnp.arange(1, len(table.choices))), table.encode(written, len(written)))
+
+
 @few
 @given(number=st.integers(0, 2**20), seed=st.integers(0, 99))
 def test_a_step_through_each_face_is_the_model_s(plain: Farm, number: int, seed: int) -> None:
@@ -106,11 +142,11 @@ def same(a: Any, b: Any) -> None:
 def test_a_model_s_own_step_is_the_farm_s(plain: Farm) -> None:
     plain.reset(seed=4)
     state = plain.lane.state
-    sheet = plain.language.sheet(plain.language.schedule([pour(1, 2, 1.25)]))
+    orders = plain.model.actions.encode([pour(1, 2, 1.25)], 1)
     key = jax.random.key(7)
-    given_orders, _ = jax.jit(plain.model.step)(key, state, sheet, plain.params)
+    given_orders, _ = jax.jit(plain.model.step)(key, state, orders, plain.params)
     water = np.asarray(plain.model.value(plain.model.variables[0], given_orders, plain.params))
-    none, _ = jax.jit(plain.model.step)(key, state, plain.language.sheet([]), plain.params)
+    none, _ = jax.jit(plain.model.step)(key, state, plain.model.actions.encode([], 1), plain.params)
     dry = np.asarray(plain.model.value(plain.model.variables[0], none, plain.params))
     np.testing.assert_allclose((water - dry)[1, 2], 1.25, atol=2e-6)
     assert np.count_nonzero(water != dry) == 1
@@ -198,7 +234,7 @@ def test_tuples_of_a_schedule_are_the_orders_of_the_functional_farm(plain: Farm)
     odd = ("farmer-0", "field-0", "spring-0", "pour", {"plot": (1, 2), "amount": 2.0})
     for schedule in ([], [pour(1, 2)], [odd], [CUT]):
         orders = plain.model.actions.encode(schedule, 1)
-        same(orders, plain.language.sheet(plain.language.schedule(schedule)))
+        same(orders, Listed(plain.model).read(plain.language.sheet(plain.language.schedule(schedule))))
         number = plain.model.actions.index(schedule[0]) if schedule and schedule != [CUT] else None
         if number is not None:
             same(orders.plot, plain.model.actions.orders(jnp.int32(number)).plot)
@@ -357,3 +393,23 @@ def test_a_vector_says_which_where_and_how_much(plain: Farm) -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), after, plain.lane.state)
     with pytest.raises(ConfigError, match="unknown face 'boxes'; did you mean 'box'"):
         face(plain.model, "boxes")
+
+
+@pytest.mark.parametrize("mode", ["po", "ao"])
+@pytest.mark.parametrize("kind", ["discrete", "multidiscrete", "box"])
+def test_a_picture_of_a_face_tells_what_was_done(mode: str, kind: str) -> None:
+    """An observation first, where it has to be asked for: then it is morning still, and nothing was done."""
+    model = farm(mode, max_action_schedule_size=1).model
+    looks = len(model.offered.looks) if mode == "ao" else 0  # type: ignore[attr-defined]
+    vector = np.full(looks + 2 + model.actions.width, -0.3, np.float32)
+    asking = np.where(np.arange(len(vector)) == 0, 0.5, vector)
+    look, pour = {"discrete": (1, 1 + looks), "multidiscrete": ([1], [1 + looks]), "box": (asking, vector)}[kind]
+    env = GymEnv(face(model, kind), render_mode="ansi")
+    env.reset(seed=0)
+    for _ in range(2):
+        if mode == "ao":
+            env.step(look)
+            assert "morning" in env.render() and "pour" not in env.render()
+            assert "looked at" in env.render()
+        env.step(pour)
+        assert "pour" in env.render() and "morning" not in env.render()

@@ -42,7 +42,8 @@ def expert(*rules: dict[str, Any]) -> dict[str, Any]:
 NUMBERS = [
     (soil(**{"depth#m": INF}), "fields > Field-0: Soil (extends clay): 1 mistake\n  depth#m: wanted a finite number"),
     (soil(**{"depth#m": NAN}), "depth#m: wanted a number, not NaN"),
-    (soil(**{"depth#m": 1e39}), "depth#m: wanted a number within ±3.4e+38; found 1e+39"),
+    (soil(**{"depth#m": 101}), "depth#m: wanted less than or equal to 100; found 101"),
+    (soil(**{"wilting_point#L.m-3": 1e39}), "wilting_point#L.m-3: wanted a number within ±3.4e+38; found 1e+39"),
     (soil(survival={"cide": {"sensitivity": INF}}), "survival > cide > sensitivity: wanted a finite number"),
     (soil(survival={"cide": {"low": 3, "high": 1}}), "survival > cide > low: wanted at most high (1), found 3"),
     (soil(survival={"cide": {"low": INF, "high": INF}}), "cide > low: wanted a number, or -.inf for no bound"),
