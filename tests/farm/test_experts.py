@@ -8,6 +8,7 @@ import pytest
 
 import harvestgym
 from harvestgym.evaluate.evaluation import Evaluation, evaluate_id, evaluate_together, policy_named
+from harvestgym.farm.make import make as farm
 
 from ..short import some
 
@@ -17,8 +18,6 @@ IDS = some(
 )  # fmt: skip
 """In the short form those that compile soonest; `harvestgym leaderboard` compares the three on every id."""
 SEASONS = 200
-FEWER = {"farm/full-10x10-v0": 50, "farm/rotation-v0": 50}
-"""Seasons of the farms of which one takes long; their statement is clear all the same."""
 
 
 def overlap(a: Evaluation, b: Evaluation) -> bool:
@@ -28,8 +27,7 @@ def overlap(a: Evaluation, b: Evaluation) -> bool:
 @pytest.mark.parametrize("id", IDS)
 def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
     """Over many seasons on seeds that nothing was tuned on: means with disjoint 95 % intervals, and CVaR 10 %."""
-    seasons = FEWER.get(id, SEASONS)
-    found = evaluate_together(id, ("expert", "random", "none"), episodes=seasons, seed=2_000)
+    found = evaluate_together(id, ("expert", "random", "none"), episodes=SEASONS, seed=2_000)
     expert, random, idle = found.values()
     for other in (random, idle):
         assert expert.summary.mean > other.summary.mean and not overlap(expert, other)
@@ -56,7 +54,7 @@ def order(entity: str, name: str, **values: Any) -> list[Any]:
 
 def always_looking() -> list[dict[str, Any]]:
     """The rules of the expert, who looks at all that it ever looks at, every day."""
-    rules = [rule.model_dump(by_alias=True) for rule in harvestgym.make(LOOKS).spec.expert]
+    rules = [rule.model_dump(by_alias=True) for rule in farm(LOOKS.partition("/")[2]).spec.expert]
     return [rule | {"when": [], "every#day": 1} if isinstance(rule["do"][4], list) else rule for rule in rules]
 
 

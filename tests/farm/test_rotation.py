@@ -1,4 +1,4 @@
-"""Rotation: three crops take turns on a plot over three years, each sown, grown, harvested and followed by another."""
+"""Rotation: crops take turns on a plot over three years, each sown, grown, harvested and followed by another."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.policy import Policy, constant_policy, together
+from harvestgym.evaluate.evaluation import evaluate_together
 from harvestgym.farm.build import build
 from harvestgym.farm.entities.plant.state import GLOBAL_STAGES, Stage, global_stage
 from harvestgym.farm.make import make
@@ -88,23 +89,67 @@ def kilograms(crop: Any) -> np.ndarray:
     return np.diff(crop.harvest_weight.sum((2, 3)), axis=1, prepend=0)
 
 
-def test_the_expert_sows_each_crop_in_its_years(crops: list[Any]) -> None:
-    """Carrots in the first and the third, and in the second beans and then corn: in every one of the seasons."""
+def test_the_expert_sows_carrots_and_then_beans_in_every_year(crops: list[Any]) -> None:
+    """Never corn, and nothing into a crop that stands; few years have no room for beans."""
     bean, corn, carrots = (years(events(crop)[0]) for crop in crops)
-    assert (bean == [0, 1, 0]).all()
-    assert (corn[:, [0, 2]] == 0).all() and (corn[:, 1] <= 1).all()
-    assert (carrots[:, [0, 2]] >= 1).all() and (carrots <= 2).all()
-    instead = carrots[:, 1] > 0
-    assert not (instead & (corn[:, 1] > 0)).any(), "carrots in the second year are for beans that bore nothing"
+    assert (carrots >= 1).all() and (corn == 0).all() and (bean >= 1).mean() > 0.8
+    assert np.sum([crop.stage[..., 0, 0] != Stage.NONE for crop in crops], axis=0).max() == 1
 
 
-def test_the_expert_harvests_all_three(crops: list[Any]) -> None:
-    """In 24 seasons of 32 or more: 91 % of 256 did. An expert of whom only half do would pass once in 300 times."""
-    bean, corn, carrots = (years(kilograms(crop)[:, 1:] > 0) for crop in crops)
-    whole = (bean[:, 1] > 0) & (corn[:, 1] > 0) & (carrots[:, [0, 2]] > 0).all(1)
-    assert whole.sum() >= 24
-    first = [kilograms(crop).argmax(1) for crop in (crops[BEAN], crops[CORN])]
-    assert (first[0] < first[1])[whole].all(), "beans before corn"
+def test_the_expert_harvests_both_in_most_years(crops: list[Any]) -> None:
+    """In 64 of 96 or more, the carrots first."""
+    bean, _, carrots = (kilograms(crop) > 0 for crop in crops)
+    both = (years(bean[:, 1:]) > 0) & (years(carrots[:, 1:]) > 0)
+    assert both.sum() >= 64
+    first = [happens[:, :YEAR].argmax(1) for happens in (carrots, bean)]
+    assert (first[0] < first[1])[both[:, 0]].all()
+
+
+def event(entity: str, key: str, operator: str, value: Any) -> list[Any]:
+    return [["Field-0", entity, key, []], "value", operator, value]
+
+
+def order(entity: str, name: str, **values: Any) -> list[Any]:
+    return ["BasicFarmer-0", "Field-0", entity, name, values]
+
+
+def again(crop: int, seeds: int, *windows: tuple[int, int]) -> list[dict[str, Any]]:
+    """The expert of one crop: as that of the file but that it sows this one, whenever the plot is bare in a window."""
+    plant, at = f"Plant-{crop}", {"plot": [0, 0]}
+    day, bare = partial(event, "Weather-0", "day#int365"), event(plant, "stage", "in", ["none"])
+    feeds, drinks = (
+        event(plant, "stage", "in", ["grow", "fruit"]),
+        event(plant, "stage", "ni", ["none", "ripe", "dead"]),
+    )
+    empty = event("Fertilizer-0", "amount#kg", "<", 0.03)
+    hungry = [[event("Soil-0", f"available_{n}#g", "<", 6), empty, feeds] for n in "NK"]
+    water = order("Soil-0", "watering_discrete", **at, **{"amount#L": 20, "duration#min": 60})
+    return [
+        {"when": [[event(plant, "stage", "in", ["ripe"])]], "do": order(plant, "harvest")},
+        {"when": [[day(">=", first), day("<", last), bare] for first, last in windows],
+         "do": order(plant, "sow", **at, **{"amount#seed": seeds, "spacing#cm": 20})},
+        {"when": hungry, "do": order("Fertilizer-0", "scatter_bag", **at, **{"amount#bag": 1})},
+        {"when": [[event("Soil-0", "available_Water#L", "<", 46), drinks]], "do": water},
+    ]  # fmt: skip
+
+
+def test_taking_turns_earns_more_than_any_crop_again_and_again() -> None:
+    """Means of 100 seasons with disjoint 95 % intervals, and by an eighth or more.
+
+    Each crop has the days of the year that were found best for it alone, and is watered and fed as the expert's are. On
+    200 seasons of another seed the expert made 16.4 (15.9 to 16.9), beans twice a year 13.0 (12.9 to 13.2), carrots,
+    whose second crop of a year is lost in most winters, 12.2 (11.7 to 12.7), and corn 2.5 (2.4 to 2.7).
+    """
+    repeated = {
+        "beans": again(BEAN, 15, (95, 125), (190, 225)),
+        "corn": again(CORN, 5, (120, 160)),
+        "carrots": again(CARROTS, 10, (65, 110), (150, 330)),
+    }
+    farmers = {"turns": make("rotation-v0")} | {n: make("rotation-v0", expert=r) for n, r in repeated.items()}
+    policies = {name: rule_policy(env) for name, env in farmers.items()}
+    turns, *others = evaluate_together("farm/rotation-v0", policies, episodes=100, seed=2_000).values()
+    for other in others:
+        assert turns.summary.low > other.summary.high and turns.summary.mean > 1.125 * other.summary.mean, other.policy
 
 
 def test_what_is_harvested_is_what_counts(seasons: dict[str, Any], crops: list[Any]) -> None:
@@ -118,7 +163,7 @@ def test_what_is_harvested_is_what_counts(seasons: dict[str, Any], crops: list[A
 
 def test_a_plot_remembers_its_harvest_until_it_is_sown(crops: list[Any]) -> None:
     """Each evening of each season: as on the evening before, unless it was harvested or sown that day."""
-    for crop in crops:
+    for crop in (crops[BEAN], crops[CARROTS]):
         sown, cleared = events(crop)
         told = crop.harvested[..., 0, 0]
         np.testing.assert_array_equal(told[:, 1:], (told[:, :-1] | cleared) & ~sown)
@@ -140,9 +185,9 @@ def test_a_game_that_ends_with_a_harvest_ends_with_the_first(seasons: dict[str, 
     shown = np.asarray(jax.vmap(jax.vmap(global_stage))(carrots))
     rows = np.arange(SEASONS)
     assert (shown[rows, first] == GLOBAL_STAGES.index("harvested")).all()
-    assert (shown[rows, -1] == GLOBAL_STAGES.index("harvested")).mean() > 0.8
+    assert (shown[rows, -1] == GLOBAL_STAGES.index("harvested")).mean() > 0.7
     again = events(carrots)[0] & (np.arange(DAYS - 1) > first[:, None])
-    assert again.any(1).all() and not (shown[:, 1:] == GLOBAL_STAGES.index("harvested"))[again].any()
+    assert again.any(1).mean() > 0.8 and not (shown[:, 1:] == GLOBAL_STAGES.index("harvested"))[again].any()
     ended = np.arange(DAYS) > first[:, None]
     np.testing.assert_array_equal(seasons["expert"].over, ended)
 
