@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from . import registry
-from .core.errors import ConfigError
+from .core.errors import ConfigError, check_name
+from .evaluate import studies
+from .evaluate.keep import Episode, Keep, check_extras, check_folder
 
 if TYPE_CHECKING:
     from .evaluate.evaluation import Evaluation
-    from .evaluate.record import Record
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_show_locals=False)
+
+class Told(TyperGroup):
+    """Commands whose mistakes of a person, and files that cannot be read or written, are told in a line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except ConfigError as error:
+            _fail(str(error))
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # the reader of a pipe has seen enough
+            _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+
+
+app = typer.Typer(
+    cls=Told, add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_show_locals=False
+)
 
 new = typer.Typer(no_args_is_help=True, help="Begin a part of your own, from files that work as they stand.")
 app.add_typer(new, name="new")
@@ -24,7 +49,22 @@ app.add_typer(new, name="new")
 WIDE = 200
 """Columns of tables that go to a file or a pipe."""
 
+FARM = "farm/bean-clay-1x1-v0"
+"""With which a farm of one's own begins, if nothing else is said."""
+
 Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of a farm file, my-farm.yaml")]
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    version: Annotated[bool, typer.Option("--version", help="say which version this is, and end")] = False,
+) -> None:
+    """List what there is, show what an id is made of, run a policy and see what happened, play it yourself."""
+    if version:
+        from importlib.metadata import version as of
+
+        typer.echo(f"harvestgym {of('harvestgym')}")
+        raise typer.Exit
 
 
 @app.command("list")
@@ -32,13 +72,14 @@ def list_ids(
     family: Annotated[str | None, typer.Argument(help="farm, fishing or forager")] = None,
     tag: Annotated[str | None, typer.Option(help="only those with this tag, such as watering or schedule")] = None,
 ) -> None:
-    """The registered ids."""
-    if family not in (None, *registry.FAMILIES):
-        _fail(f"unknown family {family!r}; valid: {', '.join(registry.FAMILIES)}")
-    try:
-        typer.echo("\n".join(registry.ids(family, tag)))
-    except ConfigError as error:
-        _fail(str(error))
+    """The registered ids, with what is to be done there on a terminal, and alone in a file or a pipe."""
+    if family is not None:
+        check_name("family", family, registry.FAMILIES)
+    found = registry.ids(family, tag)
+    if sys.stdout.isatty():
+        _print_ids(found)
+    else:
+        typer.echo("\n".join(found))
 
 
 @app.command()
@@ -46,12 +87,14 @@ def show(id: Id) -> None:
     """What an id is made of: variables, actions, observation and parameters, with unit, range and source."""
     from rich.console import Console
 
-    env = _make(id)
+    from .evaluate.evaluation import family_function
+
+    env = registry.make(id)
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDE)
-    console.print(f"[bold]{id}[/bold]  {_doc(id, env)}")
-    for table in _described(id, env):
+    console.print(f"[bold]{id}[/bold]  {registry.doc(id, env)}")
+    for table in family_function(id, "describe")(env):
         _draw(console, table)
 
 
@@ -70,28 +113,21 @@ def run(
     fps: Annotated[float, typer.Option(min=0.1, max=50, help="pictures of a second of a film")] = 10,
 ) -> None:
     """Run a policy for some episodes and print a table of what came of it."""
-    if out is not None:
-        _check_folder(out)
-    if html is not None:
-        _check_page(html)
-    _check_films(gif, mp4)
-    env = _make(id)
-    shown = any(path is not None for path in (out, html, gif, mp4))
-    first = _recorded(id, env, policy, seed, quiet=as_json) if shown else None
-    if first is not None and episodes == 1:
-        result = first[1]
-    else:
-        result = _evaluated(id, env, policy, episodes, seed, quiet=as_json)
+    keep = Keep(out, html, gif, mp4, width, fps)
+    keep.check()
+    env = registry.make(id)
+    with _bars(quiet=as_json) as bar:
+        first = _recorded(id, env, policy, seed, bar) if keep else None
+        result = first[1] if first and episodes == 1 else _evaluated(id, env, policy, episodes, seed, bar)
     if as_json:
         typer.echo(json.dumps(result.to_json()))
     else:
         _print(result)
     if first is not None:
-        for path in _kept(id, env, policy, seed, first[0], out, html):
+        with _bars(quiet=False) as bar:
+            written = [*keep.write(first[0], bar.begin)]
+        for path in written:
             typer.echo(f"wrote {path}", err=as_json)
-        for path in (gif, mp4):
-            if path is not None:
-                typer.echo(f"wrote {_film(id, env, first[0], path, width, fps)}", err=as_json)
 
 
 @app.command()
@@ -105,13 +141,12 @@ def record(
     """Keep episodes of a policy as demonstrations to learn from."""
     from .evaluate import demonstrations
 
-    _check_extras(data="pyarrow", **({} if out.suffix == demonstrations.SUFFIX else {"offline": "minari"}))
-    try:
-        demonstrations.check_new(out)
+    check_extras(data="pyarrow", **({} if out.suffix == demonstrations.SUFFIX else {"offline": "minari"}))
+    demonstrations.check_new(out)
+    check_folder("--out", out.parent)
+    with _bars(quiet=False) as bar:
+        bar.begin(f"recording {policy} on {id} (compiling first)", None)
         kept = demonstrations.record(id, policy, episodes, seed)
-    except ConfigError as error:
-        _fail(str(error))
-        raise
     demonstrations.write(kept, out)
     typer.echo(f"wrote {out}: {len(kept.episodes)} episodes, {kept.steps} steps")
 
@@ -129,13 +164,10 @@ def play(
     """Be the farmer, the fisher or the forager yourself, on a page in the browser."""
     from .play import run
 
-    try:
-        run(id, host, port, seed, horizon, out, show=browser, say=typer.echo)
-    except ConfigError as error:
-        _fail(str(error))
+    run(id, host, port, seed, horizon, out, show=browser, say=typer.echo)
 
 
-STUDIES = "card, density, fertilizer, fishing, forager, looking, memory, pests-weeds, pollinators, risk, watering"
+STUDIES = ", ".join(studies.names())
 
 
 @app.command()
@@ -143,22 +175,20 @@ def study(
     name: Annotated[str, typer.Argument(help=f"one of {STUDIES}")],
     replicates: Annotated[int | None, typer.Option(min=1, help="episodes or lives; by default the study's own")] = None,
     out: Annotated[Path | None, typer.Option(help="a folder for the table (Parquet) and a picture")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="threads of the processor; by default one a core")] = None,
 ) -> None:
-    """Run a study and print its tables; its seasons run at once on all that the device has, so there are no jobs."""
+    """Run a study and print its tables; its seasons run at once, as lanes of one program."""
     from rich.console import Console
-    from rich.progress import Progress
 
-    from .evaluate import studies
-
-    try:
-        run_study = studies.named(name)
-    except ConfigError as error:
-        _fail(str(error))
-        raise
+    if out is not None:
+        check_folder("--out", out)
+        check_extras(data="pyarrow", plot="matplotlib")
+    if jobs is not None:
+        os.environ["NPROC"] = str(jobs)  # of which XLA makes its pool of threads when it starts
+    run_study = studies.named(name)
     options = {} if replicates is None else {"replicates": replicates}
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"study {name}", total=None)
-        found = run_study(out=out, progress=lambda n: bar.update(task, advance=n), **options)
+    with _bars(quiet=False) as bar:
+        found = run_study(out=out, progress=bar.begin(f"study {name}", None), **options)
     for table in found if isinstance(found, list) else [found]:
         _draw(Console(), table)
     if out is not None:
@@ -171,27 +201,26 @@ def leaderboard(
     seasons: Annotated[int | None, typer.Option(min=2, help="by default 1000, or 100 where they are long")] = None,
     policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function of id and environment")] = None,
     planned: Annotated[int, typer.Option(min=0, help="seasons for which a ceiling is searched, 0 for none")] = 16,
-    out: Annotated[Path | None, typer.Option(help="a folder for leaderboard.md and .json, or docs")] = None,
+    out: Annotated[Path | None, typer.Option(help="a folder for leaderboard.md, .json and .parquet, or docs")] = None,
 ) -> None:
     """What each policy makes of each id on held-out seasons; rows of other ids that OUT has are kept."""
     from rich.console import Console
-    from rich.progress import Progress
 
     from .evaluate import board
     from .evaluate import leaderboard as made
 
-    try:
-        entrants = {name: made.entrant(target) for name, _, target in (p.partition("=") for p in policy or [])}
-        wanted = made.chosen(ids or [])
-        found = []
-        with Progress(console=Console(stderr=True), transient=True) as bar:
-            for id in bar.track(wanted, description="leaderboard"):
-                found += made.rows(id, seasons, entrants, planned)
-                if out is not None:
-                    board.write(out, board.merged(board.read(out), found))
-    except ConfigError as error:
-        _fail(str(error))
-        raise
+    if out is not None:
+        check_folder("--out", out)
+    entrants = {name: made.entrant(target) for name, target in map(_entrant, policy or [])}
+    wanted = made.chosen(ids or [])
+    found = []
+    with _bars(quiet=False) as bar:
+        advance = bar.begin("leaderboard", len(wanted))
+        for id in wanted:
+            found += made.rows(id, seasons, entrants, planned)
+            if out is not None:
+                board.write(out, board.merged(board.read(out), found))
+            advance(1)
     _draw(Console(), board.table(board.merged([], found)))
 
 
@@ -201,7 +230,7 @@ def check(id: Id) -> None:
     from .testing import check_env
 
     try:
-        check_env(_make(id))
+        check_env(registry.make(id))
     except AssertionError as error:
         _fail(f"{id}: {error}")
     typer.echo(f"{id}: keeps the contract")
@@ -215,6 +244,17 @@ def schema() -> None:
     typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
 
 
+@new.command("farm")
+def new_farm(
+    file: Annotated[Path, typer.Argument(help="the file to write, my-farm.yaml")],
+    like: Annotated[str, typer.Option(help="the farm to begin with, an id of `harvestgym list farm`")] = FARM,
+) -> None:
+    """A farm file: one of the catalogue, whole, to be changed; nothing is overwritten."""
+    from .new import farm
+
+    typer.echo(f"wrote {farm(file, like)}; try `harvestgym run {file} --policy expert`")
+
+
 @new.command("entity")
 def new_entity(
     name: Annotated[str, typer.Argument(help="what it is called, GreenManure or green_manure")],
@@ -223,179 +263,108 @@ def new_entity(
     """A kind of entity: a module, its parameter sets and its test, which passes; nothing is overwritten."""
     from .new import entity
 
-    try:
-        module, sets, test = entity(name, folder)
-    except ConfigError as error:
-        _fail(str(error))
-        raise
+    module, sets, test = entity(name, folder)
     typer.echo(f"wrote {module}, {sets} and {test}; try `pytest {test}`")
 
 
 def _draw(console: Any, table: Any) -> None:
+    """A table; names are kept in one piece where that leaves room for the rest."""
     from rich.table import Table
 
     drawn = Table(title=table.title, title_justify="left", row_styles=["", "dim"])
-    for column in table.columns:
-        drawn.add_column(column, overflow="fold")
+    for i, column in enumerate(table.columns):
+        widest = max((len(row[i]) for row in table.rows), default=0)
+        drawn.add_column(column, overflow="fold", no_wrap=column == "name" and widest <= 0.6 * console.width)
     for row in table.rows:
         drawn.add_row(*row)
     console.print(drawn)
 
 
-def _make(id: str) -> Any:
-    try:
-        return registry.make(id)
-    except ConfigError as error:
-        _fail(str(error))
+def _print_ids(found: list[str]) -> None:
+    """A line for each id: what it is called, and as much as there is room for of what its file says."""
+    from rich.console import Console
+
+    console, wide = Console(highlight=False), max(map(len, found), default=0)
+    for id in found:
+        console.print(f"{id:{wide}}  {registry.doc(id)}", no_wrap=True, overflow="ellipsis", markup=False)
 
 
-def _fail(message: str) -> Any:
+def _entrant(said: str) -> tuple[str, str]:
+    name, _, target = said.partition("=")
+    if not name or not target:
+        _fail(f"--policy wants NAME=file.py:function or NAME=package.module:function, found {said!r}")
+    return name, target
+
+
+def _fail(message: str) -> NoReturn:
     typer.echo(f"harvestgym: {message}", err=True)
     raise typer.Exit(2)
 
 
-def _doc(id: str, env: Any) -> str:
-    return registry.doc(id) or (type(env).__doc__ or "").partition("\n")[0]
+class _Bars:
+    """Bars that tell on a terminal how far the work is, and are gone when it is done."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+
+    def begin(self, name: str, total: int | None) -> Callable[[int], None]:
+        """A new bar, of unknown length without a total; the function that is told how much more is done."""
+        return partial(self._progress.advance, self._progress.add_task(name, total=total))
 
 
-def _described(id: str, env: Any) -> list[Any]:
-    from .evaluate.evaluation import family_function
-
-    return family_function(id, "describe")(env)
-
-
-def _evaluated(id: str, env: Any, policy: str, episodes: int, seed: int, quiet: bool) -> Evaluation:
+@contextmanager
+def _bars(quiet: bool) -> Iterator[_Bars]:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
+        yield _Bars(progress)
+
+
+def _evaluated(id: str, env: Any, policy: str, episodes: int, seed: int, bar: _Bars) -> Evaluation:
     from .evaluate.evaluation import evaluate_id
 
-    with Progress(console=Console(stderr=True), disable=quiet, transient=True) as bar:
-        task = bar.add_task(f"{policy} on {id} (compiling first)", total=episodes)
-        try:
-            return evaluate_id(id, policy, episodes, seed, lambda n: bar.update(task, advance=n), env)
-        except ConfigError as error:
-            bar.stop()
-            _fail(str(error))
-            raise
+    return evaluate_id(id, policy, episodes, seed, bar.begin(f"{policy} on {id} (compiling first)", episodes), env)
 
 
-def _recorded(id: str, env: Any, policy: str, seed: int, quiet: bool) -> tuple[Record, Evaluation]:
+def _recorded(id: str, env: Any, policy: str, seed: int, bar: _Bars) -> tuple[Episode, Evaluation]:
     """The first episode of the evaluation from this seed, and what an evaluation of it alone says."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     from .evaluate.evaluation import of_episodes, policy_named
     from .evaluate.record import record_first
 
-    with Progress(console=Console(stderr=True), disable=quiet, transient=True) as bar:
-        bar.add_task(f"recording {policy} on {id} (compiling first)", total=None)
-        try:
-            acting = policy_named(id, env, policy)
-        except ConfigError as error:
-            bar.stop()
-            _fail(str(error))
-            raise
-        record, row = record_first(id, env, acting, seed)
-    return record, of_episodes(id, env, policy, seed, row)
+    bar.begin(f"recording {policy} on {id} (compiling first)", None)
+    record, row = record_first(id, env, policy_named(id, env, policy), seed)
+    return Episode(id, env, policy, seed, record), of_episodes(id, env, policy, seed, row)
 
 
 def _print(result: Evaluation) -> None:
+    """The numbers of the episodes as a table, and below it what is no single number."""
     from rich.console import Console
     from rich.table import Table
 
     from .evaluate.risk import summarise
 
-    table = Table(title=f"{result.policy} on {result.id}, {len(result.returns)} episodes, seed {result.seed}")
-    for column in ("", "mean", "sd", "lowest", "highest"):
-        table.add_column(column, justify="left" if not column else "right")
+    many, console = len(result.returns) > 1, Console()
+    episodes = f"{len(result.returns)} episodes" if many else "one episode"
+    console.print(f"{result.policy} on {result.id}, {episodes}, seed {result.seed}", soft_wrap=True)
+    table = Table(show_header=many)
+    for column in ("", "mean", "sd", "lowest", "highest") if many else ("", ""):
+        table.add_column(column, justify="right" if table.columns else "left")
     for name, values in {"return": result.returns, result.unit: result.lengths, **result.columns}.items():
         if values.dtype.kind in "fiub":
-            numbers = (values.mean(), summarise(values).sd, values.min(), values.max())
+            numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
             table.add_row(name, *(f"{float(number):.3f}" for number in numbers))
-    summary = result.summary
-    table.add_row("return, 95 % interval of the mean", f"{summary.low:.3f} to {summary.high:.3f}")
-    table.add_row("return, CVaR 10 %", f"{summary.cvar10:.3f}")
+    if many:
+        table.add_row("return, CVaR 10 %", f"{result.summary.cvar10:.3f}")
     if result.risk is not None:
         table.add_row(f"return, {result.risk}", f"{result.risk(result.returns):.3f}")
+    console.print(table)
+    if many:
+        console.print(f"95 % interval of the mean return: {result.summary.low:.3f} to {result.summary.high:.3f}")
     for name, told in result.to_json().items():
         if isinstance(told, dict) and name in result.columns:
-            table.add_row(name, ", ".join(f"{label} {count}" for label, count in told.items()))
-    Console().print(table)
-
-
-def _check_folder(out: Path) -> None:
-    """Refuse at once, before the work, a folder that cannot be written or an extra that is missing."""
-    _check_extras(data="pyarrow", plot="matplotlib")
-    if out.exists() and not out.is_dir():
-        _fail(f"--out wants a folder, found the file {out}")
-
-
-def _check_page(html: Path) -> None:
-    """Refuse at once, before the work, a file that cannot be written or an extra that is missing."""
-    _check_extras(plot="plotly")
-    if html.is_dir() or not html.parent.is_dir():
-        _fail(f"--html wants a file in a folder that is there, found {html}")
-
-
-def _check_films(gif: Path | None, mp4: Path | None) -> None:
-    """Refuse at once, before the work, a film that cannot be written or an extra that is missing."""
-    from .render.video import check_target
-
-    try:
-        for path, suffix in ((gif, ".gif"), (mp4, ".mp4")):
-            if path is not None:
-                check_target(path, suffix)
-    except ConfigError as error:
-        _fail(str(error))
-
-
-def _check_extras(**modules: str) -> None:
-    from importlib.util import find_spec
-
-    missing = [extra for extra, module in modules.items() if find_spec(module) is None]
-    if missing:
-        _fail(f"this needs pip install 'harvestgym[{','.join(missing)}]'")
-
-
-def _kept(
-    id: str, env: Any, policy: str, seed: int, record: Record, out: Path | None, html: Path | None
-) -> Iterator[Path]:
-    if out is not None:
-        yield from _write(id, env, policy, seed, record, out)
-    if html is not None:
-        yield _page(id, env, policy, seed, record, html)
-
-
-def _write(id: str, env: Any, policy: str, seed: int, record: Record, out: Path) -> list[Path]:
-    from .evaluate.evaluation import family_function
-    from .evaluate.record import write_parquet
-
-    out.mkdir(parents=True, exist_ok=True)
-    name = Path(id).stem if id.endswith(registry.FILES) else id.replace("/", "-")
-    stem = f"{name}-{policy}-{seed}"
-    paths = [out / f"{stem}.parquet", out / f"{stem}.png"]
-    write_parquet(record, paths[0])
-    family_function(id, "figure")(env, record).savefig(paths[1], dpi=110)
-    return paths
-
-
-def _page(id: str, env: Any, policy: str, seed: int, record: Record, html: Path) -> Path:
-    from .evaluate.replay import write_replay
-
-    about = f"{_doc(id, env)} One episode of the policy {policy}, seed {seed}."
-    title = Path(id).name if id.endswith(registry.FILES) else id
-    return write_replay(id, env, record, html, title, about)
-
-
-def _film(id: str, env: Any, record: Record, path: Path, width: int, fps: float) -> Path:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from .evaluate.films import film
-    from .render.video import write
-
-    pictures = film(id, env, record, width)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(path.name, total=len(pictures))
-        return write(pictures, path, fps, lambda n: bar.update(task, advance=n))
+            often = sorted(told.items(), key=lambda pair: -pair[1])
+            words = ", ".join(f"{label} {count}" if many else label for label, count in often)
+            console.print(f"{name}: {words}", soft_wrap=True)

@@ -5,6 +5,7 @@ Importing this module lists the catalogue folders (file names only) and imports 
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from .core.errors import check_name
+from .core.errors import ConfigError, check_name, unknown
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -75,9 +76,19 @@ _SPECS: dict[str, EnvSpec] = {}
 
 
 def load(target: str) -> Callable[..., Any]:
-    """The object that a `module:name` string names."""
+    """The object that a `module:name` string names; ConfigError if there is none."""
     module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
+    if not module or not name:
+        raise ConfigError(f"wanted package.module:function, found {target!r}")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there; something that it imports is not
+        raise ConfigError(f"{target}: there is no module {error.name!r}; wanted package.module:function") from None
+    if not hasattr(found, name):
+        raise unknown("function", name, [known for known in vars(found) if not known.startswith("_")], target)
+    return getattr(found, name)
 
 
 def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
@@ -99,13 +110,18 @@ def spec(id: str) -> EnvSpec:
     """The spec of an id, or of the path of a farm file; ConfigError with the nearest id if there is none."""
     if isinstance(id, str) and id.endswith(FILES):
         return EnvSpec(id, "harvestgym.farm.make:from_yaml", {"path": id})
-    check_name("environment", id, _SPECS)
+    if not isinstance(id, str) or id not in _SPECS:
+        if difflib.get_close_matches(str(id), _SPECS, n=1, cutoff=0.5):
+            raise unknown("environment", id, _SPECS)
+        hint = f"`harvestgym list` names the {len(_SPECS)} there are, and a farm file of yours ends in .yaml"
+        raise ConfigError(f"unknown environment {id!r}; {hint}")
     return _SPECS[id]
 
 
-def doc(id: str) -> str:
-    """What a catalogue file, or a farm file, says of itself, in a line; empty for an id of one's own."""
-    return str(_told(id).get("doc", "")).strip()
+def doc(id: str, env: object = None) -> str:
+    """What a catalogue file, or a farm file, says of itself, in a line; or what the class of `env`, if any, says."""
+    said = str(_told(id).get("doc", "")).strip()
+    return said or ("" if env is None else (type(env).__doc__ or "").partition("\n")[0])
 
 
 def tags(id: str) -> list[str]:
@@ -127,7 +143,10 @@ def ids(family: str | None = None, tag: str | None = None) -> list[str]:
     if tag is None:
         return found
     tagged = {id: tags(id) for id in found}
-    check_name("tag", tag, sorted({name for names in tagged.values() for name in names}))
+    known = sorted({name for names in tagged.values() for name in names})
+    if not known:
+        raise ConfigError(f"no id of the family {family!r} has a tag, found {tag!r}; ask without a tag")
+    check_name("tag", tag, known)
     return [id for id in found if tag in tagged[id]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -27,7 +28,19 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
     assert not list(tmp_path.iterdir()), "nothing is written where it was not asked"
 
 
+def test_the_speeds_of_the_readme_are_those_that_were_measured() -> None:
+    """Of figures that are rounded, on a machine that is shared: a quarter either way."""
+    measured = json.loads((ROOT / "benchmarks" / "results" / "farm-throughput-2-cores.json").read_text())
+    told = re.findall(
+        r"^\| `(farm/[^`]+)`[^|]*\|([^|]+)\|([^|]+)\|([^|]+)\|$", PAGES[0].read_text("utf-8"), re.MULTILINE
+    )
+    assert len(told) == 3
+    for id, *speeds in told:
+        faces = [measured[id][face]["steps/s"] for face in ("gymnasium", "vector", "rollout")]
+        assert [float(speed.replace(",", "")) for speed in speeds] == pytest.approx(faces, rel=0.25), id
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        for target in re.findall(r"(?:\]\(|src=\")([^)#:\"]+)[)\"]", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} points to {target}"

@@ -24,7 +24,7 @@ def page(id: str) -> str:
     """The Markdown page of an id."""
     env = harvestgym.make(id)
     spec = getattr(env, "spec", None)
-    lines = [f"# {id}", "", doc(id) or (type(env).__doc__ or "").partition("\n")[0], ""]
+    lines = [f"# {id}", "", doc(id, env), ""]
     lines += [f"Observation: {_brief(env.observation_space)}. Action: {_brief(env.action_space)}.", ""]
     tags = getattr(spec, "tags", [])
     lines += [f"Tags: {', '.join(tags)}.", ""] if tags else []

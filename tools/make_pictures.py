@@ -1,7 +1,8 @@
 """Write docs/pictures/<family>-<name>.png: of each id the last of the steps of an expert's episode with most to see.
 
-python tools/make_pictures.py                         # every id whose family offers a scene
+python tools/make_pictures.py                         # every id whose family offers a scene, and season.png
 python tools/make_pictures.py fishing farm/game0-v0   # of families, or some
+python tools/make_pictures.py season                  # the season of a farm in one picture
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
 """Of a picture, px and colours of its palette; of the episode; and the steps that are looked through."""
 
+SEASON, DPI = "farm/polyculture-3x4-v0", 80
+"""Whose season is drawn in one picture, and how fine."""
+
 SHARE = 0.9
 """Of the episode: on its last days little is left to see."""
 
@@ -34,13 +38,22 @@ def main() -> None:
         if hasattr(family, "scene"):
             path = draw(id, family)
             print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+    if not wanted or "season" in wanted:
+        family = importlib.import_module(registry.spec(SEASON).entry_point.partition(":")[0])
+        env, record = recorded(SEASON, family)
+        family.figure(env, record).savefig(FOLDER / "season.png", dpi=DPI)
+
+
+def recorded(id: str, family: Any) -> tuple[Any, Any]:
+    """An id, and an episode of its expert, or of chance where it has none."""
+    env = registry.make(id)
+    policy = "expert" if "expert" in family.policies(env) else "random"
+    return env, record_episode(id, env, policy_named(id, env, policy), SEED)
 
 
 def draw(id: str, family: Any) -> Path:
     """The picture of an id, in its file."""
-    env = registry.make(id)
-    policy = "expert" if "expert" in family.policies(env) else "random"
-    record = record_episode(id, env, policy_named(id, env, policy), SEED)
+    env, record = recorded(id, family)
     length = round(SHARE * len(record["reward"]))
     steps = range(0, length, max(1, length // MOST))[::-1]
     scenes = (family.scene(env, record, step) for step in steps)
