@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import harvestgym
-from harvestgym.evaluate.calibrate import Series, curves, fit, fitted, read_series
+from harvestgym.evaluate.calibrate import Fit, Series, curves, fit, fitted, read_series
 from harvestgym.evaluate.evaluation import policy_named
 from harvestgym.farm.model import FarmModel
 
@@ -73,13 +73,17 @@ def error(env: FarmModel, params: object, series: Series) -> float:
     return float(np.sqrt(np.mean((curve[series.day] - series.value) ** 2)))
 
 
+def calibrated(generations: int = 25) -> Fit:
+    """What is fitted on 1877."""
+    env = farm("1877")
+    return fit(env, FREE, [height("1877")], policy_named(ID, env, "expert"), generations=generations)
+
+
 def main() -> None:
     """Fit on 1877, try on 1878."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generations", type=int, default=25)
-    generations = parser.parse_args().generations
-    env, later = farm("1877"), farm("1878")
-    found = fit(env, FREE, [height("1877")], policy_named(ID, env, "expert"), generations=generations)
+    found, later = calibrated(parser.parse_args().generations), farm("1878")
     for path, value in found.values.items():
         print(f"{path.removeprefix('Field-0/Plant-0/')}: {found.before[path]:.3f} -> {value:.3f}")
     print(f"1877, fitted: error {found.rmse_before[HEIGHT]:.1f} -> {found.rmse[HEIGHT]:.1f} cm")

@@ -1,10 +1,11 @@
 """Train rejax's PPO on a farm: learner and farms on the device, through the signatures of gymnax.
 
-    pip install harvestgym rejax
+    pip install harvestgym rejax    # in an environment of its own: gymnax 1.0 wants Gymnasium below 1.4
     python examples/rejax_ppo.py                    # a minute or two on two cores
     python examples/rejax_ppo.py --steps 65536      # a quick look that everything works
 
-Prints the mean return of the expert, of the random policy and of the trained agent over fresh seasons.
+Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
+and of the trained agent over seasons of the other side.
 """
 
 from __future__ import annotations
@@ -17,23 +18,25 @@ import numpy as np
 from jax.tree_util import Partial
 from rejax import PPO
 
-from harvestgym import make
 from harvestgym.adapters.gymnax import GymnaxView
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
+from harvestgym.evaluate import heldout
 from harvestgym.evaluate.evaluation import evaluate_together, horizon
 
 
 def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
     """The algorithm and what it has learnt."""
+    side = heldout.split(id, "train")
+    env = side.make()
     algorithm = PPO.create(
-        env=GymnaxView(make(id)).legacy(), env_params=make(id).params, total_timesteps=steps, eval_freq=steps,
+        env=GymnaxView(env).legacy(), env_params=env.params, total_timesteps=steps, eval_freq=steps,
         num_envs=256, num_steps=64, num_epochs=3, num_minibatches=16, learning_rate=1.5e-3, gamma=1.0, gae_lambda=0.98,
         ent_coef=0.003, max_grad_norm=0.5, normalize_observations=True,
         agent_kwargs={"hidden_layer_sizes": (64, 64), "activation": "tanh"},
         skip_initial_evaluation=True,
     ).replace(eval_callback=lambda algorithm, state, key: ())  # fmt: skip
-    state, _ = jax.jit(algorithm.train)(jax.random.key(seed))
+    state, _ = jax.jit(algorithm.train)(side.key(seed))
     return algorithm, state
 
 
@@ -50,10 +53,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2_000_000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    env = make(args.id)
-    learnt = policy(*train(args.id, args.steps, args.seed))
-    agent = np.mean(evaluate(env, learnt, jax.random.key(args.seed + 1), 200, horizon(env)).returns)
-    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed + 1)
+    side = heldout.split(args.id, "test")
+    env, learnt = side.make(), policy(*train(args.id, args.steps, args.seed))
+    agent = np.mean(evaluate(env, learnt, side.key(args.seed), 200, horizon(env)).returns)
+    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed, split="test")
     expert, random = (others[name].summary.mean for name in ("expert", "random"))
     print(f"expert {expert:.2f}, random {random:.2f}, agent {agent:.2f} ({agent / expert:.0%} of the expert)")
 

@@ -4,7 +4,8 @@
     python examples/sb3_dqn.py                   # a minute or two on two cores
     python examples/sb3_dqn.py --steps 20000     # a quick look that everything works
 
-Prints the mean return of the expert, of the random policy and of the trained agent over fresh seasons.
+Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
+and of the trained agent over seasons of the other side.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from sb3_ppo import returns
 from stable_baselines3 import DQN
 from stable_baselines3.common.vec_env import VecNormalize
 
-from harvestgym import make
 from harvestgym.adapters.sb3 import SB3VecEnv
+from harvestgym.evaluate import heldout
 from harvestgym.evaluate.evaluation import evaluate_together
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[DQN, VecNormalize]:
     """DQN on `num_envs` farms that live on the device together."""
-    farms = SB3VecEnv(make(id), num_envs)
-    farms.seed(seed)
+    side = heldout.split(id, "train")
+    farms = SB3VecEnv(side.make(), num_envs)
+    farms.seed(side.seed(seed))
     envs = VecNormalize(farms, norm_reward=False)
     model = DQN(
         "MlpPolicy", envs, learning_rate=5e-4, buffer_size=100_000, learning_starts=5_000, batch_size=256, gamma=0.995,
@@ -43,8 +45,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     model, envs = train(args.id, args.steps, args.num_envs, args.seed)
-    agent = returns(model, envs, 200, args.seed + 1, args.id).mean()
-    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed + 1)
+    agent = returns(model, envs, 200, args.seed, args.id).mean()
+    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed, split="test")
     expert, random = (others[name].summary.mean for name in ("expert", "random"))
     print(f"expert {expert:.2f}, random {random:.2f}, agent {agent:.2f} ({agent / expert:.0%} of the expert)")
 

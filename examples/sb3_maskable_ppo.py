@@ -4,7 +4,8 @@
     python examples/sb3_maskable_ppo.py                  # a minute or two on two cores
     python examples/sb3_maskable_ppo.py --steps 4096     # a quick look that everything works
 
-Prints the mean return of the expert, of the random policy and of the trained agent over fresh seasons.
+Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
+and of the trained agent over seasons of the other side.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import numpy as np
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecNormalize
 
-from harvestgym import make
 from harvestgym.adapters.sb3 import SB3VecEnv
+from harvestgym.evaluate import heldout
 from harvestgym.evaluate.evaluation import evaluate_together
 from harvestgym.farm.entities.plant.state import Stage
 from harvestgym.farm.model import FarmModel
@@ -44,16 +45,16 @@ class Masked(FarmModel):
         return jnp.where(np.asarray(harvests), bears, True)
 
 
-def masked(id: str) -> Masked:
-    """The farm of an id, with a mask."""
-    farm: Any = make(id)
+def masked(farm: Any) -> Masked:
+    """A farm with a mask."""
     return Masked(**{field.name: getattr(farm, field.name) for field in dataclasses.fields(farm)})
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[MaskablePPO, VecNormalize]:
     """Maskable PPO on `num_envs` farms that live on the device together."""
-    farms = SB3VecEnv(masked(id), num_envs)
-    farms.seed(seed)
+    side = heldout.split(id, "train")
+    farms = SB3VecEnv(masked(side.make()), num_envs)
+    farms.seed(side.seed(seed))
     envs = VecNormalize(farms, clip_reward=100.0, gamma=1.0)
     model = MaskablePPO(
         "MlpPolicy", envs, n_steps=128, batch_size=1024, n_epochs=6, learning_rate=1e-3, gamma=1.0,
@@ -64,9 +65,10 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[MaskablePPO, V
 
 
 def returns(model: MaskablePPO, envs: VecNormalize, episodes: int, seed: int, id: str) -> np.ndarray:
-    """The return of the trained agent in `episodes` fresh seasons, acting without exploration."""
-    fresh = SB3VecEnv(masked(id), episodes)
-    fresh.seed(seed)
+    """The return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
+    side = heldout.split(id, "test")
+    fresh = SB3VecEnv(masked(side.make()), episodes)
+    fresh.seed(side.seed(seed))
     obs, total, alive = fresh.reset(), np.zeros(episodes), np.ones(episodes, bool)
     while alive.any():
         mask = np.stack(fresh.env_method("action_masks"))
@@ -86,8 +88,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     model, envs = train(args.id, args.steps, args.num_envs, args.seed)
-    agent = returns(model, envs, 200, args.seed + 1, args.id).mean()
-    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed + 1)
+    agent = returns(model, envs, 200, args.seed, args.id).mean()
+    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed, split="test")
     expert, random = (others[name].summary.mean for name in ("expert", "random"))
     print(f"expert {expert:.2f}, random {random:.2f}, agent {agent:.2f} ({agent / expert:.0%} of the expert)")
 

@@ -4,7 +4,8 @@
     python examples/sb3_ppo.py                  # a minute or two on two cores
     python examples/sb3_ppo.py --steps 4096     # a quick look that everything works
 
-Prints the mean return of the expert, of the random policy and of the trained agent over fresh seasons.
+Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
+and of the trained agent over seasons of the other side.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
-from harvestgym import make
 from harvestgym.adapters.sb3 import SB3VecEnv
+from harvestgym.evaluate import heldout
 from harvestgym.evaluate.evaluation import evaluate_together
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[PPO, VecNormalize]:
     """PPO on `num_envs` farms that live on the device together."""
-    farms = SB3VecEnv(make(id), num_envs)
-    farms.seed(seed)
+    side = heldout.split(id, "train")
+    farms = SB3VecEnv(side.make(), num_envs)
+    farms.seed(side.seed(seed))
     envs = VecNormalize(farms, clip_reward=100.0, gamma=1.0)
     model = PPO(
         "MlpPolicy", envs, n_steps=128, batch_size=1024, n_epochs=6, learning_rate=1e-3, gamma=1.0,
@@ -35,9 +37,10 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[PPO, VecNormal
 
 
 def returns(model: PPO, envs: VecNormalize, episodes: int, seed: int, id: str) -> np.ndarray:
-    """The return of the trained agent in `episodes` fresh seasons, acting without exploration."""
-    fresh = SB3VecEnv(make(id), episodes)
-    fresh.seed(seed)
+    """The return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
+    side = heldout.split(id, "test")
+    fresh = SB3VecEnv(side.make(), episodes)
+    fresh.seed(side.seed(seed))
     obs, total, alive = fresh.reset(), np.zeros(episodes), np.ones(episodes, bool)
     while alive.any():
         action, _ = model.predict(envs.normalize_obs(obs), deterministic=True)
@@ -58,10 +61,10 @@ def main() -> None:
     start = time.perf_counter()
     model, envs = train(args.id, args.steps, args.num_envs, args.seed)
     seconds = time.perf_counter() - start
-    agent = returns(model, envs, 200, args.seed + 1, args.id).mean()
-    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed + 1)
+    agent = returns(model, envs, 200, args.seed, args.id).mean()
+    others = evaluate_together(args.id, ("expert", "random"), 200, args.seed, split="test")
     expert, random = (others[name].summary.mean for name in ("expert", "random"))
-    print(f"trained {args.steps} days in {seconds:.0f} s; mean return over 200 fresh seasons:")
+    print(f"trained {args.steps} days in {seconds:.0f} s; mean return over 200 held-out seasons:")
     print(f"expert {expert:.2f}, random {random:.2f}, agent {agent:.2f} ({agent / expert:.0%} of the expert)")
 
 

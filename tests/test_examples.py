@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import runpy
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,15 +57,3 @@ def test_a_data_frame_is_a_weather(told: Callable[[str], str]) -> None:
     pytest.importorskip("pandas")
     was, warmer = (numbers(line) for line in told("dataframe_weather.py").splitlines())
     assert was[0] > 0.3 and warmer[1] > was[1], "with more heat and less rain, the expert waters more"
-
-
-def test_ppo_of_stable_baselines3(tmp_path: Path) -> None:
-    pytest.importorskip("stable_baselines3")
-    program = [sys.executable, str(EXAMPLES / "sb3_ppo.py"), "--steps", "40000"]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    figures = re.search(r"expert ([-.\d]+), random ([-.\d]+), agent ([-.\d]+)", done.stdout)
-    assert figures is not None, done.stdout
-    expert, random, agent = map(float, figures.groups())
-    assert random < agent, "a fifth of the training is enough to beat chance"
-    assert random < expert and not list(tmp_path.iterdir())

@@ -1,47 +1,78 @@
-"""Run the studies of the farm and write their tables and pictures into the docs, all from scratch.
+"""Run the studies and write their tables and pictures into the docs, all from scratch.
 
-python tools/make_studies.py             # all of them
-python tools/make_studies.py watering    # one
+python tools/make_studies.py                       # all of them
+python tools/make_studies.py watering calibration  # some
 
-The tables of a study are between `<!-- NAME -->` and `<!-- end NAME -->` in docs/studies.md or docs/validation.md.
+Needs the extras plot, data, validate and train, for the long form of `fishing` sb3, too.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from make_pages import markdown
+import numpy as np
+from blocks import PICTURES, body, put
 
+from harvestgym.core.describe import Table
 from harvestgym.evaluate import studies
+from harvestgym.evaluate.calibrate import curves, fitted
+from harvestgym.evaluate.evaluation import policy_named
+from harvestgym.evaluate.leaderboard import module_at
 
-DOCS = Path(__file__).parent.parent / "docs"
 PAGES = {
     **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density"), "studies.md"),
-    "card": "validation.md",
+    **dict.fromkeys(("looking", "risk", "memory"), "training.md"),
+    "card": "validation.md", "fishing": "fishing.md", "forager": "forager.md",
 }  # fmt: skip
 
+LONG: dict[str, Any] = {"fishing": {"train_steps": 200_000}}
+"""What a study is asked for beside its defaults."""
 
-def write(name: str) -> None:
+
+def study(name: str) -> None:
     """Run a study, put its tables into their page and its picture beside the others."""
     with tempfile.TemporaryDirectory() as folder:
-        found = studies.named(name)(out=Path(folder))
-        shutil.copy(Path(folder) / f"{name}.png", DOCS / "pictures" / f"study-{name}.png")
-    lines = [line for table in (found if isinstance(found, list) else [found]) for line in markdown(table)]
-    block = "\n".join(f"**{line[3:]}**" if line.startswith("## ") else line for line in lines)
-    page = DOCS / PAGES[name]
-    start, end = f"<!-- {name} -->", f"<!-- end {name} -->"
-    text, count = re.subn(
-        f"{start}.*?{end}", lambda _: f"{start}\n\n{block}\n{end}", page.read_text(encoding="utf-8"), flags=re.DOTALL
-    )
-    if count != 1:
-        raise SystemExit(f"{page.name}: wanted one block {start} ... {end}, found {count}")
-    page.write_text(text, encoding="utf-8")
+        found = studies.named(name)(out=Path(folder), **LONG.get(name, {}))
+        shutil.copy(Path(folder) / f"{name}.png", PICTURES / f"study-{name}.png")
+    put(PAGES[name], name, body(found))
+
+
+def calibration() -> None:
+    """Fit the corn of the example, and put the table and the picture of what is found into docs/calibration.md."""
+    maize = module_at(Path(__file__).parent.parent / "examples" / "calibrate_maize.py")
+    found = maize.calibrated()
+    rows: list[tuple[str, ...]] = []
+    for path, value in found.values.items():
+        rows.append((f"`{path.removeprefix('Field-0/Plant-0/')}`", f"{found.before[path]:.3g}", f"{value:.3g}"))
+    for year, seen in (("1877", "fitted"), ("1878", "not seen")):
+        farm, series = maize.farm(year), maize.height(year)
+        errors = [maize.error(farm, params, series) for params in (farm.params, fitted(farm, found.values))]
+        rows.append((f"error of the height in {year}, {seen}, cm", *(f"{error:.1f}" for error in errors)))
+    _draw_heights(maize, found.values, PICTURES / "study-calibration.png")
+    put("calibration.md", "calibration", body(Table("corn of 1877", ("", "catalogue", "fitted"), rows)))
+
+
+def _draw_heights(maize: Any, values: dict[str, float], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    page = Figure(figsize=(8, 3.4), layout="constrained")
+    for axes, year in zip(page.subplots(1, 2, sharey=True), ("1877", "1878"), strict=True):
+        env, series = maize.farm(year), maize.height(year)
+        expert = policy_named(maize.ID, env, "expert")
+        for name, params in {"catalogue": env.params, "fitted on 1877": fitted(env, values)}.items():
+            height = curves(env, params, [maize.HEIGHT], expert, days=maize.DAYS)[maize.HEIGHT]
+            axes.plot(np.arange(len(height)), height, label=name)
+        axes.plot(series.day, series.value, "ko", ms=4, label="measured")
+        axes.set(title=f"corn near Bonn, {year}", xlabel="days from sowing")
+    page.axes[0].set_ylabel("height, cm")
+    page.legend(*page.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    page.savefig(path, dpi=110)
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or PAGES:
-        write(wanted)
+    for wanted in sys.argv[1:] or [*PAGES, "calibration"]:
+        calibration() if wanted == "calibration" else study(wanted)

@@ -1,48 +1,31 @@
-"""Write the learning curves and the tables of docs/training.md.
+"""Write the learning curves and the tables of trained agents into docs/training.md.
 
 python examples/ppo.py --id farm/tomato-sand-1x1-v0 farm/corn-sand-1x1-v0 --seeds 3 --out docs/training
 python examples/ppo.py --id farm/bean-clay-1x1-v0 --seeds 3 --out docs/training
 python examples/ppo.py --id farm/paid-looks-1x1-v0 --updates 250 --seeds 3 --out docs/training
-python tools/make_training.py                          # curves and table of what is in docs/training
-python tools/make_training.py looking risk memory      # and the studies, from scratch
-
-The tables are between `<!-- NAME -->` and `<!-- end NAME -->`.
+python tools/make_training.py             # curves and table of what is in docs/training
+python tools/make_training.py contexts    # and an agent in contexts that it was not trained in
 """
 
 from __future__ import annotations
 
 import json
-import re
-import shutil
 import sys
-import tempfile
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from make_pages import markdown
+from blocks import DOCS, PICTURES, body, put
 from matplotlib.figure import Figure
 
 from harvestgym.core.describe import Table
-from harvestgym.evaluate import studies
+from harvestgym.core.rollout import evaluate
+from harvestgym.evaluate import heldout
+from harvestgym.evaluate.evaluation import horizon, policy_named
+from harvestgym.evaluate.leaderboard import module_at
+from harvestgym.evaluate.risk import summarise
 
-DOCS = Path(__file__).parent.parent / "docs"
-PAGE = DOCS / "training.md"
-
-
-def put(name: str, lines: list[str]) -> None:
-    """Put lines into their block of the page."""
-    start, end = f"<!-- {name} -->", f"<!-- end {name} -->"
-    block = "\n".join([start, "", *lines, "", end])
-    text, count = re.subn(f"{start}.*?{end}", lambda _: block, PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    if count != 1:
-        raise SystemExit(f"{PAGE.name}: wanted one block {start} ... {end}, found {count}")
-    PAGE.write_text(text, encoding="utf-8")
-
-
-def body(table: Table) -> list[str]:
-    """A table in Markdown, its title in bold."""
-    return [f"**{line[3:]}**" if line.startswith("## ") else line for line in markdown(table)]
+PAGE = "training.md"
 
 
 def agents() -> None:
@@ -50,7 +33,7 @@ def agents() -> None:
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "training").glob("ppo-*.json"))]
     table = Table("return over the held-out seasons (95 % interval)", COLUMNS, [_row(run) for run in runs])
     pictures = [f"![Learning curves of {run['id']}](pictures/{draw(run)})" for run in runs]
-    put("ppo", [*body(table), *[line for picture in pictures for line in ("", picture)]])
+    put(PAGE, "ppo", [*body(table), *[line for picture in pictures for line in ("", picture)]])
 
 
 COLUMNS = ("game", "million days", "seasons", "expert", "random", "agents, one for each seed", "seconds of processor")
@@ -85,19 +68,47 @@ def draw(run: dict[str, Any]) -> str:
     axes.set(title=run["id"], xlabel="million days of training", ylabel="return of the seasons that ended")
     axes.legend(frameon=False, fontsize=8)
     name = f"ppo-{run['id'].partition('/')[2].removesuffix('-v0')}.png"
-    page.savefig(DOCS / "pictures" / name, dpi=90)
+    page.savefig(PICTURES / name, dpi=90)
     return name
 
 
-def study(name: str) -> None:
-    """Run a study, put its table into the page and its figure beside the others."""
-    with tempfile.TemporaryDirectory() as folder:
-        table = studies.named(name)(out=Path(folder))
-        shutil.copy(Path(folder) / f"{name}.png", DOCS / "pictures" / f"study-{name}.png")
-    put(name, body(table))
+SEASONS, ID = 500, "farm/contexts-1x1-v0"
+HELD_OUT = {
+    "nothing": (),
+    "soil": ("soil",),
+    "site": ("site",),
+    "site, soil and day of sowing": ("site", "soil", "day"),
+}
+
+
+def contexts() -> None:
+    """Train an agent once, and put into the page what it makes of contexts that it was and was not trained in."""
+    ppo = module_at(DOCS.parent / "examples" / "ppo.py")
+    side, settings = heldout.split(ID, "train"), ppo.Settings()
+    school = side.make()
+    actor, moments = ppo.train(school, settings, school.params, side.key(0))[0]
+    floor = 2e-8 * (1 + moments.mean**2)
+    agents = actor, moments._replace(var=moments.var.clip(floor)), moments
+    rows = [(name, *_in_contexts(ppo, which, agents)) for name, which in HELD_OUT.items()]
+    columns = ("held out", "no action", "expert", "agent, entries that never varied standardised as others", "agent")
+    put(PAGE, "contexts", body(Table(f"return over {SEASONS} seasons (95 % interval)", columns, rows)))
+
+
+def _in_contexts(ppo: Any, which: tuple[str, ...], agents: Any) -> list[str]:
+    """Returns where some of the context is of the test side, the rest of the training side."""
+    sides = {False: heldout.split(ID, "train").overrides, True: heldout.split(ID, "test").overrides}
+    only = {"Field-0": "site", "Field-0/Soil-0": "soil"}
+    context = {"only": {path: sides[part in which]["context"]["only"][path] for path, part in only.items()}}
+    env: Any = heldout.make(ID, "test", context=context, rules=sides["day" in which]["rules"])
+    actor, naive, moments = agents
+    policies = [policy_named(ID, env, name) for name in ("none", "expert")]
+    policies += [ppo.policy_of(env, ppo.Settings(), (actor, seen)) for seen in (naive, moments)]
+    key = heldout.split(ID, "test").key(ppo.HELD_OUT)
+    returns = [np.asarray(evaluate(env, policy, key, SEASONS, horizon(env)).returns) for policy in policies]
+    return [_told(asdict(summarise(each))) for each in returns]
 
 
 if __name__ == "__main__":
     agents()
-    for wanted in sys.argv[1:]:
-        study(wanted)
+    if "contexts" in sys.argv[1:]:
+        contexts()

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import jax
 import numpy as np
 import pyarrow.parquet
 import pytest
+from typer.testing import CliRunner
 
-from harvestgym.cli import STUDIES
+from harvestgym.cli import STUDIES, app
+from harvestgym.core.describe import Table
 from harvestgym.core.risk import CVaR
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.risk import summarise
 from harvestgym.evaluate.studies import looking, memory, risk
 from harvestgym.fishing.make import make
 
+from ..script import ROOT, script
+
 
 def test_the_command_names_every_study() -> None:
     assert STUDIES.split(", ") == studies.names()
+
+
+def test_every_study_has_its_place_in_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table and a figure, which one tool makes; that the figure is there is asked of all links of the docs."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    pages = script("tools/make_studies.py").PAGES
+    assert set(pages) == set(studies.names())
+    for name, page in (*pages.items(), ("calibration", "calibration.md")):
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        [block] = re.findall(f"<!-- {name} -->(.*?)<!-- end {name} -->", text, re.DOTALL)
+        assert "| --- |" in block and f"(pictures/study-{name}.png)" in text, name
 
 
 def test_the_best_farmer_looks_now_and_then(tmp_path: Path) -> None:
@@ -67,6 +84,20 @@ def test_who_remembers_surveys_catches_more(tmp_path: Path) -> None:
         "the memoryless one has learnt, too"
     )
     assert (tmp_path / "memory.png").stat().st_size > 0
+
+
+def test_jobs_are_the_threads_that_a_study_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA makes as many as this variable says when it starts, which is after the command has set it."""
+    given: list[str] = []
+
+    def run(**_: object) -> Table:
+        given.append(os.environ["NPROC"])
+        return Table("nothing", ("a",), [("1",)])
+
+    monkeypatch.setenv("NPROC", "9")
+    monkeypatch.setattr(studies, "named", lambda name: run)
+    assert CliRunner().invoke(app, ["study", "risk", "--jobs", "3"]).exit_code == 0
+    assert given == ["3"]
 
 
 @pytest.mark.parametrize(("kind", "differs"), [("memoryless", False), ("stacked", True), ("recurrent", True)])

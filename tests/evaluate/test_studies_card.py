@@ -26,12 +26,16 @@ AIR = {
 def test_the_crops_are_what_is_published(tmp_path: Path) -> None:
     """Of bean on four soils every measure; what is outside is marked, and nothing is."""
     told: list[int] = []
-    table, sources = card.run(16, tmp_path, told.append, crops=("bean",))
+    table, lengths, sources = card.run(16, tmp_path, told.append, crops=("bean",))
     assert told == [1]
     assert len(table.rows) == len(card.RANGED) + len(card.SHARES)
     assert not [row for row in table.rows if any(cell.endswith("!") for cell in row)], table.rows
     assert all(source for *_, source in sources.rows) and len(sources.rows) == len(card.RANGED) + 1
+    assert [row[1] for row in lengths.rows] == list(card.GROWTH)
     kept = pyarrow.parquet.read_table(tmp_path / "card.parquet").to_pydict()
+    young = np.asarray(kept["seed"]) + kept["grow"]
+    np.testing.assert_array_equal(young, kept["to_flowers"])
+    assert np.nanmax(young + kept["bloom"] + kept["fruit"] - kept["total"]) <= 0
     assert len(kept["yield"]) == len(card.SOILS) * 16 and np.nanmin(kept["yield"]) > 0
     assert (tmp_path / "card.png").stat().st_size > 0
 

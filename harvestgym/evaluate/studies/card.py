@@ -8,6 +8,7 @@ the same days where pcse is installed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -39,6 +40,7 @@ RANGED = {
     "to_flowers": "sowing to flowers, days", "total": "sowing to ripe, days", "height": "height, m",
     "yield": "yield, kg.m-2", "water": "evapotranspiration, mm",
 }  # fmt: skip
+GROWTH = {"seed": Stage.SEED, "grow": Stage.GROW, "bloom": Stage.BLOOM, "fruit": Stage.FRUIT}
 SHARES = {"basal": "transpiration to K_cb ET_0", "single": "evapotranspiration to K_c ET_0"}
 FIFTH = (0.8, 1.2)
 
@@ -66,7 +68,7 @@ def run(
     crops: Sequence[str] = CROPS,
     seed: int = REPORTED,
 ) -> list[Table]:
-    """The card, the sources of its ranges, and maize beside WOFOST.
+    """The card, the lengths of all stages, the sources of the ranges, and maize beside WOFOST.
 
     Args:
         replicates: seasons per crop and soil.
@@ -78,12 +80,14 @@ def run(
     cases: list[Case] = []
     measured: list[dict[str, np.ndarray]] = []
     lines: list[Line] = []
+    stages: list[tuple[str, ...]] = []
     beside: list[Table] = []
     for crop in crops:
         mine = [_case(crop, soil) for soil in SOILS]
         record = seasons(mine, act, watch, replicates, seed)
         found = measures(record, published()[crop])
         lines += _lines(crop, found)
+        stages += _stage_rows(crop, found)
         beside += [_beside(found, record)] if crop == "corn" and find_spec("pcse") else []
         cases, measured = cases + mine, [*measured, found]
         progress(1)
@@ -91,7 +95,8 @@ def run(
         columns = {name: np.concatenate([found[name] for found in measured]) for name in measured[0]}
         write_seasons(out / "card.parquet", cases, columns)
         _draw(lines, out / "card.png")
-    return [_table(lines), _sources(crops), *beside]
+    lengths = Table("days in each stage: means with 95 % intervals", ("crop", "stage", "FAO-56", *SOILS), stages)
+    return [_table(lines), lengths, _sources(crops), *beside]
 
 
 def published() -> Mapping[str, Any]:
@@ -127,7 +132,7 @@ def measures(record: Mapping[str, np.ndarray], said: Mapping[str, Any]) -> dict[
     found = {
         "to_flowers": young.sum(-1), "total": lived, "height": record["size"].max(-1) / 100,
         "yield": record["kg"].sum(-1), "water": lost, "basal": drunk / basal, "single": lost / single,
-    }  # fmt: skip
+    } | {name: (record["stage"] == stage).sum(-1) for name, stage in GROWTH.items()}  # fmt: skip
     return {name: np.where(ripe, values, np.nan) for name, values in found.items()}
 
 
@@ -190,6 +195,14 @@ def _table(lines: Sequence[Line]) -> Table:
     return Table("validation card: means with 95 % intervals; ! is outside of what is published", columns, rows)
 
 
+def _stage_rows(crop: str, found: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
+    """The days in each stage on each soil, and the stages of FAO-56 that end with it."""
+    first, second, third, last = published()[crop]["stages"]
+    told = {"grow": f"{first} + {second} from the seed", "fruit": f"{third} + {last} from the bloom"}
+    mean = partial(np.nanmean, axis=-1)
+    return [(crop, name, told.get(name, ""), *(str(interval(mean, days)) for days in found[name])) for name in GROWTH]
+
+
 def _sources(crops: Sequence[str]) -> Table:
     rows = []
     for crop in crops:
@@ -224,16 +237,24 @@ def _draw(lines: Sequence[Line], path: Path) -> None:
     from matplotlib.figure import Figure
 
     crops, names = list(dict.fromkeys(line.crop for line in lines)), RANGED | SHARES
-    page = Figure(figsize=(2.5 * len(names), 1.9 * len(crops) + 0.6), layout="constrained")
-    grid = page.subplots(len(crops), len(names), squeeze=False)
+    page = Figure(figsize=(3 * len(crops) + 0.6, 1.6 * len(names) + 0.6), layout="constrained")
+    grid = page.subplots(len(names), len(crops), squeeze=False, sharex=True)
+    for (row, name), (column, crop) in itertools.product(enumerate(names), enumerate(crops)):
+        mine = [line for line in lines if (line.crop, line.name) == (crop, name)]
+        _draw_measure(grid[row, column], mine)
+        if row == 0:
+            grid[row, column].set_title(crop)
+        if column == 0:
+            grid[row, column].set_ylabel(names[name].replace(", ", ",\n").replace(" to K", "\nto K"))
+    page.savefig(path, dpi=100)
+
+
+def _draw_measure(axes: Any, lines: Sequence[Line]) -> None:
+    """What is found on each soil, in blue, or in red outside of the published range, which is green."""
+    axes.axhspan(lines[0].low, lines[0].high, color="C2", alpha=0.25)
     for line in lines:
-        axes = grid[crops.index(line.crop), list(names).index(line.name)]
         at, found = SOILS.index(line.soil), line.found
-        axes.axhspan(line.low, line.high, color="C2", alpha=0.08)
         error = [[found.value - found.low], [found.high - found.value]]
         axes.errorbar(at, found.value, error, marker="o", ms=4, capsize=3, color="C0" if line.holds else "C3")
-        axes.set_xticks(range(len(SOILS)), SOILS)
-        axes.set_ylim(0, None)
-        axes.set_title(f"{line.crop}: {names[line.name]}", fontsize=7)
-        axes.tick_params(labelsize=7)
-    page.savefig(path, dpi=110)
+    axes.set_xticks(range(len(SOILS)), SOILS)
+    axes.set_ylim(0, 1.15 * max(line.high for line in lines))

@@ -152,5 +152,5 @@ def _write(curves: list[Curve], out: Path) -> None:
     for curve in curves:
         axes.plot((np.arange(curve.rate.shape[1]) + 1) * WINDOW, curve.rate.mean(0), label=curve.agent)
     axes.set(xlabel="step", ylabel="reward per step", title="Foods change sign every 10,000 steps")
-    axes.legend()
-    figure.savefig(out / "forager.png")
+    figure.legend(loc="outside lower center", ncols=len(curves), frameon=False)
+    figure.savefig(out / "forager.png", dpi=110)

@@ -287,4 +287,4 @@ def _draw_prices(axes: Any, tuned: Sequence[Found], found: Sequence[Found]) -> N
         xlabel="price of a number",
         ylabel="numbers that the best farmer sees",
     )
-    axes.set_title("dotted: everything, daily; dashed: the game's price", fontsize=9)
+    axes.set_title(f"dotted: everything, daily; dashed: a price of {PRICE:g}", fontsize=9)

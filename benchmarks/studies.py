@@ -1,0 +1,51 @@
+"""Seconds that the studies of the farm take in full, with their tables, tests and figures: a first run, which compiles,
+and a second one of other seasons, which does not.
+
+    python benchmarks/studies.py [STUDY ...] > studies.json
+    python benchmarks/studies.py --replicates 10 pollinators
+
+"cpus" of a run are the seconds of processor by those of the clock: well below the number of cores, other work was in
+the way, or the run is not spread over them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from harvestgym.evaluate import studies
+from harvestgym.evaluate.trials import REPORTED, TUNING
+
+STUDIES = ("watering", "pollinators", "pests-weeds", "fertilizer")
+
+
+def measured(name: str, replicates: int, seed: int) -> dict[str, float]:
+    """What a run of a study took."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        studies.named(name)(replicates, Path(folder), seed=seed)
+    seconds = time.perf_counter() - wall
+    return {"seconds": round(seconds, 1), "cpus": round((time.process_time() - cpu) / seconds, 2)}
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="STUDY", default=STUDIES)
+    parser.add_argument("--replicates", type=int, default=100)
+    args = parser.parse_args()
+    found = {
+        name: {"first": measured(name, args.replicates, TUNING), "second": measured(name, args.replicates, REPORTED)}
+        for name in args.names
+    }
+    json.dump({"cores": os.cpu_count(), "replicates": args.replicates, "studies": found}, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""Blocks of the docs that tools write: the lines between `<!-- NAME -->` and `<!-- end NAME -->` of a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from make_pages import markdown
+
+from harvestgym.core.describe import Table
+
+DOCS = Path(__file__).parent.parent / "docs"
+PICTURES = DOCS / "pictures"
+
+
+def put(page: str, name: str, lines: Iterable[str]) -> None:
+    """Put lines into their block of a page of the docs; SystemExit where it has not exactly one."""
+    path, (start, end) = DOCS / page, (f"<!-- {name} -->", f"<!-- end {name} -->")
+    block = "\n".join([start, "", *lines]).rstrip() + f"\n\n{end}"
+    text, count = re.subn(f"{start}.*?{end}", lambda _: block, path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    if count != 1:
+        raise SystemExit(f"{page}: wanted one block {start} ... {end}, found {count}")
+    path.write_text(text, encoding="utf-8")
+
+
+def body(tables: Table | Iterable[Table]) -> list[str]:
+    """Tables in Markdown, their titles in bold."""
+    lines = [line for table in ([tables] if isinstance(tables, Table) else tables) for line in markdown(table)]
+    return [f"**{line[3:]}**" if line.startswith("## ") else line for line in lines]

@@ -1,0 +1,75 @@
+"""Make every table and figure of the docs anew, from nothing, or some of them by the name of their part.
+
+python tools/make_docs.py                      # everything: hours on two cores, most of them for the leaderboard
+python tools/make_docs.py studies training     # parts: training, studies, leaderboard, pages, pictures, screens
+
+Needs all extras and what .ci/run installs beside them; `screens` a Chromium.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+COMMAND = shlex.quote(str(Path(sys.executable).with_name("harvestgym")))
+PPO = "examples/ppo.py --seeds 3 --out docs/training --id"
+
+PARTS = {
+    "training": [
+        f"{PPO} farm/tomato-sand-1x1-v0 farm/corn-sand-1x1-v0",
+        f"{PPO} farm/bean-clay-1x1-v0",
+        f"{PPO} farm/paid-looks-1x1-v0 --updates 250",
+        "tools/make_training.py contexts",
+    ],
+    "studies": ["tools/make_studies.py"],
+    "leaderboard": [f"{COMMAND} leaderboard --policy ppo=examples/ppo.py:ppo --out docs"],
+    "pages": ["tools/make_pages.py"],
+    "pictures": [
+        "tools/make_pictures.py",
+        "tools/make_monitor.py",
+        f"{COMMAND} run farm/full-3x4-v0 --episodes 1 --gif docs/pictures/season.gif --width 800",
+    ],
+}
+"""What Python is asked for, from the root of the repository."""
+
+SHOTS = {"replay-desktop": "replay"}
+"""Screens that have another name in the docs."""
+
+
+def screens() -> None:
+    """The pages in a browser, as the tests see them; those that the docs show are kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        tests = "-m pytest -n 0 tests/play/test_page.py tests/render/test_replay.py"
+        python(tests, HARVESTGYM_SHOTS=folder)
+        for shot in Path(folder).glob("*.png"):
+            name = f"{SHOTS.get(shot.stem, shot.stem)}.png"
+            if (PICTURES / name).exists():
+                shutil.copy(shot, PICTURES / name)
+
+
+def python(arguments: str, **environment: str) -> None:
+    """Run a line of `PARTS`; CalledProcessError if it fails."""
+    subprocess.run([sys.executable, *shlex.split(arguments)], cwd=ROOT, env=os.environ | environment, check=True)
+
+
+def main() -> None:
+    """Make the parts that are named, or all."""
+    wanted = sys.argv[1:] or [*PARTS, "screens"]
+    if unknown := set(wanted) - {*PARTS, "screens"}:
+        raise SystemExit(f"wanted parts among {', '.join([*PARTS, 'screens'])}, found {', '.join(sorted(unknown))}")
+    for part in wanted:
+        for line in PARTS.get(part, []):
+            python(line)
+        if part == "screens":
+            screens()
+
+
+if __name__ == "__main__":
+    main()
