@@ -15,7 +15,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,6 @@ from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.errors import ConfigError
 from harvestgym.core.lanes import advance, begin, ended, keep
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
@@ -88,21 +87,16 @@ class Evening(Wrapper[Any]):
         return state, morning._replace(reward=both.reward.sum())
 
 
-Memory = tuple[Any, Callable[[Any, Any], tuple[Any, jax.Array]]]
-"""What is remembered at first, and `see(memory, obs) -> (memory, features)`."""
-
-
 LONG = 30.0
 """Days after which it does not matter how long ago something was seen."""
 
 
-def memory_of(space: gymnasium.Space[Any], stack: int) -> Memory:
-    """What an agent makes of observations: where they are masked, what was seen last, how long ago, and the time since
-    the start; else the last `stack` of them."""
+def memory_of(space: gymnasium.Space[Any], stack: int) -> tuple[Any, Callable[[Any, Any], tuple[Any, jax.Array]]]:
+    """What is remembered at first, and `see(memory, obs) -> (memory, features)`: where observations are masked, what
+    was seen last, how long ago, and the time since the start; else the last `stack` of them."""
     if isinstance(space, gymnasium.spaces.Dict) and set(space.spaces) == {"values", "mask"}:
         return (jnp.zeros(space["values"].shape), jnp.full(space["mask"].shape, LONG), jnp.zeros(1)), _last_seen
-    size = gymnasium.spaces.flatdim(space)
-    return jnp.zeros((stack, size)), partial(_last_few, space)
+    return jnp.zeros((stack, gymnasium.spaces.flatdim(space))), partial(_last_few, space)
 
 
 def _last_seen(memory: Any, obs: Any) -> tuple[Any, jax.Array]:
@@ -144,8 +138,7 @@ class Moments(NamedTuple):
 def perceptron(key: jax.Array, sizes: list[int], last: float) -> list[Any]:
     """Weights and biases of a perceptron, orthogonal, the last layer `last` times as large."""
     scales = [np.sqrt(2)] * (len(sizes) - 2) + [last]
-    keys = jax.random.split(key, len(scales))
-    shapes = zip(keys, scales, sizes[:-1], sizes[1:], strict=True)
+    shapes = zip(jax.random.split(key, len(scales)), scales, sizes[:-1], sizes[1:], strict=True)
     return [(jax.nn.initializers.orthogonal(scale)(k, (n, m)), jnp.zeros(m)) for k, scale, n, m in shapes]
 
 
@@ -154,6 +147,11 @@ def apply(layers: list[Any], x: jax.Array) -> jax.Array:
     for weights, bias in layers[:-1]:
         x = jnp.tanh(x @ weights + bias)
     return x @ layers[-1][0] + layers[-1][1]
+
+
+def parts(env: Env[Any, Any]) -> list[int]:
+    """The number of choices of each part of an action; ConfigError for amounts."""
+    return sum(choices(env.action_space), [])
 
 
 def chances(sizes: list[int], logits: jax.Array) -> list[jax.Array]:
@@ -181,16 +179,14 @@ class Trained:
 
     def __call__(self, agent: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
         actor, moments = agent
-        space = self.env.action_space
         memory, features = memory_of(self.env.observation_space, self.stack)[1](memory, obs)
-        chosen = drawn(key, chances(sum(choices(space), []), apply(actor, moments.scaled(features))))
-        return memory, action_of(space, chosen)
+        chosen = drawn(key, chances(parts(self.env), apply(actor, moments.scaled(features))))
+        return memory, action_of(self.env.action_space, chosen)
 
 
 def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
     """A trained agent as a policy."""
-    start, _ = memory_of(env.observation_space, settings.stack)
-    return Policy(start, Partial(Trained(env, settings.stack), agent))
+    return Policy(memory_of(env.observation_space, settings.stack)[0], Partial(Trained(env, settings.stack), agent))
 
 
 # Learning.
@@ -238,14 +234,9 @@ class Learner:
     params: Any
 
     @property
-    def sizes(self) -> list[int]:
-        return sum(choices(self.env.action_space), [])
-
-    @property
     def optimiser(self) -> optax.GradientTransformation:
         s = self.settings
-        steps = s.updates * s.epochs * s.minibatches
-        rate = optax.linear_schedule(s.learning_rate, 0.05 * s.learning_rate, steps)
+        rate = optax.linear_schedule(s.learning_rate, 0.05 * s.learning_rate, s.updates * s.epochs * s.minibatches)
         return optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate, eps=1e-5))
 
     def start(self, key: jax.Array) -> Loop:
@@ -255,10 +246,10 @@ class Learner:
         lane, first = begin(self.env, jax.random.split(lanes, s.num_envs), self.params)
         memory, features = self._seen(self._blank(), first.obs)
         width = features.shape[-1]
-        actor = perceptron(actor_key, [width, s.hidden, s.hidden, sum(self.sizes)], 0.01)
+        actor = perceptron(actor_key, [width, s.hidden, s.hidden, sum(parts(self.env))], 0.01)
         critic = perceptron(critic_key, [width, s.hidden, s.hidden, 1], 1.0)
         moments = Moments(jnp.zeros(width), jnp.ones(width), jnp.float32(1e-3)).with_batch(features)
-        lazy = np.concatenate([np.arange(n) == 0 for n in self.sizes])
+        lazy = np.concatenate([np.arange(n) == 0 for n in parts(self.env)])
         nets = [*actor[:-1], (actor[-1][0], s.idle * jnp.asarray(lazy, jnp.float32))], critic
         return Loop(nets, self.optimiser.init(nets), moments, lane, memory, features, later)
 
@@ -272,19 +263,18 @@ class Learner:
         return loop._replace(nets=nets, optimiser=optimiser, moments=moments, key=key), curve
 
     def _day(self, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
-        logs = chances(self.sizes, apply(loop.nets[0], loop.moments.scaled(loop.features)))
+        logs = chances(parts(self.env), apply(loop.nets[0], loop.moments.scaled(loop.features)))
         chosen = drawn(key, logs)
         action = action_of(self.env.action_space, chosen)
         lane, shown, last = advance(self.env, loop.lane, action, self.params, AutoresetMode.SAME_STEP)
         memory, after = self._seen(loop.memory, last.obs)
-        over, total = ended(last), last.info["episode_return"]
-        memory, features = keep(over, self._seen(self._blank(), shown.obs), (memory, after))
-        chance = log_chance(logs, chosen)
-        done = Batch(loop.features, chosen, chance, last.reward, after, last.terminated, over, total)
+        memory, features = keep(ended(last), self._seen(self._blank(), shown.obs), (memory, after))
+        did = loop.features, chosen, log_chance(logs, chosen)
+        done = Batch(*did, last.reward, after, last.terminated, ended(last), last.info["episode_return"])
         return loop._replace(lane=lane, memory=memory, features=features), done
 
     def _blank(self) -> Any:
-        start, _ = memory_of(self.env.observation_space, self.settings.stack)
+        start = memory_of(self.env.observation_space, self.settings.stack)[0]
         return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.settings.num_envs, *leaf.shape)), start)
 
     def _seen(self, memory: Any, obs: Any) -> tuple[Any, jax.Array]:
@@ -293,9 +283,8 @@ class Learner:
     def _learnt(self, loop: Loop, batch: Batch, entropy: jax.Array, key: jax.Array) -> tuple[Any, Any]:
         """The nets and the optimiser after some epochs over the batch in shuffled parts."""
         s = self.settings
-        worth, advantage = self._advantages(loop, batch)
-        rows = loop.moments.scaled(batch.features), batch.chosen, batch.log_chance, worth, advantage
-        rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
+        days = loop.moments.scaled(batch.features), batch.chosen, batch.log_chance, *self._advantages(loop, batch)
+        rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), days)
 
         def part(now: Any, which: jax.Array) -> tuple[Any, None]:
             nets, optimiser = now
@@ -303,9 +292,7 @@ class Learner:
             change, optimiser = self.optimiser.update(slope, optimiser)
             return (optax.apply_updates(nets, change), optimiser), None
 
-        shuffled = jax.vmap(partial(jax.random.permutation, x=s.num_envs * s.num_steps))(
-            jax.random.split(key, s.epochs)
-        )
+        shuffled = jax.vmap(lambda key: jax.random.permutation(key, len(rows[0])))(jax.random.split(key, s.epochs))
         return jax.lax.scan(part, (loop.nets, loop.optimiser), shuffled.reshape(s.epochs * s.minibatches, -1))[0]
 
     def _advantages(self, loop: Loop, batch: Batch) -> tuple[jax.Array, jax.Array]:
@@ -324,7 +311,7 @@ class Learner:
 
     def _loss(self, nets: Any, rows: Any, bonus: jax.Array) -> jax.Array:
         features, chosen, before, worth, advantage = rows
-        logs = chances(self.sizes, apply(nets[0], features))
+        logs = chances(parts(self.env), apply(nets[0], features))
         ratio = jnp.exp(log_chance(logs, chosen) - before)
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         kept = jnp.clip(ratio, 1 - self.settings.clip, 1 + self.settings.clip)
@@ -344,17 +331,17 @@ def task(env: Env[Any, Any]) -> Env[Any, Any]:
 
 def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | None:
     """For `harvestgym leaderboard`: an agent trained on the training side of an id, the larger the farm and the more
-    orders there are in a day, the shorter."""
-    try:
-        orders = len(sum(choices(env.action_space), []))
-    except ConfigError:
+    orders there are in a day, the shorter; where there are several, it begins with 0.4 a day."""
+    if isinstance(env.action_space, gymnasium.spaces.Box):
         return None  # of a fishery, whose actions are amounts
-    side, own = heldout.split(id, "train"), task(env)
-    updates = 250 if isinstance(env, ActiveFarm) else min(100, int(3300 / (size(env) * orders) ** 0.5))
-    settings = Settings(updates=updates)
+    side, own, sizes = heldout.split(id, "train"), task(env), parts(env)
+    settings = Settings(updates=min(100, int(3300 / (size(env) * len(sizes)) ** 0.5)))
+    if isinstance(env, ActiveFarm):
+        settings = replace(settings, updates=250)
+    elif len(sizes) > 1:
+        settings = replace(settings, idle=float(np.log((len(sizes) / 0.4 - 1) * (sizes[0] - 1))))
     school = task(side.make())
-    agent, _ = train(school, settings, school.params, side.key(0))
-    policy = policy_of(own, settings, agent)
+    policy = policy_of(own, settings, train(school, settings, school.params, side.key(0))[0])
     return policy if own is env else (own, policy)
 
 
@@ -370,9 +357,9 @@ def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -
     told["scores"] = {name: score(policy_named(id, plain, name), plain) for name in ("expert", "random")}
     for seed in range(seeds):
         wall, cpu = time.perf_counter(), time.process_time()
-        agent, curve = jax.block_until_ready(train(env, settings, env.params, heldout.split(id, "train").key(seed)))
-        clocks = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-        told[f"seed {seed}"] = {"curve": np.asarray(curve).round(4).tolist()} | clocks
+        agent, curve = jax.device_get(train(env, settings, env.params, heldout.split(id, "train").key(seed)))
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        told[f"seed {seed}"] = {"curve": curve.round(4).tolist(), "wall": wall, "cpu": cpu}
         told["scores"][f"agent {seed}"] = score(policy_of(env, settings, agent), task(plain))
         yield told
 
@@ -395,11 +382,12 @@ def main() -> None:
     parser.add_argument("--seasons", type=int, default=1000, help="how many to report on")
     parser.add_argument("--split", default="test", help="the side of the protocol to report on")
     parser.add_argument("--out", type=Path, help="a folder for settings, learning curves and scores as JSON")
-    for setting in fields(Settings):
-        kind = type(setting.default)
-        parser.add_argument(f"--{setting.name.replace('_', '-')}", type=kind, default=setting.default)
+    for name, default in asdict(Settings()).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     args = parser.parse_args()
-    settings = Settings(**{setting.name: getattr(args, setting.name) for setting in fields(Settings)})
+    if args.seeds < 1:
+        parser.error(f"--seeds: wanted 1 or more, found {args.seeds}")
+    settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     for id in args.id:
         for told in compare(id, settings, args.seeds, args.seasons, args.split):
             if args.out is not None:

@@ -9,6 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -60,6 +61,28 @@ def test_an_agent_enters_the_leaderboard(ppo: ModuleType, monkeypatch: pytest.Mo
     assert ppo.ppo(amounts, make(amounts)) is None
 
 
+def test_where_many_orders_are_possible_few_are_given_at_first(
+    ppo: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four times a day one of many choices, with nothing but e² more likely than each, would leave no day alone."""
+    begun: list[Any] = []
+    monkeypatch.setattr(ppo, "train", lambda env, settings, params, key: (begun.append(settings), None))
+    farm = make("farm/pollination-3x4-v0")
+    ppo.ppo("farm/pollination-3x4-v0", farm)
+    ahead = np.exp(begun[0].idle)
+    others = np.asarray(ppo.parts(farm)) - 1
+    assert len(others) == 4 and (others / (others + ahead)).sum() == pytest.approx(0.4)
+
+
+def test_no_seed_trains_nobody(
+    ppo: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["ppo.py", "--seeds", "0"])
+    with pytest.raises(SystemExit):
+        ppo.main()
+    assert "--seeds: wanted 1 or more, found 0" in capsys.readouterr().err
+
+
 def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
     """What is done today and looked at tomorrow: the state, the reward and the sight of two steps of the farm."""
     farm = make("farm/paid-looks-1x1-v0")
@@ -108,13 +131,17 @@ def test_what_never_varied_in_training_says_nothing(ppo: ModuleType) -> None:
     assert scaled[0, 0] == pytest.approx(1.0, abs=0.1) and not scaled[0, 1:].any()
 
 
-def test_maskable_ppo_of_sb3_contrib(tmp_path: Path) -> None:
-    pytest.importorskip("sb3_contrib")
-    expert, random, agent = told(tmp_path, "sb3_maskable_ppo.py", "--steps", "20000")
-    assert random < agent and random < expert
+OTHERS = [
+    ("stable_baselines3", "sb3_ppo.py", 40_000),
+    ("stable_baselines3", "sb3_dqn.py", 40_000),
+    ("sb3_contrib", "sb3_maskable_ppo.py", 40_000),
+    ("rejax", "rejax_ppo.py", 150_000),
+]
 
 
-def test_ppo_of_rejax(tmp_path: Path) -> None:
-    pytest.importorskip("rejax")
-    expert, random, agent = told(tmp_path, "rejax_ppo.py", "--steps", "150000")
+@pytest.mark.parametrize(("library", "name", "days"), OTHERS, ids=[name for _, name, _ in OTHERS])
+def test_other_libraries_learn_more_than_chance(library: str, name: str, days: int, tmp_path: Path) -> None:
+    """In a fifth of the training or less, from a process of its own."""
+    pytest.importorskip(library)
+    expert, random, agent = told(tmp_path, name, "--steps", str(days))
     assert random < agent and random < expert

@@ -1,10 +1,12 @@
-"""The rows of the leaderboard: kept as JSON, told as a page."""
+"""The rows of the leaderboard: kept as JSON and as a Parquet table, told as a page."""
 
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,38 +16,54 @@ import numpy as np
 from ..core.describe import Table
 from ..registry import ids
 
-FILE, PAGE = "leaderboard.json", "leaderboard.md"
+FILE, PAGE, TABLE = "leaderboard.json", "leaderboard.md", "leaderboard.parquet"
 CEILING = "ceiling"
 LOOKS = "observation cost"
 """The column of what observations cost."""
+
+TRIED = "schedules tried"
+"""The column of how many schedules a ceiling is the best of, in each season."""
 
 HEAD = """# Leaderboard
 
 Made by `harvestgym leaderboard --out docs`; do not edit.
 
 What each policy makes of each id on the test side of the [held-out protocol](heldout.md): years of the weather, sites,
-soils and seeds that no training sees. The interval is the 95 % confidence interval of the mean return; CVaR 10 % is the
-mean of the worst tenth of the seasons.
+soils and seeds that no training sees.
 
 - **none** does nothing, **random** draws from the action space, **expert** is the rule that comes with the id.
 - **ppo** is the agent of `examples/ppo.py` ([training](training.md)), trained once on the training side with the same
   settings everywhere, for 3.3 million days; for 8.2 million where looking costs, for 2.1 million on twelve plots and
-  for 1.0 million there with four orders a day.
+  for 1.0 million there with four orders a day. Where there are several orders a day it begins with 0.4 of them, and
+  on `bean-clay-weeds-3x4-v0` ends by leaving the farm alone, no more. The rows of `full-10x10-v0` and
+  `pollination-3x4-v0` were trained before it began so: it gave nearly as many orders as chance does, and on
+  `full-10x10-v0` that is where it stayed.
 - **ceiling** is the best that a planner found who knew each season beforehand, its weather, pests and luck, searching
   over schedules of interventions from the expert's own. It says how much is left above the expert, and it is the find
   of a search, a lower bound of what such foresight is worth: more may be possible, and none of it is promised to those
-  who have to look and guess. Its mean is the expert's over all seasons plus the mean gain over the seasons planned,
-  whose number is given. The larger the farm, the shorter the search and the lower the bound: 60 generations of 48
-  schedules on a plot for a season, 13 on five plots or for three years, 5 on twelve plots.
-- **score** is 0 for doing nothing and 1 for the expert; none where the two are no further apart than 0.001.
+  who have to look and guess. Its mean is the expert's over all seasons plus the mean gain over the seasons planned, in
+  none of which it makes less than the expert. "16, best of 2,928" is the best of 2,928 schedules in each of 16 seasons:
+  the larger the farm, the fewer were tried, and the lower the bound. Where the score is 1.00 the search found next to
+  nothing, which says more of a short search than of the farm.
 
-Seasons are 1,000, and 100 where plots times steps of a season are more than 4,000. Means that differ by less than their
-intervals are not told apart.
+The columns:
+
+- **return**: the sum of the rewards of a season, in the points of the id's score, which its page lists (on farms mostly
+  1 for a kilogram harvested, less what orders, water and products cost), as a mean over the seasons with its 95 %
+  confidence interval. Means that differ by less than their intervals are not told apart.
+- **CVaR 10 %**: the mean of the worst tenth of the seasons.
+- **yield**, **water** and **looks** of farms: kilograms harvested, litres used and points paid for observations, in a
+  season and on all plots together. **catch per year** of fisheries is in the unit of the stock, mostly its capacity;
+  **collapsed** is the share of episodes that ended with the stock gone. **collected** counts a forager's objects.
+- **score** of farms: 0 for doing nothing, 1 for the expert, so that a negative one is worse than to have stayed at
+  home; none where the two are no further apart than 0.001.
+- **seasons**: 1,000, and 100 where plots times steps of a season are more than 4,000; of a ceiling those planned.
 
 Rows are added with `harvestgym leaderboard --ids ID --policy NAME=file.py:function --planned 0 --out docs`, where the
 function is given the id, on whose training side it may train, and the environment of the test side, and returns a
 `Policy`. The other rows of the id are kept as long as the game is the same, which is to say that the random policy
-makes what it made, and its ceiling as long as the expert does so too.
+makes what it made, and its ceiling as long as the expert does so too. The same rows, with more columns, are in
+`leaderboard.json` and `leaderboard.parquet` beside this page.
 """
 
 
@@ -93,10 +111,10 @@ def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
     order = {name: i for i, name in enumerate(("none", "random", "expert"))}
     whole.sort(key=lambda row: (row.id, row.policy == CEILING, order.get(row.policy, 9), row.policy))
     by_id = ((id, list(rows)) for id, rows in groupby(whole, lambda row: row.id))
-    return [row for id, rows in by_id for row in (scored(rows) if id in played else rows)]
+    return [row for id, rows in by_id for row in (_scored(rows) if id in played else rows)]
 
 
-def scored(of_id: Sequence[Row]) -> list[Row]:
+def _scored(of_id: Sequence[Row]) -> list[Row]:
     """The rows of an id with their scores, where doing nothing and the expert are far enough apart to tell."""
     mean = {row.policy: row.mean for row in of_id}
     none, expert = mean.get("none"), mean.get("expert")
@@ -116,13 +134,26 @@ def read(folder: Path) -> list[Row]:
 
 
 def write(folder: Path, whole: Sequence[Row]) -> list[Path]:
-    """The table as JSON and as a page; what was written."""
+    """The table as JSON, as a page and, with the extra `data`, as Parquet; what was written."""
     folder.mkdir(parents=True, exist_ok=True)
-    table, page = folder / FILE, folder / PAGE
-    told = {"rows": [_rounded(asdict(row)) for row in whole]}
-    table.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    kept, page, table = (folder / name for name in (FILE, PAGE, TABLE))
+    told = [_rounded(asdict(row)) for row in whole]
+    kept.write_text(json.dumps({"rows": told}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     page.write_text(_page(whole), encoding="utf-8")
-    return [table, page]
+    if find_spec("pyarrow") is None:
+        return [kept, page]
+    _write_parquet(told, table)
+    return [kept, page, table]
+
+
+def _write_parquet(told: Sequence[dict[str, Any]], path: Path) -> None:
+    """A row for each id and policy, a column for each number; null where a family or a policy has none."""
+    import pyarrow
+    import pyarrow.parquet
+
+    flat = [{name: value for name, value in row.items() if name != "columns"} | row["columns"] for row in told]
+    names = dict.fromkeys(name for row in flat for name in row)
+    pyarrow.parquet.write_table(pyarrow.table({name: [row.get(name) for row in flat] for name in names}), path)
 
 
 def _rounded(value: Any) -> Any:
@@ -148,7 +179,13 @@ COMMON: dict[str, Cell] = {
     "return (95 %)": _return,
     "CVaR 10 %": lambda row: "" if row.cvar10 is None else f"{row.cvar10:.3f}",
 }
-SEASONS: dict[str, Cell] = {"seasons": lambda row: str(row.seasons)}
+
+
+def _seasons(row: Row) -> str:
+    return f"{row.seasons}, best of {row.columns[TRIED]:,.0f}" if TRIED in row.columns else f"{row.seasons}"
+
+
+SEASONS: dict[str, Cell] = {"seasons": _seasons}
 FAMILIES: dict[str, tuple[str, dict[str, Cell]]] = {
     "farm": (
         "Farms",
@@ -173,8 +210,24 @@ def table(whole: Sequence[Row]) -> Table:
     return Table("leaderboard", tuple(cells), [tuple(cell(row) for cell in cells.values()) for row in whole])
 
 
+FALLS = (("ppo", "none"), ("ppo", "expert"), ("expert", "none"), ("expert", "random"))
+"""Of whom it is told where he makes less than whom."""
+
+
+def _falls(whole: Sequence[Row]) -> list[str]:
+    """Which policies fall short of what they should do better than, on which ids."""
+    by = {(row.id, row.policy): row for row in whole}
+    lines = []
+    for one, other in FALLS:
+        pairs = [(mine, by.get((id, other))) for (id, policy), mine in by.items() if policy == one]
+        short = [mine.id for mine, yours in pairs if yours is not None and mine.high < yours.low]
+        told = f"- **{one}** makes less than **{other}** on {', '.join(short)}."
+        lines += [textwrap.fill(told, 120, subsequent_indent="  ", break_on_hyphens=False)] * bool(short)
+    return ["## Negative results", "", "Where the intervals do not meet:", "", *lines, ""] if lines else []
+
+
 def _page(whole: Sequence[Row]) -> str:
-    lines = [HEAD]
+    lines = [HEAD, *_falls(whole)]
     for family, (title, own) in FAMILIES.items():
         mine = [row for row in whole if row.id.partition("/")[0] == family]
         if mine:

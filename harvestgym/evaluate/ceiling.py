@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core.cache import QUICK
 from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.lanes import Lane, advance, begin, keep
@@ -24,7 +25,7 @@ from ..core.policy import Policy, sample
 from ..core.random import keys_for, uniforms
 from .evaluation import horizon
 
-HABITS = 64
+HABITS = 256
 """Of how many of the expert's own actions the planner's trials are drawn."""
 
 WRITES = 3
@@ -143,7 +144,7 @@ def _lanes(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[Lane, Any,
     return lane, first.obs, mind
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=QUICK)
 def _followed(
     env: Env[Any, Any], steps: int, policy: Policy, keys: jax.Array, params: Any
 ) -> tuple[jax.Array, jax.Array]:
@@ -226,7 +227,7 @@ def _best(schedules: jax.Array, values: jax.Array, number: int) -> tuple[jax.Arr
 
 
 def _habits(done: jax.Array, sizes: tuple[tuple[int, ...], ...]) -> jax.Array:
-    """Of each entry what the expert does with entries of its part, as often as it happens (64, entries)."""
+    """Of each entry what the expert does with entries of its part, as often as it happens (256, entries)."""
     parts = np.split(np.asarray(done), np.cumsum([len(of_part) for of_part in sizes])[:-1], axis=-1)
     columns = []
     for part in parts:
@@ -250,12 +251,14 @@ def _trials(
 def _trial(sizes: tuple[int, ...], key: jax.Array, elites: jax.Array, habits: jax.Array, room: jax.Array) -> jax.Array:
     """One schedule (steps, entries) made of the elites (elites, steps, entries): crossed, moved, thinned, written."""
     number, steps, width = elites.shape
-    drawn = uniforms(key, {"cross": 4, "move": 5, "thin": 2 + steps * width, "write": WRITES * (3 + 2 * width)})
+    said = {"cross": 4, "only": 3, "move": 5, "thin": 2 + steps * width, "write": WRITES * (3 + 2 * width)}
+    drawn = uniforms(key, said)
     a, b, whether, where = drawn["cross"]
     cut = jnp.where(whether < 0.3, _whole(where, room), steps)
     own, other = elites[_whole(a, number)], elites[_whole(b, number)]
     trial = jnp.where(jnp.arange(steps)[:, None] < cut, own, other)
-    trial = _thinned(drawn["thin"], _moved(drawn["move"], trial, room))
+    only = _chosen(drawn["only"], habits)
+    trial = _thinned(drawn["thin"], _moved(drawn["move"], trial, room, only), only)
     for write in drawn["write"].reshape(WRITES, -1):
         trial = _written(sizes, write, trial, habits, room)
     return trial
@@ -266,7 +269,14 @@ def _whole(uniform: jax.Array, number: Any) -> jax.Array:
     return (uniform * number).astype(jnp.int32)
 
 
-def _moved(uniform: jax.Array, trial: jax.Array, room: jax.Array) -> jax.Array:
+def _chosen(uniform: jax.Array, habits: jax.Array) -> Callable[[jax.Array], jax.Array]:
+    """What is moved and thinned: all that is done, or, with a chance of one half, one habit (of one plot, say) only."""
+    whether, which, entry = uniform
+    one = habits[_whole(which, HABITS), _whole(entry, habits.shape[1])]
+    return lambda actions: (whether < 0.5) | (actions == one)
+
+
+def _moved(uniform: jax.Array, trial: jax.Array, room: jax.Array, only: Any) -> jax.Array:
     """With a chance of one half, what is done in some stretch of days, up to a week earlier or later."""
     whether, where, long, by, back = uniform
     now, start = jnp.arange(len(trial)), _whole(where, room + 10) - 10
@@ -274,13 +284,15 @@ def _moved(uniform: jax.Array, trial: jax.Array, room: jax.Array) -> jax.Array:
     source = now - (1 + _whole(by, 7)) * jnp.where(back < 0.5, 1, -1)
     filled = (source >= jnp.maximum(start, 0)) & (source < end)
     moved = jnp.where(filled[:, None], trial[jnp.clip(source, 0, len(trial) - 1)], 0)
-    return jnp.where((((now >= start) & (now < end)) & (whether < 0.5))[:, None], moved, trial)
+    inside = ((now >= start) & (now < end) & (whether < 0.5))[:, None]
+    left = jnp.where(inside & only(trial), 0, trial)
+    return jnp.where(inside & only(moved) & (moved > 0), moved, left)
 
 
-def _thinned(uniform: jax.Array, trial: jax.Array) -> jax.Array:
+def _thinned(uniform: jax.Array, trial: jax.Array, only: Any) -> jax.Array:
     """With a chance of one half, some of what is done is left out: from every second to every 64th part of it."""
     share = jnp.where(uniform[0] < 0.5, 2.0 ** -(1 + 5 * uniform[1]), 0.0)
-    return jnp.where(uniform[2:].reshape(trial.shape) < share, 0, trial)
+    return jnp.where((uniform[2:].reshape(trial.shape) < share) & only(trial), 0, trial)
 
 
 def _written(

@@ -28,7 +28,7 @@ from ..core.wrappers import Wrapper, base
 from ..registry import FAMILIES, ids, load
 from ..registry import spec as spec_of
 from . import heldout
-from .board import CEILING, LOOKS, Row, scored
+from .board import CEILING, LOOKS, TRIED, Row
 from .ceiling import Search, ceiling
 from .evaluation import batch_key, family_function, horizon, nothing, played
 from .risk import Summary, summarise
@@ -40,7 +40,7 @@ LONG = 4000
 PLANNED = 16
 """Seasons for which a ceiling is searched."""
 
-THOUGHT = 15_000
+THOUGHT = 80_000
 """Generations of a search times plots times steps of an episode, by default."""
 
 Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | None"]
@@ -103,7 +103,8 @@ def rows(
     search: Search | None = None,
     split: str = "test",
 ) -> list[Row]:
-    """The rows of an id: none, random, expert, entrants and, where actions are integers, the ceiling.
+    """The rows of an id: none, random, expert, entrants and, where actions are integers, the ceiling; without scores,
+    which `board.merged` gives them.
 
     Args:
         id: a registered id, or the path of a farm file.
@@ -134,7 +135,7 @@ def rows(
         planned_by = ceiling(env, batch_key(seed), here["expert"], planned, search)
         gain = planned_by.returns - planned_by.expert
         found.append(_foreseen(id, played_by["expert"][0], gain, search))
-    return scored(found)
+    return found
 
 
 def size(env: Env[Any, Any]) -> int:
@@ -189,5 +190,5 @@ def _foreseen(id: str, expert: np.ndarray, gain: np.ndarray, search: Search) -> 
         spread * scipy.stats.t.ppf(0.975, max(n - 1, 1)), 1.96 * np.std(expert, ddof=1) / len(expert) ** 0.5
     )
     mean = float(np.mean(expert) + np.mean(gain))
-    told = {"generations": float(search.generations), "gain": float(np.mean(gain))}
+    told = {TRIED: float(search.trials * (1 + search.generations)), "gain": float(np.mean(gain))}
     return Row(id, CEILING, n, mean, float(mean - error), float(mean + error), None, None, told)

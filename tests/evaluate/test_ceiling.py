@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ from harvestgym.core.lanes import begin, split
 from harvestgym.core.policy import random_policy
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate.ceiling import Search, ceiling, replay
+from harvestgym.evaluate.ceiling import Search, _moved, _thinned, ceiling, replay
 from harvestgym.evaluate.evaluation import horizon
 from harvestgym.farm.policies.rules import rule_policy
 
@@ -61,6 +62,22 @@ def test_foresight_needs_no_looks() -> None:
     found = ceiling(env, KEY, rule_policy(env), SEASONS, Search(trials=8, generations=0, elites=2))
     np.testing.assert_allclose(found.returns - found.expert, DAYS / 2 * LOOK, atol=1e-4)
     assert not found.schedules["request"].any() and found.schedules["order"].any()
+
+
+def test_one_habit_is_moved_and_thinned_without_the_others() -> None:
+    """What changes was the habit and is gone, or is the habit now; that of all habits moves and thins everything."""
+    draw = np.random.default_rng(0)
+    trial, room = jnp.asarray(draw.integers(0, 5, (40, 3))), jnp.int32(40)
+    habit, moved, thinned = (lambda actions: actions == 3), 0, 0
+    for uniform in jnp.asarray(draw.uniform(size=(40, 125)), jnp.float32):
+        after = np.asarray(_moved(uniform[:5], trial, room, habit))
+        new = after != trial
+        assert (((trial == 3) & (after == 0)) | (after == 3))[new].all()
+        moved += bool(new.any())
+        after = np.asarray(_thinned(uniform[:122], trial, habit))
+        assert ((trial == 3) & (after == 0))[after != trial].all()
+        thinned += bool((after != trial).any())
+    assert moved > 10 and thinned > 10
 
 
 def test_plans_are_of_integers() -> None:

@@ -42,12 +42,14 @@ def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
         return TimeLimit(env, 1), constant_policy({"order": 0, "request": np.ones(1, np.int32)})
 
     entrants = {"one day": one_day, "absent": lambda id, env: None}
-    found = {row.policy: row for row in rows(id, 60, entrants, planned=4, search=QUICK)}
+    whole = board.merged([], rows(id, 60, entrants, planned=4, search=QUICK))
+    found = {row.policy: row for row in whole}
     assert set(found) == {"none", "random", "expert", "ceiling", "one day"}
     assert found["none"].score == 0 and found["expert"].score == 1 and (found["ceiling"].score or 0) > 1
     for row in found.values():
         assert row.low <= row.mean <= row.high and (row.cvar10 is None or row.cvar10 <= row.mean)
     assert found["expert"].seasons == 60 and found["ceiling"].seasons == 4
+    assert found["ceiling"].columns[board.TRIED] == QUICK.trials * (QUICK.generations + 1)
     assert found["expert"].columns["yield kg"] > found["none"].columns["yield kg"] == 0
     assert found["expert"].columns[board.LOOKS] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
     assert found["one day"].columns[board.LOOKS] == pytest.approx(LOOK, rel=1e-4)
@@ -88,7 +90,25 @@ def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None
     assert "| [a-v0](farm/a-v0.md) | expert | 1.000 (0.900 to 1.100) | 0.500 | 1.23 |" in page
     assert "## Fisheries" in page and "## Foragers" not in page and "a row of ppo" not in page
     board.write(tmp_path, [*whole, row("farm/a-v0", "ppo"), row("farm/c-v0", "expert")])
-    assert "Without a row of ppo yet: farm/c-v0." in (tmp_path / board.PAGE).read_text(encoding="utf-8")
+    page = (tmp_path / board.PAGE).read_text(encoding="utf-8")
+    assert "Without a row of ppo yet: farm/c-v0." in page and "Negative results" not in page
+
+
+def test_the_page_says_who_falls_short_of_whom(tmp_path: Path) -> None:
+    """Where intervals do not meet: the agent of a-v0 lies below the expert, that of b-v0 only seems to."""
+    experts = [row("farm/a-v0", "expert", 2.0), row("farm/b-v0", "expert", 2.0), row("farm/b-v0", "random", 1.0)]
+    board.write(tmp_path, [*experts, row("farm/a-v0", "ppo", 1.7), row("farm/b-v0", "ppo", 1.9)])
+    page = (tmp_path / board.PAGE).read_text(encoding="utf-8")
+    assert "- **ppo** makes less than **expert** on farm/a-v0.\n" in page and "than **random**" not in page
+
+
+def test_the_parquet_has_a_row_for_each_id_and_policy(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    whole = [row("farm/a-v0", "none", columns={"yield kg": 0.0}), row("fishing/b-v0", "expert", columns={"AAV": 0.5})]
+    assert [path.name for path in board.write(tmp_path, whole)] == [board.FILE, board.PAGE, board.TABLE]
+    found = parquet.read_table(tmp_path / board.TABLE).to_pydict()
+    assert found["id"] == ["farm/a-v0", "fishing/b-v0"] and found["policy"] == ["none", "expert"]
+    assert found["yield kg"] == [0.0, None] and found["AAV"] == [None, 0.5] and "columns" not in found
 
 
 def test_policies_come_from_files(tmp_path: Path) -> None:
