@@ -56,6 +56,12 @@ def parse(text: str, where: str = "<text>") -> Any:
     return value
 
 
+def in_a_line(value: Any) -> str:
+    """A value as a file would write it, in one line."""
+    told = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=2**30)
+    return told.removesuffix("\n").removesuffix("\n...")
+
+
 def read(path: Path) -> Any:
     """The value of a YAML file; ConfigError if it is missing, empty or malformed."""
     if not path.is_file():

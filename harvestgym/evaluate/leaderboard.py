@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env, Timestep
-from ..core.errors import ConfigError
+from ..core.errors import ConfigError, unknown
 from ..core.policy import Policy, constant_policy, random_policy, together
 from ..core.rollout import Episodes
 from ..core.wrappers import Wrapper, base
@@ -82,7 +82,10 @@ def entrant(target: str) -> Entrant:
     place, _, name = target.rpartition(":")
     if not place.endswith(".py"):
         return load(target)
-    return getattr(module_at(Path(place)), name)
+    module = module_at(Path(place))
+    if not hasattr(module, name):
+        raise unknown("function", name, (each for each in vars(module) if each[0] != "_"), place)
+    return getattr(module, name)
 
 
 def module_at(path: Path) -> ModuleType:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.describe import Table, range_text
 from ..core.tree import Meta, metas
+from ..core.yamlio import in_a_line
 from .contexts import ContextFarm
 from .entity import Entity, Parameter
 from .model import FarmModel
@@ -27,10 +28,10 @@ def _rules(env: FarmModel) -> Table:
     told = {"mode": spec.mode} | spec.rules.model_dump(by_alias=True, include={"horizon", "max_action_schedule_size"})
     told |= {"starts with": _starts(env), "ends when": _formula(env)}
     told |= {f"farmer {i}": f.model_dump(exclude_none=True) for i, f in enumerate(spec.farmers)}
-    told |= {
-        f"score: {name}": value for name, value in spec.scoring.model_dump(by_alias=True, exclude={"kind"}).items()
-    }
-    return Table("Rules and score", ("what", "value"), [(name, str(value)) for name, value in told.items()])
+    scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind"}, exclude_none=True)
+    told |= {f"score: {name}": value for name, value in scoring.items()}
+    rows = [(name, value if isinstance(value, str) else in_a_line(value)) for name, value in told.items()]
+    return Table("Rules and score", ("what", "value"), rows)
 
 
 def _starts(env: FarmModel) -> str:
@@ -44,7 +45,8 @@ def _values_of(meta: Meta, values: Any, between: bool) -> str:
 
 
 def _formula(env: FarmModel) -> str:
-    groups = [" and ".join(str(tuple(c.model_dump())) for c in group) for group in env.spec.rules.terminal_conditions]
+    ends = env.spec.rules.terminal_conditions
+    groups = [" and ".join(in_a_line(list(each.model_dump())) for each in group) for group in ends]
     return " or ".join(groups) or "the horizon is reached"
 
 

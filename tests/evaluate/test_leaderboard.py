@@ -117,6 +117,8 @@ def test_policies_come_from_files(tmp_path: Path) -> None:
     assert entrant("harvestgym.core.policy:random_policy").__name__ == "random_policy"
     with pytest.raises(ConfigError, match="no such file"):
         entrant(f"{tmp_path / 'yours.py'}:best")
+    with pytest.raises(ConfigError, match="unknown function 'bets'; did you mean 'best'"):
+        entrant(f"{tmp_path / 'mine.py'}:bets")
     assert chosen(["fishing/may-v0"]) == ["fishing/may-v0"] and chosen(["farm"]) == registry.ids("farm")
 
 
