@@ -20,6 +20,8 @@ from harvestgym import make
 from harvestgym.core.random import keys_for
 from harvestgym.evaluate.leaderboard import module_at, rows
 
+from .short import ALL
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -133,7 +135,7 @@ def test_what_never_varied_in_training_says_nothing(ppo: ModuleType) -> None:
 
 OTHERS = [
     ("stable_baselines3", "sb3_ppo.py", 40_000),
-    ("stable_baselines3", "sb3_dqn.py", 40_000),
+    *([("stable_baselines3", "sb3_dqn.py", 40_000)] if ALL else []),
     ("sb3_contrib", "sb3_maskable_ppo.py", 40_000),
     ("rejax", "rejax_ppo.py", 150_000),
 ]
