@@ -35,26 +35,12 @@ SMALL = 64
 """Elements of a matrix up to which a product is written out and not left to a library."""
 
 
-def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of positional arrays, to be used inside `jit`: one kernel on a CPU, as it is elsewhere.
-
-    It gives a pair of the result and of what must leave the compiled program with it, a few words of no meaning:
-    XLA crashes on an argument of such a call that nothing uses, and optimises away what seems to be used. Nothing
-    in a kernel runs in parallel, so this is for small arrays. A JAX that cannot mark a call (before 0.7) or an XLA
-    that does not know the mark compiles the function as it is.
-    """
-
-    inner = jax.jit(noted(function))
-
-    @wraps(function)
-    def run(*args: Any) -> Any:
-        return of_trace(inner, inner.trace(*args))(*args)
-
-    return run
-
-
 def noted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` with a word of each argument beside its result."""
+    """`function` of positional arrays, with a word of each beside its result.
+
+    These words, of no meaning, must leave the compiled program with the result: XLA crashes on an argument of a
+    kernel that nothing uses, and optimises away what seems to be used.
+    """
 
     @wraps(function)
     def run(*args: Any) -> Any:
@@ -65,7 +51,11 @@ def noted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_trace(inner: Callable[..., Any], traced: Any) -> Callable[..., Any]:
-    """A `noted` function that is jitted, and has been traced, as one kernel on a CPU, and as it is elsewhere."""
+    """A `noted` function that is jitted, and has been traced, as one kernel on a CPU, and as it is elsewhere.
+
+    Nothing in a kernel runs in parallel, so this is for small arrays. A JAX that cannot mark a call (before 0.7) or an
+    XLA that does not know the mark compiles the function as it is.
+    """
     if obstacles(traced.jaxpr):
         return inner
     return on_cpu_once(inner, traced, xla_cpu_small_call="true", inlineable="false")

@@ -12,12 +12,18 @@ import pytest
 
 import harvestgym
 from harvestgym.core import threefry
-from harvestgym.core.kernel import obstacles, one_kernel
+from harvestgym.core.kernel import noted, obstacles, of_trace
 from harvestgym.core.once import once
 
 CALLS = jax.default_backend() == "cpu" and jax.__version_info__ >= (0, 7)
 marks = pytest.mark.skipif(not CALLS, reason="only a JAX of 0.7 and more marks calls, and only CPUs need it")
 X, N = jnp.linspace(-1.0, 2.0, 12).reshape(3, 4), jnp.int32(3)
+
+
+def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as `adapters.program` has it compiled."""
+    inner = jax.jit(noted(function))
+    return lambda *args: of_trace(inner, inner.trace(*args))(*args)
 
 
 def day(x: jax.Array, n: jax.Array) -> jax.Array:
