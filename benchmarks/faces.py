@@ -19,8 +19,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather, face
+from harvestgym.gym.env import GymEnv
 
 ACTIONS, BLOCKS = 200, 30
 FREE = [("Field-0", "Soil-0", "available_Water#L", []), ("Field-0", "Plant-0", "stage", [])]

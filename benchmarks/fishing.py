@@ -22,11 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from harvestgym.core.lanes import advance, begin
+from harvestgym.core.autoreset import advance, begin
 from harvestgym.fishing import control, keys
-from harvestgym.fishing.make import make
+from harvestgym.fishing.analysis.dynamic_programming import solve
+from harvestgym.fishing.family import make
 from harvestgym.fishing.model import FishingModel
-from harvestgym.fishing.sdp import solve
 
 BATCH, YEARS, REPEATS = 4096, 1000, 7
 

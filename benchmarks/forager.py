@@ -23,10 +23,10 @@ import jax
 import numpy as np
 
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.gym import ForagerGym
-from harvestgym.forager.make import build, make
-from harvestgym.forager.many import ForagerVec
-from harvestgym.forager.objects import Flower, Thorns, Wall
+from harvestgym.forager.family import build, make
+from harvestgym.forager.kinds import Flower, Thorns, Wall
+from harvestgym.forager.numba_engine.gym_env import ForagerGym
+from harvestgym.forager.numba_engine.vector_env import ForagerVec
 
 APERTURES = ((7, 5), (15, 15), (31, 31))
 SIZE = 1_000_000

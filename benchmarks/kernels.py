@@ -22,9 +22,9 @@ import jax
 import numpy as np
 
 import harvestgym
-from harvestgym.adapters.program import program
-from harvestgym.core import cache
-from harvestgym.core.pack import layout_of
+from harvestgym.core.packing import layout_of
+from harvestgym.core.xla import compile_cache
+from harvestgym.gym.driver import program
 
 DAYS = 200
 WITHIN = ("fusion", "while", "conditional", "call", "reduce", "reduce-window", "scatter", "sort", "dot", "copy")
@@ -80,7 +80,7 @@ def measure(id: str) -> dict[str, Any]:
 
 def main() -> None:
     """Print the figures as JSON."""
-    os.environ[cache.VARIABLE] = "off"  # what comes from a cache has no text
+    os.environ[compile_cache.VARIABLE] = "off"  # what comes from a cache has no text
     ids = sys.argv[1:] or ["farm/bean-clay-1x1-v0", "farm/full-1x1-v0", "farm/full-3x4-v0", "farm/full-10x10-v0"]
     json.dump(
         {"jax": jax.__version__, "device": str(jax.devices()[0])} | {i: measure(i) for i in ids}, sys.stdout, indent=2

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from harvestgym.evaluate import studies
-from harvestgym.evaluate.trials import REPORTED, TUNING
+from harvestgym.evaluate.studies.common.trials import REPORTED, TUNING
 
 STUDIES = ("watering", "pollinators", "pests-weeds", "fertilizer")
 

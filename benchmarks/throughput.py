@@ -19,7 +19,7 @@ import numpy as np
 import harvestgym
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
-from harvestgym.evaluate.evaluation import nothing
+from harvestgym.evaluate.run import nothing
 
 SECONDS = 3.0
 BATCH, STEPS = 4096, 64

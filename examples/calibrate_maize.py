@@ -19,8 +19,8 @@ import numpy as np
 
 import harvestgym
 from harvestgym.evaluate.calibrate import Fit, Series, curves, fit, fitted, read_series
-from harvestgym.evaluate.evaluation import policy_named
-from harvestgym.farm.model import FarmModel
+from harvestgym.evaluate.run import policy_named
+from harvestgym.farm.engine.model import FarmModel
 
 ID, HEIGHT = "farm/corn-loam-1x1-v0", "Field-0/Plant-0/size#cm"
 DAYS = 145

@@ -15,9 +15,9 @@ import harvestgym
 from harvestgym.core.risk import Entropic
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import par, pytree
-from harvestgym.evaluate.evaluation import policy_named
+from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import Term
-from harvestgym.farm.terms import Books
+from harvestgym.farm.engine.reward_terms import Books
 
 ID, SEASONS = "farm/bean-clay-1x1-v0", 64
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 import harvestgym
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate.evaluation import policy_named
+from harvestgym.evaluate.run import policy_named
 
 ID, SEASONS = "farm/bean-clay-1x1-v0", 64
 SITES = "harvestgym.farm.entities.weather.sites"

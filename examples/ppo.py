@@ -28,19 +28,19 @@ import optax
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
+from harvestgym.core.autoreset import advance, begin, ended, keep
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.lanes import advance, begin, ended, keep
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, Wrapper, flatten
-from harvestgym.evaluate import heldout
-from harvestgym.evaluate.ceiling import action_of, choices
-from harvestgym.evaluate.evaluation import horizon, policy_named
-from harvestgym.evaluate.leaderboard import size
-from harvestgym.evaluate.risk import summarise
-from harvestgym.farm.active import ActiveFarm
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.leaderboard.foresight import action_of, choices
+from harvestgym.evaluate.leaderboard.run import size
+from harvestgym.evaluate.run import horizon, policy_named
+from harvestgym.evaluate.statistics import summarise
+from harvestgym.farm.engine.active import ActiveFarm
 
 HELD_OUT = 70_001
 """Number, within its side of the held-out protocol, of the seed of the seasons that are reported."""
@@ -334,7 +334,7 @@ def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | 
     orders there are in a day, the shorter; where there are several, it begins with 0.4 a day."""
     if isinstance(env.action_space, gymnasium.spaces.Box):
         return None  # of a fishery, whose actions are amounts
-    side, own, sizes = heldout.split(id, "train"), task(env), parts(env)
+    side, own, sizes = splits.split(id, "train"), task(env), parts(env)
     settings = Settings(updates=min(100, int(3300 / (size(env) * len(sizes)) ** 0.5)))
     if isinstance(env, ActiveFarm):
         settings = replace(settings, updates=250)
@@ -347,17 +347,17 @@ def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | 
 
 def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:
     """Train an agent with each seed; after each of them, everything that there is to tell so far."""
-    env, plain = task(heldout.make(id, "train")), heldout.make(id, split)
+    env, plain = task(splits.make(id, "train")), splits.make(id, split)
     told: dict[str, Any] = {"id": id, "settings": asdict(settings), "seasons": seasons, "split": split}
 
     def score(policy: Policy, env: Env[Any, Any]) -> dict[str, float]:
-        key = heldout.split(id, split).key(HELD_OUT)
+        key = splits.split(id, split).key(HELD_OUT)
         return asdict(summarise(np.asarray(evaluate(env, policy, key, seasons, horizon(plain)).returns)))
 
     told["scores"] = {name: score(policy_named(id, plain, name), plain) for name in ("expert", "random")}
     for seed in range(seeds):
         wall, cpu = time.perf_counter(), time.process_time()
-        agent, curve = jax.device_get(train(env, settings, env.params, heldout.split(id, "train").key(seed)))
+        agent, curve = jax.device_get(train(env, settings, env.params, splits.split(id, "train").key(seed)))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         told[f"seed {seed}"] = {"curve": curve.round(4).tolist(), "wall": wall, "cpu": cpu}
         told["scores"][f"agent {seed}"] = score(policy_of(env, settings, agent), task(plain))

@@ -21,13 +21,13 @@ from rejax import PPO
 from harvestgym.adapters.gymnax import GymnaxView
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate import heldout
-from harvestgym.evaluate.evaluation import evaluate_together, horizon
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import evaluate_together, horizon
 
 
 def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
     """The algorithm and what it has learnt."""
-    side = heldout.split(id, "train")
+    side = splits.split(id, "train")
     env = side.make()
     algorithm = PPO.create(
         env=GymnaxView(env).legacy(), env_params=env.params, total_timesteps=steps, eval_freq=steps,
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2_000_000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    side = heldout.split(args.id, "test")
+    side = splits.split(args.id, "test")
     env, learnt = side.make(), policy(*train(args.id, args.steps, args.seed))
     agent = np.mean(evaluate(env, learnt, side.key(args.seed), 200, horizon(env)).returns)
     others = evaluate_together(args.id, ("expert", "random"), 200, args.seed, split="test")

@@ -17,13 +17,13 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.vec_env import VecNormalize
 
 from harvestgym.adapters.sb3 import SB3VecEnv
-from harvestgym.evaluate import heldout
-from harvestgym.evaluate.evaluation import evaluate_together
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import evaluate_together
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[DQN, VecNormalize]:
     """DQN on `num_envs` farms that live on the device together."""
-    side = heldout.split(id, "train")
+    side = splits.split(id, "train")
     farms = SB3VecEnv(side.make(), num_envs)
     farms.seed(side.seed(seed))
     envs = VecNormalize(farms, norm_reward=False)

@@ -22,10 +22,10 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 from harvestgym.adapters.sb3 import SB3VecEnv
-from harvestgym.evaluate import heldout
-from harvestgym.evaluate.evaluation import evaluate_together
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import evaluate_together
+from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.state import Stage
-from harvestgym.farm.model import FarmModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def masked(farm: Any) -> Masked:
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[MaskablePPO, VecNormalize]:
     """Maskable PPO on `num_envs` farms that live on the device together."""
-    side = heldout.split(id, "train")
+    side = splits.split(id, "train")
     farms = SB3VecEnv(masked(side.make()), num_envs)
     farms.seed(side.seed(seed))
     envs = VecNormalize(farms, clip_reward=100.0, gamma=1.0)
@@ -66,7 +66,7 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[MaskablePPO, V
 
 def returns(model: MaskablePPO, envs: VecNormalize, episodes: int, seed: int, id: str) -> np.ndarray:
     """The return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
-    side = heldout.split(id, "test")
+    side = splits.split(id, "test")
     fresh = SB3VecEnv(masked(side.make()), episodes)
     fresh.seed(side.seed(seed))
     obs, total, alive = fresh.reset(), np.zeros(episodes), np.ones(episodes, bool)

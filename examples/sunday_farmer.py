@@ -14,7 +14,7 @@ import numpy as np
 
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm import BasicRule, BasicScore, Farm, Farmer, Field, Plant, Soil, Weather
-from harvestgym.farm.farmer import Shift, Work
+from harvestgym.farm.engine.farmers import Shift, Work
 
 DAYS = 70
 WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

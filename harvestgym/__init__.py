@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .registry import EnvSpec, ids, make, make_vec, register, register_catalogues, spec
 
 if TYPE_CHECKING:
-    from .core.checkpoint import Moment, load, save
-    from .core.rollout import rollout
+    from harvestgym.core.checkpoint import Moment, load, save
+    from harvestgym.core.rollout import rollout
 
 __version__ = "0.1.0"
 

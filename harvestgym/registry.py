@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from .core.errors import ConfigError, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_name, unknown
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
-    from .core.env import Env
+    from harvestgym.core.env import Env
 
 FAMILIES = ("farm", "fishing", "forager")
-"""Each family is a package with a `catalogue/` of YAML files and a module `make`.
+"""Each family is a package with a `catalogue/` of YAML files and a module `family`.
 
 The module gives `make(name, **overrides)`, `policies(env)`, `summary(env, episodes)`, `record(...)`, `figure(env,
 record)` and `describe(env)`; and may give `gymnasium_face(env, render_mode)`, a Gymnasium environment of its own
@@ -55,11 +55,11 @@ class EnvSpec:
     def make(self, **overrides: Any) -> Env[Any, Any]:
         """The functional environment, with some keyword arguments changed.
 
-        Switches JAX's persistent compilation cache on, see `harvestgym.core.cache`.
+        Switches JAX's persistent compilation cache on, see `harvestgym.core.xla.compile_cache`.
         """
-        from .core import cache
+        from harvestgym.core.xla import compile_cache
 
-        cache.enable()
+        compile_cache.enable()
         return load(self.entry_point)(**(self.kwargs | overrides))
 
     def to_json(self) -> str:
@@ -109,7 +109,7 @@ def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
 def spec(id: str) -> EnvSpec:
     """The spec of an id, or of the path of a farm file; ConfigError with the nearest id if there is none."""
     if isinstance(id, str) and id.endswith(FILES):
-        return EnvSpec(id, "harvestgym.farm.make:from_yaml", {"path": id})
+        return EnvSpec(id, "harvestgym.farm.family:from_yaml", {"path": id})
     if not isinstance(id, str) or id not in _SPECS:
         if difflib.get_close_matches(str(id), _SPECS, n=1, cutoff=0.5):
             raise unknown("environment", id, _SPECS)
@@ -130,11 +130,11 @@ def tags(id: str) -> list[str]:
 
 
 def _told(id: str) -> dict[str, Any]:
-    from .core import yamlio
+    from .core import yaml_io
 
     family, _, name = spec(id).id.partition("/")
     path = Path(id if id.endswith(FILES) else Path(__file__).with_name(family) / "catalogue" / f"{name}.yaml")
-    return yamlio.read(path) if path.is_file() else {}
+    return yaml_io.read(path) if path.is_file() else {}
 
 
 def ids(family: str | None = None, tag: str | None = None) -> list[str]:
@@ -159,13 +159,13 @@ def make_vec(
     id: str, num_envs: int, autoreset_mode: str = "NextStep", render_mode: str | None = None, **overrides: Any
 ) -> VectorEnv[Any, Any, Any]:
     """A `gymnasium.vector.VectorEnv` whose batch lives on the device; modes as Gymnasium names them."""
-    from .adapters.gymnasium import VecEnv
+    from harvestgym.gym.env import VecEnv
 
     return VecEnv(make(id, **overrides), num_envs, autoreset_mode=autoreset_mode, render_mode=render_mode)
 
 
 def _make_gymnasium(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
-    from .adapters.gymnasium import GymEnv
+    from harvestgym.gym.env import GymEnv
 
     env = make(harvest_id, **overrides)
     family = importlib.import_module(spec(harvest_id).entry_point.partition(":")[0])
@@ -182,4 +182,4 @@ def register_catalogues() -> None:
     for family in FAMILIES:
         folder = Path(__file__).with_name(family) / "catalogue"
         for name in sorted(path.stem for path in folder.glob("*-v[0-9]*.yaml")):
-            register(f"{family}/{name}", f"harvestgym.{family}.make:make", name=name)
+            register(f"{family}/{name}", f"harvestgym.{family}.family:make", name=name)

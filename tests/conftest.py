@@ -12,24 +12,25 @@ from pathlib import Path
 import jax
 import pytest
 
-from harvestgym.core import cache
+from harvestgym.core.xla import compile_cache
 
 from .short import ALL
 
 if not ALL:  # before any program is compiled: compiling is most of what the tests take, and this halves it
-    quick = " ".join(f"--{option}={str(value).lower()}" for option, value in cache.QUICK.items())
+    quick = " ".join(f"--{option}={str(value).lower()}" for option, value in compile_cache.QUICK.items())
     os.environ["XLA_FLAGS"] = f"{quick} {os.environ.get('XLA_FLAGS', '')}".strip()
 
-cache.enable()  # for the programs of all workers and of the processes that tests start
+compile_cache.enable()  # for the programs of all workers and of the processes that tests start
 
 MAPS = 20_000
 """A third of the pieces of memory that Linux allows a process; some thousands of compiled programs are more."""
 
 SLOW = (
-    "farm/test_catalogue.py", "farm/test_experts.py", "test_docs.py", "farm/test_parameters.py", "test_training.py",
-    "test_examples.py", "farm/test_company.py", "evaluate/test_studies_agents.py", "forager/test_family.py",
-    "evaluate/test_studies_farm.py", "farm/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
-    "farm/weather/test_weather.py", "test_new.py",
+    "farm/test_catalogue.py", "farm/policies/test_experts.py", "test_docs.py", "farm/entities/test_parameters.py",
+    "test_training.py",
+    "test_examples.py", "farm/test_company.py", "evaluate/studies/test_agents.py", "forager/test_family.py",
+    "evaluate/studies/test_farm.py", "farm/interface/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
+    "farm/entities/weather/test_weather.py", "cli/test_new.py",
 )  # fmt: skip
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
 

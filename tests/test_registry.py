@@ -59,7 +59,7 @@ def test_gymnasium_knows_every_id_also_without_an_import_of_ours() -> None:
 
 
 def test_an_id_of_ones_own() -> None:
-    harvestgym.register("farm/my-bean-v0", "harvestgym.farm.make:make", name="bean-clay-1x1-v0", mode="fo")
+    harvestgym.register("farm/my-bean-v0", "harvestgym.farm.family:make", name="bean-clay-1x1-v0", mode="fo")
     try:
         seen = harvestgym.make("farm/my-bean-v0").observation_space.shape
         assert seen is not None and seen > harvestgym.make(ID).observation_space.shape

@@ -18,7 +18,7 @@ import pytest
 
 from harvestgym import make
 from harvestgym.core.random import keys_for
-from harvestgym.evaluate.leaderboard import module_at, rows
+from harvestgym.evaluate.leaderboard.run import module_at, rows
 
 from .short import ALL
 

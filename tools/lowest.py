@@ -1,7 +1,8 @@
 """Print the lowest versions that pyproject.toml allows, as pins for pip, to try them.
 
 python -m venv low && low/bin/pip install $(python tools/lowest.py) && low/bin/pip install --no-deps .
-low/bin/python -m pytest -n 0 tests/core/test_config.py tests/farm/test_engine.py tests/adapters tests/test_cli.py
+low/bin/python -m pytest -n 0 tests/core/test_config.py tests/farm/engine/test_engine.py \\
+    tests/gym tests/cli/test_cli.py
 """
 
 from __future__ import annotations

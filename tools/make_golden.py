@@ -16,8 +16,8 @@ import jax
 import numpy as np
 
 import harvestgym
-from harvestgym.evaluate.evaluation import policy_named
 from harvestgym.evaluate.record import record_episode
+from harvestgym.evaluate.run import policy_named
 
 FOLDER = Path(__file__).parent.parent / "tests" / "golden"
 IDS = (

@@ -10,8 +10,8 @@ from pathlib import Path
 import jax
 
 from harvestgym import registry
-from harvestgym.adapters.gymnasium import GymEnv
-from harvestgym.evaluate.evaluation import policy_named
+from harvestgym.evaluate.run import policy_named
+from harvestgym.gym.env import GymEnv
 from harvestgym.render.monitor import sum_value, value
 
 ID, SEED = "farm/bean-clay-1x1-v0", 0

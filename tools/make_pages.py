@@ -13,8 +13,8 @@ from typing import Any
 import gymnasium
 
 import harvestgym
-from harvestgym.core.describe import Table
-from harvestgym.evaluate.evaluation import family_function
+from harvestgym.core.tables import Table
+from harvestgym.evaluate.run import family_function
 from harvestgym.registry import doc
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -15,8 +15,8 @@ from typing import Any
 from PIL import Image
 
 from harvestgym import registry
-from harvestgym.evaluate.evaluation import policy_named
 from harvestgym.evaluate.record import record_episode
+from harvestgym.evaluate.run import policy_named
 from harvestgym.render.canvas import to_rgb
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from blocks import PICTURES, body, put
 
-from harvestgym.core.describe import Table
+from harvestgym.core.tables import Table
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.calibrate import curves, fitted
-from harvestgym.evaluate.evaluation import policy_named
-from harvestgym.evaluate.leaderboard import module_at
+from harvestgym.evaluate.leaderboard.run import module_at
+from harvestgym.evaluate.run import policy_named
 
 PAGES = {
     **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density"), "studies.md"),

@@ -18,12 +18,12 @@ import numpy as np
 from blocks import DOCS, PICTURES, body, put
 from matplotlib.figure import Figure
 
-from harvestgym.core.describe import Table
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate import heldout
-from harvestgym.evaluate.evaluation import horizon, policy_named
-from harvestgym.evaluate.leaderboard import module_at
-from harvestgym.evaluate.risk import summarise
+from harvestgym.core.tables import Table
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.leaderboard.run import module_at
+from harvestgym.evaluate.run import horizon, policy_named
+from harvestgym.evaluate.statistics import summarise
 
 PAGE = "training.md"
 
@@ -84,7 +84,7 @@ HELD_OUT = {
 def contexts() -> None:
     """Train an agent once, and put into the page what it makes of contexts that it was and was not trained in."""
     ppo = module_at(DOCS.parent / "examples" / "ppo.py")
-    side, settings = heldout.split(ID, "train"), ppo.Settings()
+    side, settings = splits.split(ID, "train"), ppo.Settings()
     school = side.make()
     actor, moments = ppo.train(school, settings, school.params, side.key(0))[0]
     floor = 2e-8 * (1 + moments.mean**2)
@@ -96,14 +96,14 @@ def contexts() -> None:
 
 def _in_contexts(ppo: Any, which: tuple[str, ...], agents: Any) -> list[str]:
     """Returns where some of the context is of the test side, the rest of the training side."""
-    sides = {False: heldout.split(ID, "train").overrides, True: heldout.split(ID, "test").overrides}
+    sides = {False: splits.split(ID, "train").overrides, True: splits.split(ID, "test").overrides}
     only = {"Field-0": "site", "Field-0/Soil-0": "soil"}
     context = {"only": {path: sides[part in which]["context"]["only"][path] for path, part in only.items()}}
-    env: Any = heldout.make(ID, "test", context=context, rules=sides["day" in which]["rules"])
+    env: Any = splits.make(ID, "test", context=context, rules=sides["day" in which]["rules"])
     actor, naive, moments = agents
     policies = [policy_named(ID, env, name) for name in ("none", "expert")]
     policies += [ppo.policy_of(env, ppo.Settings(), (actor, seen)) for seen in (naive, moments)]
-    key = heldout.split(ID, "test").key(ppo.HELD_OUT)
+    key = splits.split(ID, "test").key(ppo.HELD_OUT)
     returns = [np.asarray(evaluate(env, policy, key, SEASONS, horizon(env)).returns) for policy in policies]
     return [_told(asdict(summarise(each))) for each in returns]
 

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from ..core.env import Env
-from ..core.lanes import ended, step_and_restart
-from ..core.random import keys_for
+from harvestgym.core.autoreset import ended, step_and_restart
+from harvestgym.core.env import Env
+from harvestgym.core.random import keys_for
 
 
 @dataclass(frozen=True)

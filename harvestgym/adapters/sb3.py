@@ -8,10 +8,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv as SB3Base
 
-from ..core.env import Env
-from ..core.errors import unknown
-from ..core.wrappers import base
-from .gymnasium import VecEnv
+from harvestgym.core.env import Env
+from harvestgym.core.errors import unknown
+from harvestgym.core.wrappers import base
+from harvestgym.gym.env import VecEnv
 
 _PER_LANE = ("action_masks", "render")
 

@@ -23,10 +23,12 @@ import jax
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from . import cache, codec
+from harvestgym.core.xla import compile_cache
+
+from . import codec
 from .env import Env
 from .errors import ConfigError
-from .pack import Layout, Packed, layout_of
+from .packing import Layout, Packed, layout_of
 
 FORMAT = "harvestgym checkpoint"
 VERSION = 1
@@ -153,7 +155,7 @@ def load(path: str | Path, env: Any = None) -> Any:
     Raises:
         ConfigError: for a file that is damaged, of another version or of another environment; nothing was changed.
     """
-    cache.enable()
+    compile_cache.enable()
     head, arrays = _read(Path(path))
     kept = _decoded(path, head["kept"], arrays["kept"])
     if env is None:

@@ -31,7 +31,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from . import yamlio
+from . import yaml_io
 from .errors import ConfigError, check_name, nearest
 from .tree import Meta
 
@@ -217,7 +217,7 @@ def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
 
 def read_sets(path: Path) -> dict[str, dict[str, Any]]:
     """The parameter sets of a YAML file, by name, with every `extends:` resolved."""
-    raw = yamlio.read(path)
+    raw = yaml_io.read(path)
     if not isinstance(raw, dict) or not all(isinstance(v, dict) for v in raw.values()):
         raise ConfigError(f"{path}: wanted a mapping from set names to parameters")
     return {name: _resolve(raw, name, str(path), ()) for name in raw}

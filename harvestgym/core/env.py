@@ -8,7 +8,7 @@ parameters a thousand soils, one `grad` a calibration.
 
 from __future__ import annotations
 
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import gymnasium
 import jax
@@ -45,7 +45,14 @@ class Env(Generic[State, Params]):
 
     The object is a static argument of compiled functions: two environments that are equal share one
     compiled program, whatever their parameters.
+
+    Attributes:
+        family: the module with `record` and `scene` for this kind of environment, as a string; None without pictures.
+        step_unit: what one step is, in the plural.
     """
+
+    family: ClassVar[str | None] = None
+    step_unit: ClassVar[str] = "steps"
 
     @property
     def params(self) -> Params:

@@ -14,9 +14,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from jax.sharding import Mesh, PartitionSpec
 
+from .autoreset import Lane, advance, begin, ended, keep
 from .env import Env, Timestep
 from .errors import ConfigError
-from .lanes import Lane, advance, begin, ended, keep
 from .policy import Policy
 from .random import keys_for
 
@@ -129,7 +129,7 @@ def _start(
 
 def _traced(policy: Policy) -> Policy:
     if not isinstance(policy, Policy):
-        wanted = "a core.policy.Policy, as evaluate.evaluation.policy_named(id, env, 'expert') gives one"
+        wanted = "a core.policy.Policy, as evaluate.run.policy_named(id, env, 'expert') gives one"
         raise ConfigError(f"policy: wanted {wanted}, found {policy!r}")
     return policy.traced()
 

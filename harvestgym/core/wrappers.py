@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from .autoreset import ended, step_and_restart
 from .env import Env, Timestep
 from .errors import ConfigError
-from .lanes import ended, step_and_restart
 from .random import keys_for
 
 Params = TypeVar("Params")

@@ -17,13 +17,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.errors import ConfigError, check_name, unknown
-from ..core.lanes import advance, begin, keep
-from ..core.policy import Policy, constant_policy
-from ..core.tree import metas, replace
-from ..farm.layout import Variable, find_entity, find_field, find_variables
-from ..farm.model import FarmModel
-from .evaluation import nothing
+from harvestgym.core.autoreset import advance, begin, keep
+from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.policy import Policy, constant_policy
+from harvestgym.core.tree import metas, replace
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.variables import Variable, find_entity, find_field, find_variables
+
+from .run import nothing
 
 
 class Series(NamedTuple):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..core.env import Env
-from ..render.video import WIDTH, Film
-from .evaluation import family_function
+from harvestgym.core.env import Env
+from harvestgym.render.video import WIDTH, Film
+
 from .record import Record
+from .run import family_function
 
 
 def film(id: str, env: Env[Any, Any], record: Record, width: int = WIDTH) -> Film:

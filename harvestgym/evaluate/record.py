@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.cache import QUICK
-from ..core.env import Env
-from ..core.lanes import split
-from ..core.policy import Policy
-from ..core.random import keys_for
-from ..core.rollout import Episodes
-from .evaluation import BATCH, batch_key, family_function, horizon
+from harvestgym.core.autoreset import split
+from harvestgym.core.env import Env
+from harvestgym.core.policy import Policy
+from harvestgym.core.random import keys_for
+from harvestgym.core.rollout import Episodes
+from harvestgym.core.xla.compile_cache import QUICK
+
+from .run import BATCH, batch_key, family_function, horizon
 
 Record = dict[str, np.ndarray]
 

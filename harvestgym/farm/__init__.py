@@ -6,32 +6,32 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .entities.birds import Birds
-    from .entities.cide import Cide
-    from .entities.facility import Facility
-    from .entities.fertilizer import Fertilizer
-    from .entities.pests import Pests
-    from .entities.plant import Plant
-    from .entities.pollinators import Pollinators
-    from .entities.soil import Soil
-    from .entities.weather import Weather
-    from .entities.weeds import Weeds
-    from .entity import Entity
-    from .faces import face
-    from .farm import Farm, FilesWritten
-    from .farmer import BasicFarmer, Farmer, HourlyFarmer
-    from .limits import CostCap, Rule
-    from .setup import BasicRule, BasicScore, Field
-    from .terms import Biodiversity, Market, SoilHealth, Tally, Term
+    from harvestgym.farm.config.builders import BasicRule, BasicScore, Field
+    from harvestgym.farm.engine.constraints import CostCap, Rule
+    from harvestgym.farm.engine.farmers import BasicFarmer, Farmer, HourlyFarmer
+    from harvestgym.farm.engine.reward_terms import Biodiversity, Market, SoilHealth, Tally, Term
+    from harvestgym.farm.entities.base import Entity
+    from harvestgym.farm.entities.birds import Birds
+    from harvestgym.farm.entities.cide import Cide
+    from harvestgym.farm.entities.facility import Facility
+    from harvestgym.farm.entities.fertilizer import Fertilizer
+    from harvestgym.farm.entities.pests import Pests
+    from harvestgym.farm.entities.plant import Plant
+    from harvestgym.farm.entities.pollinators import Pollinators
+    from harvestgym.farm.entities.soil import Soil
+    from harvestgym.farm.entities.weather import Weather
+    from harvestgym.farm.entities.weeds import Weeds
+    from harvestgym.farm.interface.action_wrappers import face
+    from harvestgym.farm.interface.farm import Farm, FilesWritten
 
 _HOMES = {
-    "faces": ("face",),
-    "farm": ("Farm", "FilesWritten"),
-    "setup": ("BasicRule", "BasicScore", "Field"),
-    "farmer": ("BasicFarmer", "Farmer", "HourlyFarmer"),
-    "limits": ("CostCap", "Rule"),
-    "terms": ("Biodiversity", "Market", "SoilHealth", "Tally", "Term"),
-    "entity": ("Entity",),
+    "interface.action_wrappers": ("face",),
+    "interface.farm": ("Farm", "FilesWritten"),
+    "config.builders": ("BasicRule", "BasicScore", "Field"),
+    "engine.farmers": ("BasicFarmer", "Farmer", "HourlyFarmer"),
+    "engine.constraints": ("CostCap", "Rule"),
+    "engine.reward_terms": ("Biodiversity", "Market", "SoilHealth", "Tally", "Term"),
+    "entities.base": ("Entity",),
     "entities.birds": ("Birds",),
     "entities.cide": ("Cide",),
     "entities.facility": ("Facility",),

@@ -7,7 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..core.tree import par, pytree, replace, static
+from harvestgym.core.tree import par, pytree, replace, static
+
 from .growth import Law, OneOf
 
 

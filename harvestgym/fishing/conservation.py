@@ -13,7 +13,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..core.tree import par, pytree, replace
+from harvestgym.core.tree import par, pytree, replace
+
 from .growth import May
 from .model import FishingModel, FishingParams, FishingState
 

@@ -15,11 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from ..core.policy import Policy
-from ..core.rollout import evaluate
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.fishing.analysis.dynamic_programming import Solution, solve
+
 from .growth import Law
 from .model import FishingModel
-from .sdp import Solution, solve
 
 Rule = Callable[[Any, jax.Array], jax.Array]
 """`rule(numbers, there) -> catch`: shapes (targets,); `numbers` is a tuple of traced numbers."""

@@ -10,13 +10,14 @@ import gymnasium
 import jax
 import numpy as np
 
-from ..core.errors import ConfigError
+from harvestgym.core.errors import ConfigError
+from harvestgym.fishing.analysis.reference_points import reference
+
 from .change import Drift
 from .growth import Law, Logistic
 from .model import FishingModel, FishingParams, FishingState, Order
 from .noise import Lognormal, Noise
 from .spec import LOW
-from .truth import reference
 from .units import Control, Scale, Units
 
 PARTS = ("initial", "transition", "observation", "reward", "terminal")
@@ -144,7 +145,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
 
     def _face(self) -> Any:
         # By name: adapters know families' contract, families do not import adapters.
-        adapter = import_module("harvestgym.adapters.gymnasium")
+        adapter = import_module("harvestgym.gym.env")
         return adapter.GymEnv(self.core, render_mode=self.render_mode)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from pettingzoo import ParallelEnv
 
-from ..core.checkpoint import Tree
-from ..core.errors import ConfigError
-from ..core.lanes import Lane, advance, begin
-from ..core.pack import layout_of
+from harvestgym.core.autoreset import Lane, advance, begin
+from harvestgym.core.checkpoint import Tree
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.packing import layout_of
+
 from .growth import Law
 from .model import FishingModel, FishingParams
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ..core.tree import par, pytree
+from harvestgym.core.tree import par, pytree
 
 
 @pytree

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from ..core.policy import Policy
-from ..core.rollout import evaluate
-from .make import summary
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import evaluate
+
+from .family import summary
 from .model import FishingModel
 
 if TYPE_CHECKING:

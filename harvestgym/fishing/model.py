@@ -13,9 +13,10 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 
-from ..core.env import Env, Timestep
-from ..core.random import key_for
-from ..core.tree import par, pytree, replace, var
+from harvestgym.core.env import Env, Timestep
+from harvestgym.core.random import key_for
+from harvestgym.core.tree import par, pytree, replace, var
+
 from .change import AnyLaw, Drift, Spread
 from .growth import Law
 from .noise import Noise
@@ -93,6 +94,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     spec: FishingSpec | None = field(default=None, compare=False, repr=False)
 
     step_unit: ClassVar[str] = "years"
+    family: ClassVar[str | None] = "harvestgym.fishing.family"
     render_modes = ("ansi",)
 
     @property

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.random import normal
-from ..core.tree import par, pytree
+from harvestgym.core.random import normal
+from harvestgym.core.tree import par, pytree
 
 
 @pytree

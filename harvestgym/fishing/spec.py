@@ -10,16 +10,17 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from ..core import yamlio
-from ..core.config import Strict, build, merge, validate
-from ..core.errors import ConfigError, unknown
+from harvestgym.core import yaml_io
+from harvestgym.core.config import Strict, build, merge, validate
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.fishing.analysis.reference_points import reference
+
 from .change import AnyLaw, Drift, Spread
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .growth import LAWS, Law, OneOf
 from .model import FishingModel, FishingParams, Order
 from .noise import NOISES, Noise
 from .structured import AgeStructured, Patches, ThreeSpecies
-from .truth import reference
 from .units import Control, Scale, Units
 
 KINDS: dict[str, type[Law]] = {**LAWS, "age-structured": AgeStructured, "three-species": ThreeSpecies}
@@ -93,7 +94,7 @@ def _other_kind(old: Any, new: Any) -> bool:
 
 
 def _resolved(path: Path, seen: tuple[str, ...]) -> dict[str, Any]:
-    raw = yamlio.read(path)
+    raw = yaml_io.read(path)
     if not isinstance(raw, dict):
         raise ConfigError(f"{path.name}: wanted a mapping, found {type(raw).__name__}")
     if path.stem in seen:

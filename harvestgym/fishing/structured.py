@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ..core.tree import par, pytree, static
+from harvestgym.core.tree import par, pytree, static
+
 from .growth import Law
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .env import ForagerConfig, ForagerEnv
+    from harvestgym.forager.numba_engine.env import ForagerConfig, ForagerEnv
 
 __all__ = ["ForagerConfig", "ForagerEnv"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from . import compiled, env, traced_env
+        from harvestgym.forager.jax_engine import traced_env
+        from harvestgym.forager.numba_engine import env
 
-        if name == "ForagerEnv" and not compiled.FAST:
+        from . import numba_support
+
+        if name == "ForagerEnv" and not numba_support.FAST:
             return traced_env.TracedForagerEnv
         return getattr(env, name)
     raise AttributeError(f"module 'harvestgym.forager' has no attribute {name!r}")

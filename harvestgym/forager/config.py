@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.errors import ConfigError
-from .objects import Factory, ForagerObject, Kind, TableObject, check_color
-from .observe import Mode
+from harvestgym.core.errors import ConfigError
+
+from .kinds import Factory, ForagerObject, Kind, TableObject, check_color
+from .observations import Mode
 from .senses import Hint
 from .world import Edge, Region, World
 

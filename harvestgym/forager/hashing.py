@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .compiled import on_host, shared
+from .numba_support import on_host, shared
 
 Word: TypeAlias = Any
 """uint32 under JAX (any shape), uint64 under numba."""

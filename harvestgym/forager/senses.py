@@ -8,8 +8,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from ..core.errors import ConfigError
-from .observe import Mode, channels
+from harvestgym.core.errors import ConfigError
+
+from .observations import Mode, channels
 from .world import World
 
 Hint = tuple[int, int]

@@ -16,8 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..core.errors import ConfigError, unknown
-from .objects import Kind, Place
+from harvestgym.core.errors import ConfigError, unknown
+
+from .kinds import Kind, Place
 
 Edge = Literal["torus", "wall"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..core.errors import ConfigError
+from harvestgym.core.errors import ConfigError
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
         raise ConfigError("the page needs pip install 'harvestgym[web]'")
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"wanted a folder for episodes, found the file {folder}")
-    from .open import start
+    from .sessions import start
     from .web import server
 
     port = server.port_at(host, port)

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.env import Env
-from ..core.errors import ConfigError
-from ..evaluate.record import Record
-from ..registry import load
+from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.record import Record
+from harvestgym.registry import load
+
 from .session import Session
 
 Plot = tuple[int, int]
-KNOWN = "harvestgym.farm.kept:known"
+KNOWN = "harvestgym.farm.view.recorder:known"
 COSTS = ("intervention cost", "wages", "observation cost")
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.env import Env
-from ..core.errors import ConfigError
-from ..evaluate.evaluation import family_function
-from ..evaluate.record import Record
+from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.record import Record
+from harvestgym.evaluate.run import family_function
+
 from .session import Session
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name
+
 from .session import Session
 
 WAYS = {"ArrowUp": "north", "ArrowRight": "east", "ArrowDown": "south", "ArrowLeft": "west"}

@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ..adapters.gymnasium import GymEnv
-from ..core.env import Env, Timestep
-from ..core.errors import ConfigError
-from ..core.policy import Policy
-from ..core.rollout import Episodes
-from ..evaluate.demonstrations import SUFFIX, Demonstrations, Episode, write
-from ..evaluate.evaluation import family_function, horizon, nothing, policy_named, step_unit
-from ..evaluate.record import Record
-from ..evaluate.replay import write_replay
-from ..registry import FILES
+from harvestgym.core.env import Env, Timestep
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import Episodes
+from harvestgym.evaluate.datasets.episodes import SUFFIX, Demonstrations, Episode, write
+from harvestgym.evaluate.record import Record
+from harvestgym.evaluate.replay import write_replay
+from harvestgym.evaluate.run import family_function, horizon, nothing, policy_named, step_unit
+from harvestgym.gym.env import GymEnv
+from harvestgym.registry import FILES
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
 """Policies that a person is compared with, where an id has them, as the page calls them."""

@@ -8,9 +8,10 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageColor, ImageDraw
 
-from ..core.marks import Scene, Sprite, Stroke
-from . import page
-from .pen import INK, PAPER, Box, extent, font, plain
+from harvestgym.core.scene import Scene, Sprite, Stroke
+
+from . import layout
+from .primitives import INK, PAPER, Box, extent, font, plain
 
 FINER = 4
 """How many times finer than the page sprites are rasterised."""
@@ -19,8 +20,8 @@ FINER = 4
 def to_rgb(scene: Scene, width: int = 960) -> np.ndarray:
     """The scene as uint8 (height, width, 3); the height follows from the kinds of its panels."""
     width = width // 2 * 2
-    image = Image.new("RGB", (width, page.height(scene, width)), PAPER)
-    page.lay(scene, Canvas(image), width)
+    image = Image.new("RGB", (width, layout.height(scene, width)), PAPER)
+    layout.lay(scene, Canvas(image), width)
     return np.asarray(image)
 
 

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from ..core.marks import Chart
-from .pen import INK, PALE, Box, Pen, extent, fitting
+from harvestgym.core.scene import Chart
+
+from .primitives import INK, PALE, Box, Pen, extent, fitting
 
 FAINT = "#e4e1db"
 

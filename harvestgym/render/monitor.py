@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
-from ..core.env import Env
-from ..core.errors import ConfigError, unknown
-from ..core.tree import Meta, metas
+from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.tree import Meta, metas
 
 AUTO = "range_auto"
 QUANTILES = {"q10": 0.1, "q90": 0.9}

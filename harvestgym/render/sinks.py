@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import ConfigError
+from harvestgym.core.errors import ConfigError
+
 from .monitor import Reading
 
 POINTS = 1024

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from ..core.marks import Scene, Sprite, Stroke
-from . import page
-from .pen import INK, PAPER, Box, Pen
+from harvestgym.core.scene import Scene, Sprite, Stroke
+
+from . import layout
+from .primitives import INK, PAPER, Box, Pen
 
 ANCHORS = {"l": "start", "m": "middle", "r": "end"}
 
 
 def to_svg(scene: Scene, width: int = 960) -> str:
     """The scene as one `<svg>` element, which needs nothing from elsewhere."""
-    pen, tall = Vector(), page.height(scene, width)
-    page.lay(scene, pen, width)
+    pen, tall = Vector(), layout.height(scene, width)
+    layout.lay(scene, pen, width)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {tall}" role="img" '
         f'font-family="Helvetica, Arial, sans-serif"><title>{escape(scene.title)}</title>'

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 from PIL import ImageColor
 
-from ..core.marks import Chart, Map, Mark, Scene, Sprite, Words
+from harvestgym.core.scene import Chart, Map, Mark, Scene, Sprite, Words
 
 SHADES = " ·░▒▓█"
 """Of squares, the lighter before the darker."""

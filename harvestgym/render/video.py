@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from ..core.errors import ConfigError
-from ..core.marks import Scene
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.scene import Scene
+
 from .canvas import to_rgb
 
 FPS = 10

@@ -13,10 +13,10 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
-from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.adapters.sb3 import SB3VecEnv, _rows
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
+from harvestgym.gym.env import GymEnv
 from tests.toy import BoxStock, Stock
 
 N = 3

@@ -22,25 +22,26 @@ from gymnasium.vector import AutoresetMode
 
 import harvestgym
 from harvestgym import Moment, load, save
-from harvestgym.adapters.gymnasium import GymEnv, VecEnv
-from harvestgym.adapters.multiobjective import MultiObjectiveEnv
 from harvestgym.core import checkpoint, codec
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Exponential, Log, TimeLimit, Utility
 from harvestgym.farm import Farm
-from harvestgym.farm.make import CATALOGUE
+from harvestgym.farm.family import CATALOGUE
+from harvestgym.farm.interface.multiobjective import MultiObjectiveEnv
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.make import build
-from harvestgym.forager.many import ForagerVec
-from harvestgym.forager.objects import Flower, Wall
-from harvestgym.forager.traced_env import TracedForagerEnv
-from tests.core.going import goes_on, played
-from tests.farm.test_language import STAGE, look, pour
-from tests.farm.test_language import farm as pond_farm
+from harvestgym.forager.family import build
+from harvestgym.forager.jax_engine.traced_env import TracedForagerEnv
+from harvestgym.forager.kinds import Flower, Wall
+from harvestgym.forager.numba_engine.vector_env import ForagerVec
+from harvestgym.gym.env import GymEnv, VecEnv
+from tests.farm.interface.test_language import STAGE, look, pour
+from tests.farm.interface.test_language import farm as pond_farm
 from tests.forager.worlds import Berry
 from tests.toy import BoxStock, Stock
+
+from .going import goes_on, played
 
 FARM = "farm/bean-clay-1x1-v0"
 
@@ -216,7 +217,7 @@ def together(env: Any, steps: int, seed: int) -> list[str]:
 
 def test_several_agents_go_on(tmp_path: Path) -> None:
     fleets = pytest.importorskip("harvestgym.fishing.fleets")
-    parallel = pytest.importorskip("harvestgym.adapters.pettingzoo")
+    parallel = pytest.importorskip("harvestgym.forager.numba_engine.parallel_env")
     fishery = harvestgym.make("fishing/logistic-random-v0", Tmax=12)
     for env in (fleets.FleetsEnv(fishery, 3), parallel.ForagerParallel(build(GROVE), 3)):
         env.reset(seed=4)

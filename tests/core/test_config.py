@@ -12,7 +12,7 @@ from harvestgym.core.config import build, merge, parameter_set, read_sets, schem
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.tree import par, pytree
-from harvestgym.core.yamlio import parse, read
+from harvestgym.core.yaml_io import parse, read
 
 
 @pytree

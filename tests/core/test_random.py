@@ -15,8 +15,7 @@ from scipy import special, stats
 
 from harvestgym.core import threefry
 from harvestgym.core.random import bernoulli, binomial, key_for, keys_for, multinomial, normal, uniform_int, uniforms
-
-from ..short import THOROUGH
+from tests.short import THOROUGH
 
 GRID = 2**23
 SMALLEST, LARGEST = 0.0, 1 - 2.0**-23

@@ -15,9 +15,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
+from harvestgym.core.autoreset import BLOCKS, advance, begin
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.lanes import BLOCKS, advance, begin
 from harvestgym.core.policy import Policy, constant_policy, random_policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate, measure, rollout

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.farm.build import build
-from harvestgym.farm.make import policies, risk, summary
-from harvestgym.farm.model import FarmModel
-from harvestgym.farm.spec import farm_spec
+from harvestgym.farm.config.compile import build
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.family import policies, risk, summary
+from harvestgym.farm.schema import farm_spec
 from tests.farm.kinds import Reed, Spring
 
 __all__ = ["policies", "reeds", "risk", "summary"]

@@ -10,9 +10,9 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.calibrate import Series, curves, fit, fitted, locate, read_series, watch
-from harvestgym.evaluate.evaluation import policy_named
+from harvestgym.evaluate.run import policy_named
+from tests.script import script
 
-from ..script import script
 from .reeds import reeds
 
 TOLERANCE = 0.05

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import metas, replace
+from harvestgym.farm.engine.allocation import arbitrate
+from harvestgym.farm.entities.base import Board, Ledger, Place
+from harvestgym.farm.entities.messages import Air, Message, Share
 from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.soil.soil import SoilState
-from harvestgym.farm.entity import Board, Ledger, Place
-from harvestgym.farm.messages import Air, Message, Share
-from harvestgym.farm.share import arbitrate
 
 MILD = {
     "day": 150, "t_min": 12, "t_mean": 18, "t_max": 24, "humidity": 60, "wind": 7.2, "wind_x": 1, "wind_y": 0,

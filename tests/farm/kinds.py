@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.tree import par, pytree, replace, var
-from harvestgym.farm.entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
-from harvestgym.farm.messages import Ground, Need, Share
+from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.messages import Ground, Need, Share
 
 
 @pytree

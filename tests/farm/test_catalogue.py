@@ -9,15 +9,14 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
-from harvestgym.adapters.gymnasium import GymEnv
-from harvestgym.farm.active import ActiveFarm
-from harvestgym.farm.faces import face
-from harvestgym.farm.make import CATALOGUE
-from harvestgym.farm.parts import KINDS
-from harvestgym.farm.spec import FarmSpec, read_farm
+from harvestgym.farm.config.components import KINDS
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.family import CATALOGUE
+from harvestgym.farm.interface.action_wrappers import face
+from harvestgym.farm.schema import FarmSpec, read_farm
+from harvestgym.gym.env import GymEnv
 from harvestgym.testing import check_env
-
-from ..short import some
+from tests.short import some
 
 IDS = harvestgym.ids("farm")
 FACES = some(

@@ -11,16 +11,15 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import par, pytree, replace
-from harvestgym.farm.build import build
+from harvestgym.farm.config.compile import build
+from harvestgym.farm.config.components import kind_named
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.entities.base import Board, Draws, Entity, Place, publishes
+from harvestgym.farm.entities.messages import Air
 from harvestgym.farm.entities.plant.state import cleared
 from harvestgym.farm.entities.weather import Weather
-from harvestgym.farm.entity import Board, Draws, Entity, Place, publishes
-from harvestgym.farm.messages import Air
-from harvestgym.farm.model import FarmModel
-from harvestgym.farm.parts import kind_named
-from harvestgym.farm.spec import farm_spec
-
-from .test_balance import imbalances
+from harvestgym.farm.schema import farm_spec
+from tests.farm.engine.test_balance import imbalances
 
 COMPANY: list[Any] = [
     ["Weather", "montpellier"], ["Soil", "loam"], ["Plant", "bean"], ["Plant", "corn"], ["Birds", "base_bird"],

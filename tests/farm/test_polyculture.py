@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.build import build
-from harvestgym.farm.model import FarmModel
-from harvestgym.farm.policies.rules import rule_policy
-from harvestgym.farm.spec import farm_spec
+from harvestgym.farm.config.compile import build
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.schema import farm_spec
 
 SEASONS = 48
 CORN, BEAN = "Plant-0", "Plant-1"

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from harvestgym.core.policy import Policy, constant_policy, together
-from harvestgym.evaluate.evaluation import evaluate_together
-from harvestgym.farm.build import build
+from harvestgym.evaluate.run import evaluate_together
+from harvestgym.farm.config.compile import build
+from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.state import GLOBAL_STAGES, Stage, global_stage
-from harvestgym.farm.make import make
-from harvestgym.farm.model import FarmModel
-from harvestgym.farm.policies.rules import rule_policy
-from harvestgym.farm.spec import farm_spec
+from harvestgym.farm.family import make
+from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.schema import farm_spec
 
 YEAR, SEASONS = 365, 32
 DAYS = 3 * YEAR

@@ -9,9 +9,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
-from harvestgym.adapters.gymnasium import GymEnv
-from harvestgym.fishing.make import CATALOGUE
+from harvestgym.fishing.family import CATALOGUE
 from harvestgym.fishing.spec import read_spec
+from harvestgym.gym.env import GymEnv
 from harvestgym.testing import check_env
 
 YEARS = 6

@@ -9,10 +9,10 @@ import pytest
 
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import control
-from harvestgym.fishing.figure import figure
-from harvestgym.fishing.make import make, policies, summary
+from harvestgym.fishing.family import make, policies, summary
 from harvestgym.fishing.metrics import compare
 from harvestgym.fishing.model import FishingModel
+from harvestgym.fishing.view.figure import figure
 
 PUBLISHED = {"kind": "proportional", "sigma": 0.1}
 EPISODES = 4000

@@ -17,8 +17,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.fishing import FishingEnv
+from harvestgym.fishing.family import from_yaml, make
 from harvestgym.fishing.fleets import FleetsEnv
-from harvestgym.fishing.make import from_yaml, make
 
 HALF = np.array([-0.75], np.float32)
 """A quota of K/4."""

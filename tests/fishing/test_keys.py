@@ -9,7 +9,7 @@ from scipy import stats
 
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import control, keys
-from harvestgym.fishing.make import make
+from harvestgym.fishing.family import make
 
 
 def _uniforms() -> np.ndarray:

@@ -8,8 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from harvestgym.evaluate.studies import fishing
-
-from ..short import ALL
+from tests.short import ALL
 
 EPISODES = 400 if ALL else 100
 

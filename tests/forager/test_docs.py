@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from harvestgym.forager.make import CATALOGUE
+from harvestgym.forager.family import CATALOGUE
 
 DOCS = Path(__file__).parents[2] / "docs" / "forager.md"
 

@@ -13,17 +13,17 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
-from harvestgym.adapters.gymnasium import GymEnv
-from harvestgym.adapters.pettingzoo import ForagerParallel
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.studies import forager as study
-from harvestgym.forager.env import host_twin
-from harvestgym.forager.gym import ForagerGym
-from harvestgym.forager.life import EATEN_ALL, KEY_0, KEY_1
-from harvestgym.forager.make import CATALOGUE, build, figure, gymnasium_face, make, policies, summary
-from harvestgym.forager.many import ForagerVec
+from harvestgym.forager.family import CATALOGUE, build, figure, gymnasium_face, make, policies, summary
+from harvestgym.forager.numba_engine.arrays import EATEN_ALL, KEY_0, KEY_1
+from harvestgym.forager.numba_engine.env import host_twin
+from harvestgym.forager.numba_engine.gym_env import ForagerGym
+from harvestgym.forager.numba_engine.parallel_env import ForagerParallel
+from harvestgym.forager.numba_engine.vector_env import ForagerVec
+from harvestgym.gym.env import GymEnv
 
 from .test_truth import assert_engines_agree
 

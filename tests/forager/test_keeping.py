@@ -13,9 +13,9 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.drift import Constant
-from harvestgym.forager.objects import Delay, Kind, Place
-from harvestgym.forager.traced_env import TracedForagerEnv
+from harvestgym.forager.jax_engine.traced_env import TracedForagerEnv
+from harvestgym.forager.kinds import Delay, Kind, Place
+from harvestgym.forager.reward_laws import Constant
 
 from .worlds import NORTH, TYPES, Berry, one_berry, seed_example
 
@@ -160,7 +160,7 @@ def test_a_process_without_numba_gets_the_jax_engine():
     code = (
         "import sys; sys.modules['numba'] = None\n"
         "from harvestgym.forager import ForagerConfig, ForagerEnv\n"
-        "from harvestgym.forager.objects import Flower\n"
+        "from harvestgym.forager.kinds import Flower\n"
         "env = ForagerEnv(ForagerConfig(20, {'flower': Flower}))\n"
         "env.generate_objects(0.5, 'flower'); env.start(); env.step(0)\n"
         "sys.stdout.write(type(env).__name__)"

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harvestgym.forager import overlay
-from harvestgym.forager.drift import Fourier, Sine, Square
-from harvestgym.forager.env import ForagerEnv, host_twin, life_of
 from harvestgym.forager.hashing import seed_words
-from harvestgym.forager.life import STATE, VACANT, WHAT
-from harvestgym.forager.model import Forager
-from harvestgym.forager.objects import NEVER, Delay, DelayLaw, Flower, Kind, Place, Thorns, Wall
+from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.kinds import NEVER, Delay, DelayLaw, Flower, Kind, Place, Thorns, Wall
+from harvestgym.forager.numba_engine import lookup
+from harvestgym.forager.numba_engine.arrays import STATE, VACANT, WHAT
+from harvestgym.forager.numba_engine.env import ForagerEnv, host_twin, life_of
+from harvestgym.forager.reward_laws import Fourier, Sine, Square
 from harvestgym.forager.world import Region, World
 
 from .reference import Dense
@@ -34,7 +34,7 @@ def world_of(width: int, height: int, counts: tuple[int, ...], edge: str = "toru
 def first_map(env: ForagerEnv) -> np.ndarray:
     """The kind in every cell, in season or not, the first row southernmost."""
     life, cells = life_of(env), np.indices((env.world.height, env.world.width))
-    return np.vectorize(lambda y, x: overlay.base(life.regions, life.layers, x, y))(*cells)
+    return np.vectorize(lambda y, x: lookup.base(life.regions, life.layers, x, y))(*cells)
 
 
 def compare(world: World, aperture: tuple[int, int], steps: int, seed: int = 3) -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harvestgym.forager import overlay
-from harvestgym.forager.env import host_twin
 from harvestgym.forager.hashing import bell, permute, phase, scale
-from harvestgym.forager.model import Forager
-from harvestgym.forager.moment import _noise
-from harvestgym.forager.objects import Flower, Wall
+from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.kinds import Flower, Wall
+from harvestgym.forager.numba_engine import lookup
+from harvestgym.forager.numba_engine.env import host_twin
+from harvestgym.forager.reward_context import _noise
 from harvestgym.forager.world import Region, World
 
 WORDS = (jnp.uint32(0x12345678), jnp.uint32(0xF2345679))
@@ -60,7 +60,7 @@ def test_density_and_independence_in_a_window_of_an_endless_world(width, height)
     env = meadow(width, height, 0.1)
     w = min(width, 64)
     life, h = env._life, 20_000 // w
-    kinds = np.array([[overlay.look(life, x, height // 3 + y) for x in range(w)] for y in range(h)])
+    kinds = np.array([[lookup.look(life, x, height // 3 + y) for x in range(w)] for y in range(h)])
     here = kinds == 0
     assert abs(here.mean() - 0.1) < 4 * np.sqrt(0.09 / here.size)
     blocks = here[: h // 8 * 8].reshape(-1, 8 * w).sum(1)
@@ -98,5 +98,5 @@ def test_the_view_equals_a_look_at_every_cell_after_each_step():
         view = env._see()
         x, y = env.position
         for row, col in rng.integers(0, (5, 9), (3, 2)).tolist():
-            kind = overlay.look(env._life, x + col - 4, y + 2 - row)
+            kind = lookup.look(env._life, x + col - 4, y + 2 - row)
             assert view[row, col].tolist() == [kind == 0, kind == 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.objects import Flower, ForagerObject, Thorns, Wall
+from harvestgym.forager.kinds import Flower, ForagerObject, Thorns, Wall
 
 NORTH, EAST, SOUTH, WEST = range(4)
 TYPES = {"wall": Wall, "flower": Flower, "thorns": Thorns}

@@ -19,10 +19,9 @@ import pytest
 
 from harvestgym import play
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate import demonstrations
+from harvestgym.evaluate.datasets import episodes
 from harvestgym.play.web import server
-
-from ..browser import PHONE, Visit, chromium, visit
+from tests.browser import PHONE, Visit, chromium, visit
 
 COMMAND = [sys.executable, "-c", "from harvestgym.cli import app; app()", "play", "--no-browser"]
 GAMES = {
@@ -142,7 +141,7 @@ def test_a_season_from_seed_to_harvest_and_what_others_made_of_it(browser: Any, 
         again.check()
     seen.check()
     (kept,) = games["farm"].folder.iterdir()
-    (episode,) = demonstrations.read(kept).episodes
+    (episode,) = episodes.read(kept).episodes
     assert len(episode) == days + 1 and episode.terminated[-1]
     assert episode.rewards.sum() == pytest.approx(scores[0], abs=1e-3)
 

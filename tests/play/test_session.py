@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate import demonstrations
+from harvestgym.evaluate.datasets import episodes
 from harvestgym.play.farmer import FarmerSession
 from harvestgym.play.fisher import FisherSession
 from harvestgym.play.forager import ForagerSession
-from harvestgym.play.open import start
+from harvestgym.play.sessions import start
 
 FARM, PAID = "farm/bean-clay-1x1-v0", "farm/paid-looks-1x1-v0"
 DAYS = 6
@@ -104,7 +104,7 @@ def test_a_mistake_is_told_and_lets_no_day_pass(season: FarmerSession, mistake: 
 def test_a_season_is_kept_as_a_demonstration_and_read_back(season: FarmerSession, tmp_path: Path) -> None:
     paths = [season.save(tmp_path), season.save(tmp_path)]
     assert len(set(paths)) == 2 and all(path.parent == tmp_path for path in paths)
-    kept = demonstrations.read(paths[0])
+    kept = episodes.read(paths[0])
     assert (kept.id, kept.by, kept.overrides) == (FARM, "human", {"rules": {"horizon#day": DAYS}})
     (episode,) = kept.episodes
     assert episode.seed == 3 and list(episode.actions) == [0, 4, 0, 0, 0]

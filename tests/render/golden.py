@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from harvestgym.core.marks import Scene
+from harvestgym.core.scene import Scene
 from harvestgym.render.canvas import to_rgb
 
 FOLDER = Path(__file__).parent.parent / "golden" / "pictures"
@@ -31,8 +31,9 @@ def keep(name: str, scene: Scene) -> None:
 
 
 if __name__ == "__main__":
-    from . import test_fishing_pictures, test_forager_pictures
+    from tests.fishing.view import test_pictures as fishing_pictures
+    from tests.forager.view import test_pictures as forager_pictures
 
-    for made in (test_fishing_pictures.SCENES, test_forager_pictures.SCENES):
+    for made in (fishing_pictures.SCENES, forager_pictures.SCENES):
         for kept_name, drawn in made.items():
             keep(kept_name, drawn())

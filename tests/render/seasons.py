@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.farm.active import ActiveFarm
-from harvestgym.farm.layout import find_variables
-from harvestgym.farm.make import make
-from harvestgym.farm.model import FarmModel
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.variables import find_variables
+from harvestgym.farm.family import make
 
 Record = dict[str, np.ndarray]
 MILD = {

@@ -10,10 +10,10 @@ import pytest
 from PIL import Image, ImageDraw
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.marks import Chart, Line, Map, Mark, Panel, Scene, Sprite, Stroke, Words, sprites
-from harvestgym.render import canvas, page
+from harvestgym.core.scene import Chart, Line, Map, Mark, Panel, Scene, Sprite, Stroke, Words, sprites
+from harvestgym.render import canvas, layout
 from harvestgym.render.canvas import to_rgb
-from harvestgym.render.pen import INK, Box, extent, font
+from harvestgym.render.primitives import INK, Box, extent, font
 from harvestgym.render.svg import Vector, to_svg
 from harvestgym.render.text import to_text
 
@@ -49,8 +49,8 @@ class Noting(Vector):
 def overlaps(scene: Scene, width: int = 960) -> list[tuple[str, str]]:
     """The pairs of texts of a page that lie on one another, and texts that leave the page."""
     pen = Noting()
-    page.lay(scene, pen, width)
-    tall, found = page.height(scene, width), []
+    layout.lay(scene, pen, width)
+    tall, found = layout.height(scene, width), []
     for i, (one, a) in enumerate(pen.boxes):
         if a.x < 0 or a.y < 0 or a.x + a.w > width + 1 or a.y + a.h > tall:
             found.append((one, "the edge"))
@@ -122,7 +122,7 @@ def test_no_words_lie_on_others_however_long_they_are() -> None:
     assert not overlaps(world(*marks, others=(*words, chart, chart)))
     assert not overlaps(world(*marks, others=(*words, chart, chart)), width=640)
     told = Noting()
-    page.lay(world(*marks, others=words), told, 960)
+    layout.lay(world(*marks, others=words), told, 960)
     assert any(text.endswith("more lines") for text, _ in told.boxes) and any(text == "short" for text, _ in told.boxes)
 
 

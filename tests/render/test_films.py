@@ -19,11 +19,11 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.marks import Map, Mark, Scene
-from harvestgym.evaluate.evaluation import evaluate_id, of_episodes, policy_named
+from harvestgym.core.scene import Map, Mark, Scene
 from harvestgym.evaluate.record import record_first
+from harvestgym.evaluate.run import evaluate_id, of_episodes, policy_named
 from harvestgym.farm import Farm
-from harvestgym.farm.make import CATALOGUE, scene
+from harvestgym.farm.family import CATALOGUE, scene
 from harvestgym.render import video
 from harvestgym.render.video import Film, write_gif, write_mp4
 

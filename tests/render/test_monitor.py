@@ -20,12 +20,12 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import harvestgym
-from harvestgym.adapters.gymnasium import GymEnv
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import Meta
+from harvestgym.gym.env import GymEnv
 from harvestgym.render.monitor import Monitor, Seen, mat2d_value, sum_value, value, watch
 from harvestgym.render.sinks import POINTS, Curve, Plot, Table, WeightsAndBiases
-from tests.farm.test_language import farm, pour
+from tests.farm.interface.test_language import farm, pour
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
 """Bytes in a unit of `ru_maxrss`."""

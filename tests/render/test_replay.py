@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.marks import Map, Mark, Scene, Sprite, Stroke, Words
-from harvestgym.core.story import Deed, Fate, Story, Track
-from harvestgym.evaluate.evaluation import family_function, policy_named
+from harvestgym.core.scene import Map, Mark, Scene, Sprite, Stroke, Words
+from harvestgym.core.timeline import Deed, Fate, Story, Track
 from harvestgym.evaluate.record import Record, record_episode
 from harvestgym.evaluate.replay import write_replay
-from harvestgym.render.replay import read_html, to_html
+from harvestgym.evaluate.run import family_function, policy_named
+from harvestgym.render.html_replay import read_html, to_html
 from tests.browser import DESKTOP, PHONE, Visit, chromium, visit
 
 pytest.importorskip("plotly", reason="needs pip install 'harvestgym[plot]'")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import unknown
+from harvestgym.core.errors import unknown
 
 
 def names() -> list[str]:

@@ -2,8 +2,8 @@
 
 Each season is one near Montpellier from the end of April, short of nothing: bees come, and a soil that has lost a
 quarter of its extractable water is watered. Means with their 95 % intervals over seasons that ripen; FAO-56's water
-use is computed apart from the farm's laws (`evaluate/fao56.py`), and WOFOST (`evaluate/wofost.py`) grows the maize of
-the same days where pcse is installed.
+use is computed apart from the farm's laws (`common/fao56.py`), and WOFOST (`common/wofost.py`) grows the maize of the
+same days where pcse is installed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...core.describe import Table
-from ...core.yamlio import read
-from ...farm.entities.plant.state import Stage
-from ...farm.model import FarmState, Report
-from .. import fao56, wofost
-from ..findings import Interval, interval, write_seasons
-from ..trials import CROPS, REPORTED, Case, Wish, crop_of, farm, harvest, seasons, soil_of, tended
+from harvestgym.core.tables import Table
+from harvestgym.core.yaml_io import read
+from harvestgym.evaluate.studies.common import fao56, wofost
+from harvestgym.evaluate.studies.common.findings import Interval, interval, write_seasons
+from harvestgym.evaluate.studies.common.trials import (
+    CROPS,
+    REPORTED,
+    Case,
+    Wish,
+    crop_of,
+    farm,
+    harvest,
+    seasons,
+    soil_of,
+    tended,
+)
+from harvestgym.farm.engine.model import FarmState, Report
+from harvestgym.farm.entities.plant.state import Stage
 
 SOILS = ("clay", "silt", "loam", "sand")
 APRIL = 115

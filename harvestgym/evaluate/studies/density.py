@@ -16,13 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...core.describe import Table
-from ...core.rollout import evaluate
-from ...core.tree import replace
-from ...farm.entities.plant.plant import SEEDS, SPACINGS
-from ...farm.make import make
-from ...farm.model import FarmModel
-from ...farm.policies.rules import rule_policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.core.tables import Table
+from harvestgym.core.tree import replace
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.entities.plant.plant import SEEDS, SPACINGS
+from harvestgym.farm.family import make
+from harvestgym.farm.policies.expert_rules import rule_policy
 
 CROPS = ("bean", "corn", "tomato", "carrots")
 EVEN = 0.0

@@ -14,11 +14,31 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...core.describe import Table
-from ...farm.entities.plant.state import Stage
-from ...farm.model import FarmModel, FarmState
-from ..findings import Claim, boxes, claims_table, difference, least, quartiles, ratio, within, write_seasons
-from ..trials import CROPS, REPORTED, Case, Wish, crop_of, farm, soil_of, tended, yields
+from harvestgym.core.tables import Table
+from harvestgym.evaluate.studies.common.findings import (
+    Claim,
+    boxes,
+    claims_table,
+    difference,
+    least,
+    quartiles,
+    ratio,
+    within,
+    write_seasons,
+)
+from harvestgym.evaluate.studies.common.trials import (
+    CROPS,
+    REPORTED,
+    Case,
+    Wish,
+    crop_of,
+    farm,
+    soil_of,
+    tended,
+    yields,
+)
+from harvestgym.farm.engine.model import FarmModel, FarmState
+from harvestgym.farm.entities.plant.state import Stage
 
 KG, SHOTS = 0.04, 4
 """What is given in all, 10 g of nitrogen, and in how many parts the fast fertilizer is."""

@@ -15,14 +15,15 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from ...core.describe import Table
-from ...core.policy import Policy
-from ...core.rollout import evaluate
-from ...fishing import control, driver
-from ...fishing.conservation import ConservationParams, DriverModel
-from ...fishing.make import make
-from ...fishing.model import FishingModel
-from ...fishing.sdp import Solution, solve
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.core.tables import Table
+from harvestgym.fishing import control
+from harvestgym.fishing.analysis import tipping
+from harvestgym.fishing.analysis.dynamic_programming import Solution, solve
+from harvestgym.fishing.conservation import ConservationParams, DriverModel
+from harvestgym.fishing.family import make
+from harvestgym.fishing.model import FishingModel
 
 HARVESTS, YEARS = 99, 500
 
@@ -112,13 +113,13 @@ def _tipping(replicates: int) -> Iterator[Row]:
     env, key = tipping_problem(), jax.random.key(2)
     params = env.params
     assert isinstance(params, ConservationParams)
-    (best,), _ = control.tune(env, driver.steady, (0.0,), (1.0,), key=jax.random.key(3), rounds=4, candidates=16)
+    (best,), _ = control.tune(env, tipping.steady, (0.0,), (1.0,), key=jax.random.key(3), rounds=4, candidates=16)
     rules = {
-        ("no action", "44.84 ± 4.9 (replica)"): driver.steady(env, 0.0),
-        ("steady 0.3, the paper's baseline", "70.6 ± 29.3 (replica)"): driver.steady(env, 0.3),
+        ("no action", "44.84 ± 4.9 (replica)"): tipping.steady(env, 0.0),
+        ("steady 0.3, the paper's baseline", "70.6 ± 29.3 (replica)"): tipping.steady(env, 0.3),
         ("TD3, published agent", "143.2 ± 7.5 (replica)"): None,
-        (f"steady, tuned to {best:.3f}", ""): driver.steady(env, best),
-        ("dynamic programming in stock and driver", ""): driver.follow(env, driver.plan(env, params, YEARS)),
+        (f"steady, tuned to {best:.3f}", ""): tipping.steady(env, best),
+        ("dynamic programming in stock and driver", ""): tipping.follow(env, tipping.plan(env, params, YEARS)),
     }
     for (name, published), rule in rules.items():
         found = _returns(env, rule, key, replicates) if rule else np.full(2, np.nan)
@@ -133,8 +134,8 @@ def _trained(env: FishingModel, steps: int, replicates: int) -> np.ndarray:
     """Returns of a PPO agent trained here, in 32 lanes; each replicate is one episode of its mean action."""
     from stable_baselines3 import PPO
 
-    from ...adapters.gymnasium import VecEnv
-    from ...adapters.sb3 import SB3VecEnv
+    from harvestgym.adapters.sb3 import SB3VecEnv
+    from harvestgym.gym.env import VecEnv
 
     agent = PPO(
         "MlpPolicy", SB3VecEnv(env, 32), gamma=0.995, n_steps=64, batch_size=512, n_epochs=8, learning_rate=1e-3,

@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...core.describe import Table
-from ...core.policy import Policy, random_policy
-from ...forager.make import make
-from ...forager.model import Forager, ForagerState
-from ...forager.policies import greedy
+from harvestgym.core.policy import Policy, random_policy
+from harvestgym.core.tables import Table
+from harvestgym.forager.family import make
+from harvestgym.forager.jax_engine.model import Forager, ForagerState
+from harvestgym.forager.policies.baselines import greedy
 
 PERIOD, WINDOW = 20_000, 2_500
 STEP_SIZE, DISCOUNT, EXPLORE = 1e-2, 0.9, 0.1

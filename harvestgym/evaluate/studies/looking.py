@@ -17,17 +17,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...core.describe import Table
-from ...core.env import Timestep
-from ...core.policy import Policy
-from ...core.rollout import evaluate
-from ...core.wrappers import Wrapper
-from ...farm.make import make
-from ...farm.model import FarmModel
-from ...farm.policies.rules import rule_policy
-from ...farm.spec import ExpertRule
-from ..evaluation import horizon
-from ..risk import summarise
+from harvestgym.core.env import Timestep
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.core.tables import Table
+from harvestgym.core.wrappers import Wrapper
+from harvestgym.evaluate.run import horizon
+from harvestgym.evaluate.statistics import summarise
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.family import make
+from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.schema import ExpertRule
 
 FREE = ("day#int365", "rain/amount#mm", "consecutive_dry#day")
 PRICE = 0.003

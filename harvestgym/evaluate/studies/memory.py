@@ -19,12 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from ...core.describe import Table
-from ...core.policy import Policy
-from ...core.rollout import evaluate
-from ...fishing.make import make, policies
-from ...fishing.model import FishingModel
-from ..risk import summarise
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.core.tables import Table
+from harvestgym.evaluate.statistics import summarise
+from harvestgym.fishing.family import make, policies
+from harvestgym.fishing.model import FishingModel
 
 GAMES = {"logistic-survey-v0": "escapement", "driver-hidden-v0": "steady"}
 """The fisheries, and a rule without memory that is known to do well there."""

@@ -14,10 +14,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...core.describe import Table
-from ...farm.model import FarmState
-from ..findings import Claim, boxes, claims_table, difference, interval, least, quartiles, ratio, write_seasons
-from ..trials import REPORTED, Case, Wish, farm, growing, harvest, seasons, tended
+from harvestgym.core.tables import Table
+from harvestgym.evaluate.studies.common.findings import (
+    Claim,
+    boxes,
+    claims_table,
+    difference,
+    interval,
+    least,
+    quartiles,
+    ratio,
+    write_seasons,
+)
+from harvestgym.evaluate.studies.common.trials import REPORTED, Case, Wish, farm, growing, harvest, seasons, tended
+from harvestgym.farm.engine.model import FarmState
 
 DAYS = (2, 4, 6, 8, 10, 12, 15, 20)
 BETWEEN = DAYS.index(12)

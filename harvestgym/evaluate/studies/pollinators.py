@@ -11,9 +11,19 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from ...core.describe import Table
-from ..findings import Claim, boxes, claims_table, least, quartiles, ratio, within, write_seasons
-from ..trials import CROPS, REPORTED, Case, farm, yields
+from harvestgym.core.tables import Table
+from harvestgym.evaluate.studies.common.findings import (
+    Claim,
+    boxes,
+    claims_table,
+    least,
+    quartiles,
+    ratio,
+    within,
+    write_seasons,
+)
+from harvestgym.evaluate.studies.common.trials import CROPS, REPORTED, Case, farm, yields
+
 from .watering import act
 
 LITRES = (2, 3, 5)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from ...core.describe import Table
-from ...core.risk import CVaR, Expectation, Measure
-from ...core.rollout import evaluate
-from ...fishing import control
-from ...fishing.make import make
+from harvestgym.core.risk import CVaR, Expectation, Measure
+from harvestgym.core.rollout import evaluate
+from harvestgym.core.tables import Table
+from harvestgym.fishing import control
+from harvestgym.fishing.family import make
 
 SIGMAS = (0.05, 0.06, 0.08, 0.1)
 """Standard deviations of the logarithm of growth noise; the first is that of the registered id."""

@@ -12,9 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...core.describe import Table
-from ...farm.model import FarmState
-from ..findings import (
+from harvestgym.core.tables import Table
+from harvestgym.evaluate.studies.common.findings import (
     Claim,
     Interval,
     boxes,
@@ -27,7 +26,8 @@ from ..findings import (
     ratio,
     write_seasons,
 )
-from ..trials import CROPS, REPORTED, Case, Wish, farm, tended, yields
+from harvestgym.evaluate.studies.common.trials import CROPS, REPORTED, Case, Wish, farm, tended, yields
+from harvestgym.farm.engine.model import FarmState
 
 SOILS = ("clay", "sand")
 LITRES = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 4, 5, 10, 15, 20)

@@ -9,12 +9,12 @@ import base64
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...core.marks import Chart, Map, Scene
-from ...render import chart as charts
-from ...render import page
-from ...render.pen import Box
-from ...render.pictures import Framed
-from ...render.svg import Vector
+from harvestgym.core.scene import Chart, Map, Scene
+from harvestgym.render import chart as charts
+from harvestgym.render import layout
+from harvestgym.render.primitives import Box
+from harvestgym.render.svg import Vector
+from harvestgym.render.svg_store import Framed
 
 WIDTH = 560
 """Of the page that a map is drawn on, px: the smaller, the larger its letters beside its plots."""
@@ -37,7 +37,7 @@ def map_of(panel: Map) -> Drawn:
     """A map without its title and legend, to the edge of its margin."""
     marks = tuple(replace(mark, meaning="") for mark in panel.marks)
     pen = Framed({})
-    page.lay(Scene("", (replace(panel, title="", marks=marks, legend=()),)), pen, WIDTH)
+    layout.lay(Scene("", (replace(panel, title="", marks=marks, legend=()),)), pen, WIDTH)
     x, y, wide, high = pen.around(panel)
     (length, width), margin = panel.shape, panel.margin
     unit = (wide - 2 * RIM) / (length + 2 * margin)
@@ -58,7 +58,7 @@ def legend_of(scene: Scene) -> list[tuple[str, str]]:
     out = []
     for mark in scene.legend:
         pen = Vector()
-        page.symbol(mark, pen, 16, 16, 32)
+        layout.symbol(mark, pen, 16, 16, 32)
         out.append((_address_of(pen, 0, 0, 32, 32), mark.meaning))
     return out
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from nicegui import ui
 
-from ...core.marks import Chart, Map, Scene
-from ...evaluate.evaluation import family_function
-from ..farmer import Fact, FarmerSession, named, unit
+from harvestgym.core.scene import Chart, Map, Scene
+from harvestgym.evaluate.run import family_function
+from harvestgym.play.farmer import Fact, FarmerSession, named, unit
+
 from .drawing import chart_of, legend_of, map_of
 from .page import Page
 from .parts import box, button, picture, words

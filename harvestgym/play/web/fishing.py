@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 from nicegui import ui
 
-from ...core.marks import Chart, Line, Map
-from ...evaluate.evaluation import family_function
-from ...render.svg import to_svg
-from ..fisher import FisherSession
+from harvestgym.core.scene import Chart, Line, Map
+from harvestgym.evaluate.run import family_function
+from harvestgym.play.fisher import FisherSession
+from harvestgym.render.svg import to_svg
+
 from .drawing import address, chart_of, map_of
 from .page import Page
 from .parts import box, button, number, picture, words

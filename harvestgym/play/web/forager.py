@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 from nicegui import ui
 
-from ...core.marks import Chart, Line, Map
-from ...evaluate.evaluation import family_function
-from ..forager import WAYS, ForagerSession
+from harvestgym.core.scene import Chart, Line, Map
+from harvestgym.evaluate.run import family_function
+from harvestgym.play.forager import WAYS, ForagerSession
+
 from .drawing import chart_of, legend_of, map_of
 from .page import Page
 from .parts import box, button, number, picture, words

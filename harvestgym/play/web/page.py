@@ -10,9 +10,10 @@ from uuid import uuid4
 import numpy as np
 from nicegui import app, background_tasks, run, ui
 
-from ...core.errors import ConfigError
-from ...core.marks import Chart, Line
-from ..session import Rival, Session
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.scene import Chart, Line
+from harvestgym.play.session import Rival, Session
+
 from .drawing import chart_of
 from .parts import box, button, number, picture, shown, words
 

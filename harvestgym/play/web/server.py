@@ -12,12 +12,13 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ... import registry
-from ...core.errors import ConfigError
-from ..farmer import FarmerSession
-from ..fisher import FisherSession
-from ..forager import ForagerSession
-from ..session import Session
+from harvestgym import registry
+from harvestgym.core.errors import ConfigError
+from harvestgym.play.farmer import FarmerSession
+from harvestgym.play.fisher import FisherSession
+from harvestgym.play.forager import ForagerSession
+from harvestgym.play.session import Session
+
 from .farm import FarmPage
 from .fishing import FishPage
 from .forager import ForagePage

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from ..farmer import FarmerSession, unit
+from harvestgym.play.farmer import FarmerSession, unit
+
 from .parts import box, number, words
 
 STRIP = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ....core.marks import Mark
-from ....core.tree import open_par, pytree
-from ...entity import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
-from ...messages import Dose
-from ...scatter import GRAMS, Pile, Scattered
-from ...seen import Seen
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import open_par, pytree
+from harvestgym.farm.entities.base import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.messages import Dose
+from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.spreadable import GRAMS, Pile, Scattered
 
 
 @pytree

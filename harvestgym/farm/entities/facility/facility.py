@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.marks import Mark
-from ....core.tree import par, pytree, var
-from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
-from ...messages import Structures
-from ...seen import Seen
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import par, pytree, var
+from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.messages import Structures
+from harvestgym.farm.entities.observed import Seen
 
 NONE = "none"
 TYPES = ("basic", "advanced")

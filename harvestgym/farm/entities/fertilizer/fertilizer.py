@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.marks import Mark
-from ....core.tree import par, pytree
-from ...entity import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
-from ...messages import NUTRIENTS, Feed
-from ...scatter import GRAMS, Pile, Scattered
-from ...seen import Seen
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import par, pytree
+from harvestgym.farm.entities.base import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.messages import NUTRIENTS, Feed
+from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.spreadable import GRAMS, Pile, Scattered
 
 
 @pytree

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ....core.random import bernoulli, binomial, uniform_int
-from ....core.response import Response, Window, expglm
-from ....core.tree import pytree
+from harvestgym.core.random import bernoulli, binomial, uniform_int
+from harvestgym.core.response import Response, Window, expglm
+from harvestgym.core.tree import pytree
 
 PESTS_MAX = 100
 """The most pests that a plot has room for; the paper's range ends at 1000, ten times what its parameters lead to."""

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.random import multinomial
+from harvestgym.core.random import multinomial
+
 from .flows import PESTS_MAX
 
 WAYS = ((0, -1), (0, 1), (1, 0), (-1, 0))

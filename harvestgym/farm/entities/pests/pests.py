@@ -12,12 +12,13 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from ....core.marks import Mark
-from ....core.random import normal
-from ....core.tree import par, pytree, var
-from ...entity import Board, Draws, Entity, Ledger, Place, publishes
-from ...messages import Air, Canopy, Flock, Load, Structures
-from ...seen import Seen
+from harvestgym.core.random import normal
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import par, pytree, var
+from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.messages import Air, Canopy, Flock, Load, Structures
+from harvestgym.farm.entities.observed import Seen
+
 from . import flows, moves
 from .flows import PESTS_MAX, Appear, Stay, Surroundings
 

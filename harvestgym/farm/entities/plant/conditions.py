@@ -16,9 +16,10 @@ from collections.abc import Iterator
 
 import jax
 
-from ....core.response import Response, Window
-from ....core.tree import par, pytree
-from ...messages import NUTRIENTS, REPULSION
+from harvestgym.core.response import Response, Window
+from harvestgym.core.tree import par, pytree
+from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
+
 from .state import FLOWERS_MAX, STAGES
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ....core.random import normal
-from ...stand import Drivers, chance
+from harvestgym.core.random import normal
+from harvestgym.farm.entities.hosts import Drivers, chance
+
 from .conditions import Bloom, StressWeights
 
 

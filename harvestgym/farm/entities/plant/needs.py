@@ -5,9 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ...entity import Place
-from ...messages import Air, Ground
-from ...stand import Drivers, open_stomata, shortages, water_threshold
+from harvestgym.farm.entities.base import Place
+from harvestgym.farm.entities.hosts import Drivers, open_stomata, shortages, water_threshold
+from harvestgym.farm.entities.messages import Air, Ground
+
 from . import laws
 from .conditions import Crop
 from .state import PlantState, Stage, is_alive

@@ -10,12 +10,25 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from ....core.marks import Mark
-from ....core.tree import metas, pytree, replace
-from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
-from ...messages import NUTRIENTS, Air, Canopy, Flock, Ground, Litter, Load, Need, Share, Strain, Visits
-from ...seen import Seen
-from ...stand import Drivers, light_left
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import metas, pytree, replace
+from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.hosts import Drivers, light_left
+from harvestgym.farm.entities.messages import (
+    NUTRIENTS,
+    Air,
+    Canopy,
+    Flock,
+    Ground,
+    Litter,
+    Load,
+    Need,
+    Share,
+    Strain,
+    Visits,
+)
+from harvestgym.farm.entities.observed import Seen
+
 from . import needs, picture, season
 from .conditions import Crop
 from .settle import settled

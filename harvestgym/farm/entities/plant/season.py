@@ -12,10 +12,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ....core.pick import choose, largest
-from ....core.random import bernoulli, binomial
-from ....core.tree import replace
-from ...stand import Drivers, chance, terms
+from harvestgym.core.pick import choose, largest
+from harvestgym.core.random import bernoulli, binomial
+from harvestgym.core.tree import replace
+from harvestgym.farm.entities.hosts import Drivers, chance, terms
+
 from . import laws
 from .conditions import Crop
 from .state import CAUSES, FIRST_CAUSE, FLOWERS_MAX, PlantState, Stage

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from ....core.tree import replace
-from ...entity import Place
+from harvestgym.core.tree import replace
+from harvestgym.farm.entities.base import Place
+
 from .conditions import Crop
 from .state import PLANTS_MAX, PlantState, Stage, cleared
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.tree import Meta, pytree, replace, var
-from ...messages import NUTRIENTS
+from harvestgym.core.tree import Meta, pytree, replace, var
+from harvestgym.farm.entities.messages import NUTRIENTS
 
 FLOWERS_MAX = 100
 """The most flowers a plant of any crop can open; the binomials of eqs. (10) and (11) are compiled for it."""

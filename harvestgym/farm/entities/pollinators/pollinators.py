@@ -8,13 +8,13 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from ....core.marks import Mark
-from ....core.random import bernoulli
-from ....core.response import Response, Window, expglm
-from ....core.tree import pytree, var
-from ...entity import Board, Draws, Entity, Ledger, Place, publishes
-from ...messages import Air, Canopy, Flock, Structures, Visits
-from ...seen import Seen
+from harvestgym.core.random import bernoulli
+from harvestgym.core.response import Response, Window, expglm
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import pytree, var
+from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.messages import Air, Canopy, Flock, Structures, Visits
+from harvestgym.farm.entities.observed import Seen
 
 TARGET = "pollinators"
 """What cides act on when they keep pollinators away."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ....core.response import Response, Window, expglm
-from ....core.tree import pytree
+from harvestgym.core.response import Response, Window, expglm
+from harvestgym.core.tree import pytree
 
 
 @pytree

@@ -13,11 +13,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.marks import Mark
-from ....core.tree import par, pytree, replace, var
-from ...entity import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
-from ...messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
-from ...seen import Seen
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import par, pytree, replace, var
+from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
+from harvestgym.farm.entities.observed import Seen
+
 from . import dynamics, wetness
 from .dynamics import Bucket, Survival, Water
 

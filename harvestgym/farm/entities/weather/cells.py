@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.errors import ConfigError, nearest
+from harvestgym.core.errors import ConfigError, nearest
 
 Dates = Sequence[datetime.date] | None
 MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})

@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.errors import ConfigError
-from ....core.tree import par, pytree
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.tree import par, pytree
+
 from .amounts import amount_quantiles
 from .day import YEAR
 from .normals import MONTH_LENGTHS, RAINY, Normals, calendar, departure

@@ -8,8 +8,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from ....core.config import Strict
-from ....core.errors import ConfigError
+from harvestgym.core.config import Strict
+from harvestgym.core.errors import ConfigError
+
 from .day import YEAR, Day
 
 WET = 0.1

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ....core.marks import Mark
-from ...seen import Seen
+from harvestgym.core.scene import Mark
+from harvestgym.farm.entities.observed import Seen
+
 from .site import DIRECTIONS
 
 WINDY = 30.0

@@ -9,9 +9,10 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from ....core import yamlio
-from ....core.config import Strict, validate
-from ....core.errors import unknown
+from harvestgym.core import yaml_io
+from harvestgym.core.config import Strict, validate
+from harvestgym.core.errors import unknown
+
 from .day import Day
 from .normals import Normals, measure
 from .table import WeatherTable, constant_table, read_table
@@ -113,7 +114,7 @@ def load_site(name: str) -> Site:
 
 def read_site(path: Path) -> Site:
     """The site described in a YAML file; a table is looked for beside it."""
-    about = validate(SiteFile, yamlio.read(path), path.name)
+    about = validate(SiteFile, yaml_io.read(path), path.name)
     if about.table is not None:
         return Site(path.stem, about, read_table(path.parent / about.table, name=about.table))
     if about.constant is not None:

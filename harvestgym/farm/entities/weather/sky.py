@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.tree import par, pytree, static
+from harvestgym.core.tree import par, pytree, static
+
 from . import generator
 from .cells import WeatherTableError
 from .climate import LATENT, Climate

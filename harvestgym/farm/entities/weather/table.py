@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ....core.errors import unknown
+from harvestgym.core.errors import unknown
+
 from . import cells
 from .cells import COLUMNS, CellError, EmptyTableError, WeatherTableError
 from .day import YEAR, Day

@@ -16,14 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
-from ....core.config import Strict, build, chosen_set, schema, validate
-from ....core.errors import ConfigError
-from ....core.marks import Mark
-from ....core.random import normal
-from ....core.tree import par, pytree, replace, static, var
-from ...entity import Board, Draws, Entity, Ledger, Place, publishes
-from ...messages import Air
-from ...seen import Seen
+from harvestgym.core.config import Strict, build, chosen_set, schema, validate
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.random import normal
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import par, pytree, replace, static, var
+from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.messages import Air
+from harvestgym.farm.entities.observed import Seen
+
 from . import picture
 from .climate import climate_of
 from .day import YEAR, Day

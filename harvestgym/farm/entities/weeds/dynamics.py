@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.random import multinomial
-from ...stand import Drivers, chance
+from harvestgym.core.random import multinomial
+from harvestgym.farm.entities.hosts import Drivers, chance
+
 from .conditions import WEEDS_MAX, Weed
 
 SIDES = np.array([-1, 0, 1])

@@ -12,12 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ....core.marks import Mark
-from ....core.tree import pytree, replace, var
-from ...entity import Board, Deed, Draws, Entity, Ledger, Place, action, publishes
-from ...messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
-from ...seen import Seen
-from ...stand import Drivers, light_left, open_stomata, shortages, water_threshold
+from harvestgym.core.scene import Mark
+from harvestgym.core.tree import pytree, replace, var
+from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Place, action, publishes
+from harvestgym.farm.entities.hosts import Drivers, light_left, open_stomata, shortages, water_threshold
+from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
+from harvestgym.farm.entities.observed import Seen
+
 from . import dynamics
 from .conditions import WEEDS_MAX, Weed
 from .dynamics import Moves

@@ -1,0 +1,5 @@
+"""The `harvestgym` command line."""
+
+from .app import app
+
+__all__ = ["app"]

@@ -1,0 +1,171 @@
+"""What is to be seen, before anyone draws it: a scene is panels of marks, of lines and of words.
+
+Families and entities say what there is to see; the renderers of `harvestgym.render` own pixels, SVG and text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import yaml_io
+from .errors import ConfigError
+
+SHAPES = ("polygon", "ellipse", "line")
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """One stroke of a sprite in the unit square, y down.
+
+    Attributes:
+        shape: "polygon" (corners), "ellipse" (centre and half axes) or "line" (points).
+        points: x, y of each; an ellipse has its centre and its half axes.
+        colour: "#rrggbb".
+        width: of a line, in the unit of the square.
+    """
+
+    shape: str
+    points: tuple[tuple[float, float], ...]
+    colour: str
+    width: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sprite:
+    """A drawing made of strokes, the later above the earlier."""
+
+    name: str
+    strokes: tuple[Stroke, ...]
+
+    def __hash__(self) -> int:
+        # Renderers keep what they have made of a sprite and ask for it on every mark: no walk through its strokes.
+        return hash((self.name, len(self.strokes)))
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One thing on a map.
+
+    Attributes:
+        what: a sprite, or a plain shape: "square", "disc", "ring" or "text".
+        at: its centre; the plot (x, y) is the unit square whose centre is (x + 0.5, y + 0.5), north is y = 0.
+        size: its side, in plots.
+        colour: "#rrggbb" of a plain shape.
+        opacity: 0 to 1.
+        text: said in or at the mark; a renderer leaves it out where there is no room.
+        meaning: what the legend says of it; empty keeps it out of the legend.
+    """
+
+    what: Sprite | str
+    at: tuple[float, float]
+    size: float = 1.0
+    colour: str = "#000000"
+    opacity: float = 1.0
+    text: str = ""
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Map:
+    """A field or a world of `shape` (length, width) plots and the marks on it, the later above the earlier.
+
+    Attributes:
+        margin: plots of room around it, for what stands beside the plots.
+        legend: marks that the legend explains first, whether or not they are on the map today.
+    """
+
+    title: str
+    shape: tuple[int, int]
+    marks: tuple[Mark, ...]
+    margin: float = 0.0
+    legend: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series over the steps of an episode so far; `dots` are not joined."""
+
+    label: str
+    values: np.ndarray
+    colour: str
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over the steps of an episode of at most `steps`, and levels to compare them with (label -> value).
+
+    `ends` are those of the vertical axis, by default what there is to draw.
+    """
+
+    title: str
+    unit: str
+    steps: int
+    lines: tuple[Line, ...]
+    levels: Mapping[str, float]
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """A few lines of text: the weather of the day, what was done, the score."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+Panel = Map | Chart | Words
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that is to be seen at one step of an episode."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+    @property
+    def legend(self) -> tuple[Mark, ...]:
+        """One mark for each thing that the maps mean to say, in the order in which they say it."""
+        maps = [panel for panel in self.panels if isinstance(panel, Map)]
+        first: dict[str, Mark] = {}
+        for mark in [*(m for of in maps for m in of.legend), *(m for of in maps for m in of.marks)]:
+            if mark.meaning:
+                first.setdefault(mark.meaning, mark)
+        return tuple(first.values())
+
+
+@lru_cache
+def sprites(path: Path) -> Mapping[str, Sprite]:
+    """The sprites of a YAML file: name -> strokes, each `[shape, colour, points, width]` or the name of a sprite above.
+
+    Points are `[[x, y], ...]` or, shorter, "x y x y ...".
+    """
+    found: dict[str, Sprite] = {}
+    for name, rows in yaml_io.read(path).items():
+        strokes: list[Stroke] = []
+        for row in rows:
+            strokes += found[row].strokes if row in list(found) else [_stroke(row, f"{path.name}: {name}")]
+        found[name] = Sprite(name, tuple(strokes))
+    return found
+
+
+def _stroke(row: Any, where: str) -> Stroke:
+    match row:
+        case [str(shape), str(colour), list() | str() as points, *width] if shape in SHAPES and len(width) <= 1:
+            return Stroke(shape, _points(points), colour, float(width[0]) if width else 0.0)
+    wanted = f"the name of a sprite above, or [{'|'.join(SHAPES)}, colour, points, width]"
+    raise ConfigError(f"{where}: wanted {wanted}, found {row!r}")
+
+
+def _points(points: list[Any] | str) -> tuple[tuple[float, float], ...]:
+    if isinstance(points, str):
+        numbers = [float(number) for number in points.split()]
+        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+    return tuple((float(x), float(y)) for x, y in points)

@@ -1,0 +1,1 @@
+"""Code that depends on JAX or XLA internals, with a fallback and an off switch."""

@@ -1,0 +1,103 @@
+"""Demonstrations as a Minari dataset in a folder of one's own, and back.
+
+The folder is laid out as Minari lays out its own, so both `minari.MinariDataset(folder / "data")` and, with
+`MINARI_DATASETS_PATH` set to the folder above, `minari.load_dataset(name)` read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import jax
+import minari
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from minari.data_collector import EpisodeBuffer
+from minari.dataset.minari_storage import MinariStorage
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.registry import FILES
+from harvestgym.registry import spec as spec_of
+
+from .episodes import Demonstrations, Episode
+
+FORMAT = "parquet"
+
+
+def write(demonstrations: Demonstrations, path: Path) -> None:
+    """Write a new folder; `recover_environment` of the dataset makes the environment, of a registered id."""
+    env = spec_of(demonstrations.id).make(**demonstrations.overrides)
+    spec = _spec(demonstrations)
+    data = path / "data"
+    data.mkdir(parents=True)
+    storage = MinariStorage.new(
+        data, env.observation_space, env.action_space, spec, data_format=FORMAT, jpeg_encoding=False
+    )
+    about = {
+        "dataset_id": _dataset_id(path.name), "minari_version": minari.__version__, "algorithm_name": demonstrations.by,
+        "harvestgym": {"id": demonstrations.id, "overrides": dict(demonstrations.overrides)},
+    }  # fmt: skip
+    storage.update_metadata(about | {"requirements": ["harvestgym"]})
+    storage.update_episodes(_buffers(demonstrations))
+
+
+def _spec(demonstrations: Demonstrations) -> Any:
+    """How Gymnasium makes the environment; None for a farm file, of which a dataset of others knows nothing."""
+    if demonstrations.id.endswith(FILES):
+        return None
+    spec = gymnasium.spec(demonstrations.id)
+    return EnvSpec(
+        **{name: getattr(spec, name) for name in ("id", "entry_point", "vector_entry_point", "order_enforce")},
+        kwargs=spec.kwargs | dict(demonstrations.overrides),
+    )
+
+
+def _dataset_id(name: str) -> str:
+    plain = re.sub(r"[^-\w]", "-", name)
+    return plain if re.search(r"-v\d+$", plain) else f"{plain}-v0"
+
+
+def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
+    """The episodes as Minari takes them: numbers per step as a list, since it cannot read back arrays of them."""
+    for i, one in enumerate(demonstrations.episodes):
+        yield EpisodeBuffer(
+            id=i,
+            seed=one.seed,
+            observations=one.observations,
+            actions=one.actions,
+            rewards=one.rewards.tolist(),
+            terminations=one.terminated.tolist(),
+            truncations=one.truncated.tolist(),
+            infos={name: values if values.ndim > 1 else [*values] for name, values in one.infos.items()},
+        )
+
+
+def read(path: Path) -> Demonstrations:
+    """The episodes of a folder that `write` wrote; ConfigError if it is another."""
+    try:
+        dataset = minari.MinariDataset(path / "data")
+    except ValueError as error:
+        raise ConfigError(f"{path}: no Minari dataset: {error}") from None
+    about = dataset.storage.metadata
+    if "harvestgym" not in about:
+        raise ConfigError(f"{path}: a Minari dataset, but none of harvestgym; read it with minari.MinariDataset")
+    seeds = [one.get("seed") for one in dataset.storage.get_episode_metadata(dataset.episode_indices)]
+    episodes = [_episode(one, seed) for one, seed in zip(dataset, seeds, strict=True)]
+    mine: Any = about["harvestgym"]
+    return Demonstrations(mine["id"], str(about["algorithm_name"]), episodes, mine["overrides"])
+
+
+def _episode(one: Any, seed: int | None) -> Episode:
+    return Episode(
+        jax.tree.map(np.asarray, one.observations),
+        jax.tree.map(np.asarray, one.actions),
+        np.asarray(one.rewards, np.float64),
+        np.asarray(one.terminations, bool),
+        np.asarray(one.truncations, bool),
+        {name: np.asarray(values) for name, values in one.infos.items()},
+        seed,
+    )

@@ -1,0 +1,130 @@
+"""Demonstrations as one Parquet file: a row per observation, a column per part of what was seen, done and told.
+
+The first row of an episode is its reset: there action and reward are zeros. A part with a shape is a list, of the
+shape that the metadata of its column says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+
+from .episodes import Demonstrations, Episode
+
+FORMAT = b"harvestgym demonstrations"
+VERSION = 1
+
+SEEN, DONE, TOLD = "observation", "action", "info/"
+LATE = {"reward": "rewards", "terminated": "terminated", "truncated": "truncated"}
+"""Columns of numbers that belong to a step, and the fields of an `Episode` that they are."""
+
+
+def write(demonstrations: Demonstrations, path: Path) -> None:
+    """Write a file that `read` reads and any table library understands."""
+    import pyarrow
+    import pyarrow.parquet
+
+    first = demonstrations.episodes[0]
+    about = {
+        "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
+        "overrides": dict(demonstrations.overrides), SEEN: _ways(first.observations), DONE: _ways(first.actions),
+        "seeds": [episode.seed for episode in demonstrations.episodes],
+    }  # fmt: skip
+    tables = [_table(_columns(episode, i)) for i, episode in enumerate(demonstrations.episodes)]
+    whole = pyarrow.concat_tables(tables).replace_schema_metadata({FORMAT: json.dumps(about)})
+    pyarrow.parquet.write_table(whole, path)
+
+
+def read(path: Path) -> Demonstrations:
+    """The episodes of a file; ConfigError if it is none of demonstrations, or of another version."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        raise ConfigError(f"{path}: no whole Parquet file: {error}") from None
+    about = json.loads((table.schema.metadata or {}).get(FORMAT, b"{}"))
+    if about.get("version") != VERSION:
+        found = f"version {about['version']}" if about else "another table"
+        raise ConfigError(f"{path}: wanted demonstrations, version {VERSION}, found {found}")
+    values = {name: _values(table, name) for name in table.column_names}
+    ends = np.flatnonzero(np.diff(values["episode"])) + 1
+    spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
+    episodes = [_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
+    return Demonstrations(about["id"], about["by"], episodes, about["overrides"])
+
+
+def _ways(tree: Any) -> list[list[str | int]]:
+    """The way to each leaf: names in dicts, numbers in tuples."""
+    found = jax.tree_util.tree_leaves_with_path(tree)
+    return [[step.idx if hasattr(step, "idx") else step.key for step in way] for way, _ in found]
+
+
+def _name(part: str, way: list[str | int]) -> str:
+    return "/".join([part, *map(str, way)])
+
+
+def _columns(episode: Episode, number: int) -> dict[str, np.ndarray]:
+    rows = len(episode) + 1
+    out = {"episode": np.full(rows, number, np.int32), "step": np.arange(rows, dtype=np.int32)}
+    for part, tree, shift in ((SEEN, episode.observations, lambda v: v), (DONE, episode.actions, _late)):
+        pairs = zip(_ways(tree), jax.tree.leaves(tree), strict=True)
+        out |= {_name(part, way): shift(np.asarray(leaf)) for way, leaf in pairs}
+    out |= {name: _late(getattr(episode, attr)) for name, attr in LATE.items()}
+    return out | {f"{TOLD}{name}": np.asarray(values) for name, values in episode.infos.items()}
+
+
+def _late(values: np.ndarray) -> np.ndarray:
+    """Values that belong to a step, from the second row on."""
+    return np.concatenate([np.zeros_like(values[:1]), values])
+
+
+def _table(columns: Mapping[str, np.ndarray]) -> Any:
+    import pyarrow
+
+    arrays, fields = [], []
+    for name, values in columns.items():
+        array, about = pyarrow.array(values.ravel()), {}
+        if values.ndim > 1:
+            array = pyarrow.FixedSizeListArray.from_arrays(array, int(np.prod(values.shape[1:])))
+            about = {"shape": json.dumps(values.shape[1:])}
+        arrays.append(array)
+        fields.append(pyarrow.field(name, array.type, metadata=about))
+    return pyarrow.table(arrays, schema=pyarrow.schema(fields))
+
+
+def _values(table: Any, name: str) -> np.ndarray:
+    """A column as an array of its own shape."""
+    column, shape = table[name].combine_chunks(), (table.schema.field(name).metadata or {}).get(b"shape")
+    if shape is None:
+        return column.to_numpy(zero_copy_only=False)
+    return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, *json.loads(shape))
+
+
+def _episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed: int | None) -> Episode:
+    late = {attr: rows[name][1:] for name, attr in LATE.items()}
+    infos = {name.removeprefix(TOLD): values for name, values in rows.items() if name.startswith(TOLD)}
+    actions = {name: values[1:] for name, values in rows.items()}
+    return Episode(_tree(about[SEEN], SEEN, rows), _tree(about[DONE], DONE, actions), **late, infos=infos, seed=seed)
+
+
+def _tree(ways: list[list[str | int]], part: str, rows: Mapping[str, np.ndarray]) -> Any:
+    """The pytree of the columns of a part: dicts where its ways are names, tuples where they are numbers."""
+
+    def below(way: list[str | int]) -> Any:
+        if way in ways:
+            return rows[_name(part, way)]
+        steps = dict.fromkeys(other[len(way)] for other in ways if other[: len(way)] == way)
+        if all(isinstance(step, int) for step in steps):
+            return tuple(below([*way, step]) for step in steps)
+        return {step: below([*way, step]) for step in steps}
+
+    return below([])

@@ -1,0 +1,1 @@
+"""The leaderboard: running entrants, storing rows, the foresight reference."""

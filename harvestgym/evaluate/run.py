@@ -1,0 +1,202 @@
+"""Policies on environments: whole episodes in batches on the device, one row each, and their summary."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+
+from harvestgym.core.env import Env
+from harvestgym.core.errors import unknown
+from harvestgym.core.policy import Policy, constant_policy, random_policy, together
+from harvestgym.core.risk import Measure
+from harvestgym.core.rollout import Episodes, evaluate
+from harvestgym.registry import load
+from harvestgym.registry import spec as spec_of
+
+from . import splits
+from .statistics import Summary, summarise
+
+BATCH = 50
+"""Episodes of one compiled call; between calls the progress bar moves."""
+
+LONGEST = 100_000
+"""Steps after which an endless episode is cut, if the id gives no horizon of its own."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Episodes of one policy on one id.
+
+    Attributes:
+        returns, lengths: one entry per episode.
+        columns: the family's own columns (yield, catch, cause of death ...), one entry per episode.
+        summary: of the returns.
+        risk: the measure of the environment's own score, if it has one.
+        unit: what a step is (`days` of a farm, `steps` where nothing else is said).
+    """
+
+    id: str
+    policy: str
+    seed: int
+    returns: np.ndarray
+    lengths: np.ndarray
+    columns: dict[str, np.ndarray]
+    summary: Summary
+    unit: str
+    risk: Measure | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers of `harvestgym run --json`."""
+        out: dict[str, Any] = {"id": self.id, "policy": self.policy, "episodes": len(self.returns), "seed": self.seed}
+        out["return"] = {
+            "mean": self.summary.mean, "sd": self.summary.sd, "cvar10": self.summary.cvar10,
+            "ci95": [self.summary.low, self.summary.high],
+        }  # fmt: skip
+        if self.risk is not None:
+            out["return"]["risk"] = self.risk.model_dump() | {"value": self.risk(self.returns)}
+        out[self.unit] = float(self.lengths.mean())
+        return out | {name: _told(values) for name, values in self.columns.items()}
+
+
+def _told(values: np.ndarray) -> Any:
+    if values.dtype.kind in "fiub":
+        return float(values.mean())
+    names, counts = np.unique(values, return_counts=True)
+    return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+
+
+def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
+    """A policy of an id by name: the family's own, `random`, or `none` (action 0); ConfigError otherwise."""
+    known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
+    idle = nothing(env.action_space)
+    if idle is not None:
+        known["none"] = lambda: constant_policy(idle)
+    own = family_function(id, "policies")(env)
+    known |= {given: (lambda p=policy: p) for given, policy in own.items()}
+    if name not in known:
+        raise unknown("policy", name, known, id)
+    return known[name]()
+
+
+def nothing(space: gymnasium.Space[Any]) -> Any:
+    """The action that does nothing: 0, in every part; None for a space that has no such thing."""
+    match space:
+        case gymnasium.spaces.Discrete():
+            return np.int32(0)
+        case gymnasium.spaces.MultiDiscrete() | gymnasium.spaces.MultiBinary():
+            return np.zeros(space.shape, np.int32)
+        case gymnasium.spaces.Dict():
+            parts = {name: nothing(inside) for name, inside in space.items()}
+            return None if any(part is None for part in parts.values()) else parts
+    return None
+
+
+def family_function(id: str, name: str) -> Callable[..., Any]:
+    """A function of the module that makes an id (`policies`, `summary`, `record`, `figure`)."""
+    module = spec_of(id).entry_point.partition(":")[0]
+    return load(f"{module}:{name}")
+
+
+def risk_of(id: str, env: Env[Any, Any]) -> Measure | None:
+    """The measure by which the score of an id asks to be read, where its family has such a thing."""
+    family = importlib.import_module(spec_of(id).entry_point.partition(":")[0])
+    return getattr(family, "risk", lambda env: None)(env)
+
+
+def evaluate_id(
+    id: str,
+    policy: str = "expert",
+    episodes: int = 100,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
+    env: Env[Any, Any] | None = None,
+    split: str | None = None,
+) -> Evaluation:
+    """`episodes` episodes of a named policy on an id; `progress` is told how many more are done.
+
+    With a `split` (`"train"` or `"test"`, see `heldout`) on that side of the protocol: its environment, if none is
+    given, and its seed of this number.
+    """
+    env, seed = _sided(id, env, seed, split)
+    return _evaluated(id, env, policy, policy_named(id, env, policy), episodes, seed, progress)
+
+
+def evaluate_together(
+    id: str,
+    policies: Sequence[str] | Mapping[str, Policy],
+    episodes: int = 100,
+    seed: int = 0,
+    env: Env[Any, Any] | None = None,
+    split: str | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[str, Evaluation]:
+    """The evaluation of each of some policies, as `evaluate_id` gives it, by one compiled program for all.
+
+    `policies` are names, or policies of one's own by the names they are to have.
+    """
+    env, seed = _sided(id, env, seed, split)
+    given = policies.values() if isinstance(policies, Mapping) else [policy_named(id, env, n) for n in policies]
+    acting = together(list(given))
+    pairs = zip(policies, acting, strict=True)
+    return {name: _evaluated(id, env, name, policy, episodes, seed, progress) for name, policy in pairs}
+
+
+def _sided(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
+    """The environment and the seed of an evaluation, as a split has them if one is named."""
+    if split is None:
+        return env or spec_of(id).make(), seed
+    side = splits.split(id, split)
+    return env or side.make(), side.seed(seed)
+
+
+def _evaluated(
+    id: str, env: Env[Any, Any], policy: str, acting: Policy, episodes: int, seed: int, progress: Callable[[int], None]
+) -> Evaluation:
+    return of_episodes(id, env, policy, seed, played(env, acting, episodes, seed, horizon(env), progress))
+
+
+def of_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
+    """The evaluation that some episodes of a policy are."""
+    columns = family_function(id, "summary")(env, whole)
+    returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
+    risk = risk_of(id, env)
+    return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), step_unit(env), risk)
+
+
+def played(
+    env: Env[Any, Any],
+    policy: Policy,
+    episodes: int,
+    seed: int,
+    steps: int,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Episodes:
+    """The episodes of an evaluation, none longer than `steps`, in batches of one compiled size."""
+    parts = []
+    for start in range(0, episodes, BATCH):
+        part = evaluate(env, policy, batch_key(seed, start), BATCH, steps)
+        parts.append(jax.device_get(part))
+        progress(min(BATCH, episodes - start))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
+
+
+def batch_key(seed: int, start: int = 0) -> jax.Array:
+    """The key of the batch of an evaluation that begins with episode `start`."""
+    return jax.random.fold_in(jax.random.key(seed), start)
+
+
+def step_unit(env: Env[Any, Any]) -> str:
+    """What a step of an environment is, for the heads of tables."""
+    return getattr(env, "step_unit", "steps")
+
+
+def horizon(env: Env[Any, Any]) -> int:
+    """The steps of the longest episode: the env's own horizon in days, or `LONGEST`; of an endless life, a part."""
+    days = int(getattr(env.params, "horizon", LONGEST))
+    return getattr(env, "evaluation_steps", None) or days * getattr(env, "steps_per_day", 1)

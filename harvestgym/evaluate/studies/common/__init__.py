@@ -1,0 +1,1 @@
+"""What several studies share: trials, findings and reference models."""

@@ -1,0 +1,1 @@
+"""From a farm file or Python objects to a `FarmModel`: names, components, compilation."""

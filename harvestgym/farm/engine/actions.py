@@ -1,0 +1,361 @@
+"""The one action table of a farm, behind every form in which an action can be written.
+
+The paper's tuples `(farmer, field, entity, name, parameters)`, the integers of the `Discrete` face and
+the arrays that compiled code uses are three spellings of an entry of this table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, overload
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.farm.config.names import Names, keys_of
+from harvestgym.farm.entities.base import Action, Parameter
+from harvestgym.farm.schema import parse_plot
+
+from .allowed import check_apart, checked, narrow
+from .variables import FieldSlots, check_plot, find_entity, find_field
+
+BINS = 11
+"""Values that stand for a continuous parameter in the integer form, both ends included."""
+
+DURATION = "duration#min"
+"""The parameter of an action that says how long it takes."""
+
+Tuple5 = tuple[str, str, str, str, dict[str, Any]]
+
+
+class Orders(NamedTuple):
+    """A schedule of at most m actions as arrays; a kind of 0 is «nothing».
+
+    Attributes:
+        kind: int32 (m,), 1 + the row of the table.
+        farmer: int32 (m,).
+        plot: int32 (m, 2); (-1, -1) is the whole field.
+        values: float32 (m, k), the parameters in the order of the action, zero beyond.
+    """
+
+    kind: jax.Array
+    farmer: jax.Array
+    plot: jax.Array
+    values: jax.Array
+
+
+@dataclass(frozen=True)
+class Row:
+    """One intervention of one entity, with the plots and values that the rules allow."""
+
+    field: int
+    entity: int
+    names: tuple[str, str]
+    action: Action
+    plots: tuple[tuple[int, int], ...]
+    allowed: tuple[Parameter, ...]
+
+    @cached_property
+    def grids(self) -> tuple[Sequence[Any], ...]:
+        """What the integer form counts through, the last fastest: the plots, then the values of each parameter."""
+        values = [_grid(p, whole) for p, whole in zip(self.allowed, self.action.parameters, strict=True)]
+        return (self.plots if self.action.plot else (None,), *values)
+
+    @property
+    def count(self) -> int:
+        """How many concrete actions the row is, for one farmer."""
+        return math.prod(len(grid) for grid in self.grids)
+
+    def place(self, choice: Choice) -> int | None:
+        """The place of a choice among the concrete actions of the row; None if it is not in the grids."""
+        plots, *grids = self.grids
+        at = plots.index(choice.plot)
+        for grid, value in zip(grids, choice.values, strict=True):
+            near = np.flatnonzero(np.isclose(grid, value, rtol=1e-6))
+            if not len(near):
+                return None
+            at = at * len(grid) + int(near[0])
+        return at
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One concrete action."""
+
+    row: Row
+    farmer: int
+    plot: tuple[int, int] | None
+    values: tuple[float, ...]
+
+
+def _grid(parameter: Parameter, whole: Parameter) -> list[float]:
+    if parameter.continuous:
+        return [float(v) for v in np.linspace(*parameter.range, BINS)]
+    return [_encode(whole, c) for c in parameter.choices]
+
+
+def _words(whole: Parameter) -> list[str]:
+    return [c for c in whole.choices if isinstance(c, str)]
+
+
+def _encode(whole: Parameter, value: Any) -> float:
+    """A number as it is, a word as its place among those of the kind, whatever the rules leave of them."""
+    return float(_words(whole).index(value)) if value in _words(whole) else float(value)
+
+
+@dataclass(frozen=True)
+class ActionTable:
+    """The allowed interventions of a farm: rows of the table, and the farmers who can do them."""
+
+    farmers: tuple[str, ...]
+    rows: tuple[Row, ...]
+    fields: tuple[FieldSlots, ...]
+
+    @cached_property
+    def choices(self) -> Choices:
+        """The actions of the integer form; number 0 is to do nothing."""
+        return Choices(self)
+
+    @property
+    def width(self) -> int:
+        """The largest number of parameters of an action."""
+        return max((len(r.allowed) for r in self.rows), default=0)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where each row begins among the actions of one farmer, and their number at the end."""
+        return np.cumsum([0, *(r.count for r in self.rows)]).astype(np.int32)
+
+    def numbers(self, row: Row, farmer: int = 0) -> range:
+        """The numbers of a row's actions in the integer form."""
+        r, each = self.rows.index(row), int(self.starts[-1])
+        return range(*(1 + farmer * each + int(end) for end in self.starts[r : r + 2]))
+
+    def choice(self, number: int) -> Choice | None:
+        """The action of a number; None for 0, to do nothing."""
+        if number == 0:
+            return None
+        farmer, rest = divmod(number - 1, int(self.starts[-1]))
+        r = int(np.searchsorted(self.starts, rest, side="right")) - 1
+        row, rest = self.rows[r], rest - int(self.starts[r])
+        found = []
+        for grid in reversed(row.grids):
+            rest, at = divmod(rest, len(grid))
+            found.append(grid[at])
+        plot, *values = reversed(found)
+        return Choice(row, farmer, plot, tuple(values))
+
+    @cached_property
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each row: the lengths of its grids (rows, 1 + k), its plots (rows, n, 2), its values (rows, k, n)."""
+        rows = len(self.rows)
+        sizes = np.ones((rows, 1 + self.width), np.int32)
+        plots = np.full((rows, max(len(r.grids[0]) for r in self.rows), 2), -1, np.int32)
+        longest = max((len(g) for r in self.rows for g in r.grids[1:]), default=1)
+        values = np.zeros((rows, self.width, longest), np.float32)
+        for i, row in enumerate(self.rows):
+            sizes[i, : len(row.grids)] = [len(grid) for grid in row.grids]
+            if row.action.plot:
+                plots[i, : len(row.plots)] = row.plots
+            for k, grid in enumerate(row.grids[1:]):
+                values[i, k, : len(grid)] = grid
+        return sizes, plots, values
+
+    def orders(self, index: jax.Array | Orders) -> Orders:
+        """The orders of integer actions: `index` of shape (), one action, or (m,), a schedule; orders as they are.
+
+        A number that is no action is the order to do nothing: compiled code cannot raise.
+        """
+        if isinstance(index, Orders):
+            return index
+        index = jnp.atleast_1d(index).astype(jnp.int32)
+        if not self.rows:
+            none = jnp.zeros_like(index)
+            return Orders(none, none, jnp.full((*index.shape, 2), -1, jnp.int32), jnp.zeros((*index.shape, 0)))
+        acts = (index > 0) & (index < len(self.choices))
+        farmer, rest = jnp.divmod(jnp.where(acts, index - 1, 0), self.starts[-1])
+        row = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
+        rest = rest - jnp.asarray(self.starts)[row]
+        sizes, plots, values = map(jnp.asarray, self.tables)
+        at = []
+        for k in reversed(range(sizes.shape[1])):
+            rest, found = jnp.divmod(rest, sizes[row, k])
+            at.insert(0, found)
+        chosen = [values[row, k, at[1 + k]] for k in range(self.width)]
+        return Orders(
+            kind=jnp.where(acts, 1 + row, 0),
+            farmer=jnp.where(acts, farmer, 0),
+            plot=jnp.where(acts[:, None], plots[row, at[0]], -1),
+            values=jnp.where(acts[:, None], jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0)), 0.0),
+        )
+
+    def minutes(self, orders: Orders) -> jax.Array:
+        """The `duration#min` of each order, float32 (m,); 0 where it names none."""
+        named = [[p.key == DURATION for p in r.allowed] for r in self.rows]
+        column = np.asarray([-1, *(of.index(True) if True in of else -1 for of in named)], np.int32)
+        if not (column >= 0).any():
+            return jnp.zeros(orders.kind.shape)
+        at = jnp.asarray(column)[orders.kind]
+        mine = jnp.arange(self.width) == at[:, None]
+        return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)
+
+    def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
+        """A schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
+        if len(schedule) > size:
+            raise ConfigError(f"the schedule holds {len(schedule)} actions; at most {size} are allowed a day")
+        read = [self.read(action) for action in schedule]
+        return self.arrays([(choice.farmer, number, choice.plot, choice.values) for number, choice in read], size)
+
+    def arrays(self, moves: Sequence[Sequence[Any]], size: int) -> Orders:
+        """Moves `(farmer, number of the row, plot or None, values)` as orders of length `size`."""
+        kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
+        plot, values = np.full((size, 2), -1, np.int32), np.zeros((size, self.width), np.float32)
+        for i, (who, number, at, given) in enumerate(moves):
+            kind[i], farmer[i], values[i, : len(given)] = 1 + number, who, given
+            plot[i] = (-1, -1) if at is None else at
+        return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
+
+    def index(self, action: Sequence[Any]) -> int:
+        """The number of one of the paper's tuples in the integer form."""
+        choice = self.parse(action)
+        at = choice.row.place(choice)
+        if at is None:
+            raise ConfigError(f"{self.tuple(choice)}: no such entry among the discrete actions; see `harvestgym show`")
+        return self.numbers(choice.row, choice.farmer)[at]
+
+    def parse(self, action: Sequence[Any]) -> Choice:
+        """One of the paper's tuples `(farmer, field, entity, name, parameters)` as a checked choice."""
+        return self.read(action)[1]
+
+    def read(self, action: Sequence[Any]) -> tuple[int, Choice]:
+        """The number of its row and the checked choice of one of the paper's tuples, in any spelling."""
+        whole = isinstance(action, (tuple, list)) and len(action) == 5
+        if not whole or not isinstance(action[4], (Mapping, type(None))):
+            raise ConfigError(f"wanted (farmer, field, entity, name, parameters), found {action!r}")
+        *head, parameters = action
+        who, number = self._head(tuple(head))
+        return number, self._filled(self.rows[number], who, parameters or {})
+
+    def _head(self, head: tuple[Any, ...]) -> tuple[int, int]:
+        """The farmer and the row of `(farmer, field, entity, name)`."""
+        if not all(isinstance(name, str) for name in head) or head not in self._heads:
+            farmer, field, entity, name = head
+            who, at = self._names.farmer(farmer), self._names.entity(field, entity, "")
+            known = self._names.action(at, name, " > ".join(self._names.where(at)))
+            self._heads[head] = who, self.rows.index(self.row(*at, known.name))
+        return self._heads[head]
+
+    @cached_property
+    def _heads(self) -> dict[tuple[Any, ...], tuple[int, int]]:
+        """What `_head` has found, as written: finding it takes half as long as the step of a small farm."""
+        return {}
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.farmers, self.fields, ())
+
+    def row(self, field: int, entity: int, name: str) -> Row:
+        """The row of an entity's action by name; ConfigError if it is not allowed."""
+        mine = [r for r in self.rows if (r.field, r.entity) == (field, entity)]
+        found = [r for r in mine if r.action.name == name]
+        if not found:
+            slot = self.fields[field].slots[entity]
+            raise unknown("action", name, (r.action.name for r in mine), f"{self.fields[field].name} > {slot.name}")
+        return found[0]
+
+    def _filled(self, row: Row, farmer: int, parameters: Mapping[str, Any]) -> Choice:
+        where = " > ".join((*row.names, row.action.name))
+        given = self._names.parameters(row.action, parameters, where)
+        missing = [key for key in keys_of(row.action) if key not in given]
+        if missing:
+            raise ConfigError(f"{where}: missing {', '.join(missing)}")
+        plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
+        pairs = zip(row.allowed, row.action.parameters, strict=True)
+        return Choice(row, farmer, plot, tuple(_encode(w, checked(p, given[p.key], where)) for p, w in pairs))
+
+    def tuple(self, choice: Choice | None) -> Tuple5 | None:
+        """A choice in the paper's form; None for nothing."""
+        if choice is None:
+            return None
+        named: dict[str, Any] = {} if choice.plot is None else {"plot": choice.plot}
+        for whole, value in zip(choice.row.action.parameters, choice.values, strict=True):
+            named[whole.key] = _words(whole)[int(value)] if _words(whole) else value
+        return (self.farmers[choice.farmer], *choice.row.names, choice.row.action.name, named)
+
+
+class Choices(Sequence["Choice | None"]):
+    """The integer form of a table as a sequence, made entry by entry when asked."""
+
+    def __init__(self, table: ActionTable):
+        self._table = table
+        self._size = 1 + len(table.farmers) * int(table.starts[-1])
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, at: int) -> Choice | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Choice | None]: ...
+    def __getitem__(self, at: int | slice) -> Choice | None | list[Choice | None]:
+        if isinstance(at, slice):
+            return [self._table.choice(i) for i in range(self._size)[at]]
+        return self._table.choice(range(self._size)[at])
+
+
+def _allowed_plot(plot: Any, row: Row, shape: tuple[int, int], where: str) -> tuple[int, int] | None:
+    if not row.action.plot:
+        return None
+    at = check_plot(plot, shape, where)
+    if at not in row.plots:
+        raise ConfigError(f"{where}: plot {at} is not allowed; allowed: {list(row.plots)}")
+    return at
+
+
+def table_of(farmers: Sequence[str], fields: Sequence[FieldSlots], allowed: Mapping[str, Any] | None) -> ActionTable:
+    """The action table of a farm, all actions or those of a restriction (the `interventions` of the rules)."""
+    rows = [row for f, field in enumerate(fields) for row in _rows(f, field)]
+    if allowed is not None:
+        rows = [r for field, of_field in allowed.items() for r in _restricted(rows, fields, field, of_field)]
+    return ActionTable(tuple(farmers), tuple(rows), tuple(fields))
+
+
+def _rows(f: int, field: FieldSlots) -> list[Row]:
+    plots = tuple((x, y) for x in range(field.shape[0]) for y in range(field.shape[1]))
+    return [
+        Row(f, e, (field.name, slot.name), action, plots, action.parameters)
+        for e, slot in enumerate(field.slots)
+        for action in slot.kind.actions
+    ]
+
+
+def _restricted(rows: list[Row], fields: Sequence[FieldSlots], field: str, of_field: Mapping[str, Any]) -> list[Row]:
+    f = find_field(fields, field, "interventions")
+    out: list[Row] = []
+    for entity, of_entity in of_field.items():
+        e = find_entity(fields[f], entity, f"interventions > {field}")
+        mine = {r.action.name: r for r in rows if (r.field, r.entity) == (f, e)}
+        for name, limits in (of_entity or {}).items():
+            where = f"interventions > {field} > {entity}"
+            if name not in mine:
+                raise unknown("action", name, mine, where)
+            out.append(_narrowed(mine[name], limits or {}, fields[f].shape, f"{where} > {name}"))
+    return out
+
+
+def _narrowed(row: Row, limits: Mapping[str, Any], shape: tuple[int, int], where: str) -> Row:
+    wanted = keys_of(row.action)
+    for key in limits:
+        if key not in wanted:
+            raise unknown("parameter", key, wanted, where)
+    plots = row.plots
+    if "plot" in limits:
+        plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
+        check_apart(plots, f"{where} > plot")
+    allowed = tuple(narrow(p, limits.get(p.key), where) for p in row.action.parameters)
+    return Row(row.field, row.entity, row.names, row.action, plots, allowed)

@@ -1,0 +1,149 @@
+"""The farm with active observation (AO-MDP, section 2): a day is two half-steps, look and then act.
+
+In the first half-step the farmer chooses what to observe and pays for each entry seen; in the second an
+intervention is chosen with that knowledge and the day passes. What was not observed is masked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.tree import pytree, replace, var
+
+from .farmers import Work
+from .model import FarmModel, FarmParams, FarmState
+from .observations import Plan
+from .requests import Asks, AskTable
+
+Looked = tuple[tuple[Any, ...], jax.Array, jax.Array, jax.Array]
+"""What the farmers remember, their wages, which entries were seen, what was paid."""
+
+
+@pytree
+class ActiveState(FarmState):
+    """The farm's state, and what the farmer has asked to see this morning."""
+
+    acting: jax.Array = var("acting", "whether the next half-step is the intervention", dtype="bool", axes=())
+    asked: jax.Array = var("asked", "which entries of the offer were seen", dtype="bool", axes=("entry",))
+    paid: jax.Array = var("observation_cost", "what they cost", axes=())
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveFarm(FarmModel):
+    """A farm on which observations are asked for and paid.
+
+    An action is `{"request": which looks of `offered` to make, "order": the intervention}`; the half-step
+    that is due reads its own part. A request may also be `Asks`, a list in the paper's terms, as an order may be
+    `Orders`; there is none where nothing is offered. An observation is `{"values", "mask"}` over the free looks
+    and then the offered ones; values that were not observed are 0 and their mask is 0.
+
+    Attributes:
+        offered: what can be asked for, look by look.
+    """
+
+    steps_per_day: ClassVar[int] = 2
+    step_unit: ClassVar[str] = "half days"
+    offered: Plan
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        free, paid = self.plan.space, self.offered.space
+        low = np.minimum(np.concatenate([free.low, paid.low]), 0)
+        high = np.maximum(np.concatenate([free.high, paid.high]), 0)
+        values = gymnasium.spaces.Box(low, high, dtype=np.float32)
+        mask = gymnasium.spaces.Box(0, 1, (len(low),), np.float32)
+        return gymnasium.spaces.Dict({"values": values, "mask": mask})
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        parts: dict[str, gymnasium.Space[Any]] = {"order": super().action_space}
+        if self.offered.looks:
+            parts["request"] = gymnasium.spaces.MultiBinary(len(self.offered.looks))
+        return gymnasium.spaces.Dict(parts)
+
+    @property
+    def labels(self) -> list[str]:
+        """The name of each entry of the observation."""
+        return self.plan.labels + self.offered.labels
+
+    def initial(self, key: jax.Array, params: FarmParams) -> ActiveState:
+        return self._morning(super().initial(key, params))
+
+    @cached_property
+    def asking(self) -> AskTable:
+        """What one can ask for in the paper's terms."""
+        return AskTable(self.variables, self.offered)
+
+    def _morning(self, state: FarmState) -> ActiveState:
+        nothing = jnp.zeros(self.offered.size, bool)
+        base = {name: getattr(state, name) for name in FarmState.__dataclass_fields__}
+        return ActiveState(**base, acting=jnp.asarray(False), asked=nothing, paid=jnp.float32(0.0))
+
+    def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
+        assert isinstance(state, ActiveState)
+        farmers, wages, asked, paid = self._look(state, action.get("request", np.zeros(0)), params)
+        looked = replace(
+            state,
+            farmers=farmers,
+            acting=jnp.asarray(True),
+            asked=state.asked | asked,
+            paid=paid,
+            wages=wages,
+            accepted=jnp.zeros_like(state.accepted),
+            effective=jnp.zeros_like(state.effective),
+            over=self.ended(state, params),
+        )
+        passed = self._morning(super().transition(key, state, action["order"], params))
+        return jax.tree.map(lambda a, b: jnp.where(state.acting, a, b), passed, looked)
+
+    def _look(self, state: ActiveState, request: Any, params: FarmParams) -> Looked:
+        """What the farmers have time for, in the order of the list or else of the offer."""
+        if isinstance(request, Asks):
+            return self._answer(state, request, params)
+        wanted = jnp.asarray(request).astype(bool)
+        sizes = np.asarray([look.size for look in self.offered.looks], int)
+        prices = params.score.look_costs(self.offered, self.variables)
+        work = Work(wanted, jnp.zeros(len(sizes)), prices, jnp.asarray(sizes, jnp.float32), state.day)
+        shift = params.farmers[0].look(state.farmers[0], work)
+        done = shift.done & wanted
+        seen = done[np.repeat(np.arange(len(sizes)), sizes)]
+        paid = jnp.sum(jnp.where(done, prices, 0.0))
+        return (shift.memory, *state.farmers[1:]), shift.wages, seen, paid
+
+    def _answer(self, state: ActiveState, asks: Asks, params: FarmParams) -> Looked:
+        covered, weight = self.asking.covered(asks), jnp.asarray(self.asking.weight)
+        unit = jnp.asarray(params.score.observation_costs)[self.asking.owner]
+        prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
+        taken, memories, wages = jnp.zeros(asks.group.shape, bool), [], jnp.float32(0.0)
+        for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
+            wanted = (jnp.asarray(asks.group) > 0) & (asks.farmer == i)
+            shift = farmer.look(memory, Work(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day))
+            taken, wages = taken | (shift.done & wanted), wages + shift.wages
+            memories.append(shift.memory)
+        seen = jnp.any(covered & taken[:, None], axis=0)
+        return tuple(memories), wages, seen, jnp.sum(jnp.where(taken, prices, 0.0))
+
+    def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> dict[str, jax.Array]:
+        assert isinstance(state, ActiveState)
+        mask = jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
+        read = lambda variable: self.value(variable, state, params)  # noqa: E731
+        values = jnp.concatenate([self.plan.see(read), self.offered.see(read)])
+        return {"values": jnp.where(mask, values, 0.0), "mask": mask.astype(jnp.float32)}
+
+    def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        assert isinstance(state, ActiveState)
+        return {name: jnp.where(state.acting, 0.0, value) for name, value in super().gains(state, params).items()}
+
+    def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        assert isinstance(state, ActiveState)
+        named = super().costs(state, params)
+        intervention = jnp.where(state.acting, 0.0, named["intervention cost"])
+        looked = jnp.where(state.over, 0.0, state.paid)
+        return named | {"intervention cost": intervention, "observation cost": looked}

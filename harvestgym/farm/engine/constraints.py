@@ -1,0 +1,37 @@
+"""Further rules of a game: what else is forbidden of a day, and what else ends it; the base of your own."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.tree import par, pytree
+
+from .actions import Orders
+from .reward_terms import Books
+
+
+@pytree
+class Rule:
+    """Base of all further rules: forbids nothing, ends nothing."""
+
+    def permits(self, orders: Orders, prices: jax.Array, books: Books) -> jax.Array:
+        """Which of the orders of a day are allowed, bool (m,).
+
+        `prices` is what the score charges for each, 0 where an earlier rule refuses it. Farmers come after the rules.
+        """
+        return jnp.ones(orders.kind.shape, bool)
+
+    def ends(self, books: Books) -> jax.Array:
+        """Whether the game has ended."""
+        return jnp.asarray(False)
+
+
+@pytree
+class CostCap(Rule):
+    """The orders of a day may cost so much and no more, whoever does them: those that come after are refused."""
+
+    most: jax.Array = par("max_action_schedule_cost", "cost of the orders of a day", low=0)
+
+    def permits(self, orders: Orders, prices: jax.Array, books: Books) -> jax.Array:
+        return jnp.cumsum(prices) <= self.most

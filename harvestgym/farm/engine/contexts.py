@@ -1,0 +1,339 @@
+"""Contextual farms (section 2): a part of the parameters is drawn anew, per episode, for several, or day by day.
+
+What was drawn is a vector of numbers in the state; which entries of the parameters it decides is structure. So
+one compiled program lives every context. A day passes under the context of its morning; whatever is read of a
+state is read under the context of that state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.env import Timestep
+from harvestgym.core.random import key_for, keys_for, normal
+from harvestgym.core.tree import par, pytree, replace, var
+
+from .actions import Orders
+from .active import ActiveFarm
+from .model import FarmModel, FarmParams, FarmState, Report
+from .reward_terms import Books
+from .variables import Variable
+
+STREAM = "context"
+"""The name under which contexts take their keys, so that they change no other draw."""
+
+
+@pytree
+class Context:
+    """What is in force, since when, and (where it is forecast) what will be.
+
+    `numbers` has the index of each choice, the shares of each mixture and the value of each range, in order.
+    """
+
+    numbers: jax.Array = var("context", "what was drawn", axes=("draw",))
+    episodes: jax.Array = var("episodes", "episodes begun under it", dtype="int", axes=())
+    ahead: jax.Array = var("ahead", "the numbers of the days to come", axes=("lead", "draw"), hidden=True)
+    forecast: jax.Array = var("forecast", "what is said of them", axes=("lead", "feature"))
+
+
+@pytree
+class ContextParams(FarmParams):
+    """The parameters of a farm before a context is put into them, and what there is to draw.
+
+    `tables` has for each draw the entries that it decides: a row for each choice or mixed set, or for the two
+    ends of a range.
+    """
+
+    tables: tuple[jax.Array, ...]
+    noise: jax.Array = par("noise#day-1", "variance of a forecast per day ahead, in squared spans of what is seen")
+
+
+@dataclass(frozen=True)
+class Write:
+    """Entries of one leaf of `FarmParams`: some, by their flat number, or all of them (`entries` empty)."""
+
+    leaf: int
+    size: int
+    entries: tuple[int, ...] = ()
+
+    def into(self, leaf: Any, values: jax.Array) -> jax.Array:
+        """The leaf with `values` (size,) in it."""
+        old = jnp.asarray(leaf)
+        if not self.entries:
+            return values.astype(old.dtype).reshape(old.shape)
+        here = np.zeros(old.size, int)
+        here[list(self.entries)] = np.arange(self.size)
+        new = jnp.where(np.isin(np.arange(old.size), self.entries), values[here], old.ravel())
+        return new.astype(old.dtype).reshape(old.shape)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One thing that is drawn, and what it decides.
+
+    Attributes:
+        name: its path in the farm file.
+        kind: one of some choices, a mixture of sets in shares that are drawn, or a number of a range.
+        labels: the names of the choices or of the mixed sets; of a range its own.
+        writes: the entries of the parameters that it decides.
+        shown: whether it is seen.
+        only: which of the choices are drawn, by their numbers; empty for all.
+    """
+
+    name: str
+    kind: Literal["choice", "mixture", "range"]
+    labels: tuple[str, ...]
+    writes: tuple[Write, ...]
+    shown: bool
+    only: tuple[int, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """How many numbers it is."""
+        return len(self.labels) if self.kind == "mixture" else 1
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the numbers that are seen of it: one for each choice, 1 for that in force."""
+        return [self.name] if self.kind == "range" else [f"{self.name}/{label}" for label in self.labels]
+
+    def drawn(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
+        """Its numbers from uniforms (..., width): all choices alike, all shares alike (Dirichlet of ones)."""
+        if self.kind == "choice":
+            eligible = np.asarray(self.only or range(len(self.labels)), np.float32)
+            at = jnp.minimum(jnp.floor(uniform * len(eligible)), len(eligible) - 1).astype(jnp.int32)
+            return jnp.asarray(eligible)[at]
+        if self.kind == "mixture":
+            parts = -jnp.log1p(-uniform) + 1e-9
+            return parts / parts.sum(-1, keepdims=True)
+        return table[0, 0] + uniform * (table[1, 0] - table[0, 0])
+
+    def values(self, numbers: jax.Array, table: jax.Array) -> jax.Array:
+        """The entries (k,) that it decides, from its numbers (width,)."""
+        if self.kind == "choice":
+            return jnp.asarray(table)[numbers[0].astype(jnp.int32)]
+        return numbers if self.kind == "range" else numbers @ table
+
+    def seen(self, numbers: jax.Array) -> jax.Array:
+        """What is seen of numbers (..., width): (..., features)."""
+        if self.kind == "choice":
+            return (numbers == jnp.arange(len(self.labels))).astype(jnp.float32)
+        return numbers
+
+    def ends(self, table: jax.Array) -> jax.Array:
+        """The least and the greatest value of each feature, (2, features)."""
+        if self.kind == "range":
+            return jnp.asarray(table)
+        return jnp.stack([jnp.zeros(len(self.labels)), jnp.ones(len(self.labels))])
+
+    def range_text(self, table: Any) -> str:
+        """What there is to draw, in words."""
+        if self.kind == "range":
+            return f"{table[0, 0]:g} to {table[1, 0]:g}"
+        drawn = [self.labels[i] for i in self.only] or self.labels
+        return (" or " if self.kind == "choice" else " with ").join(drawn)
+
+    def text(self, numbers: np.ndarray) -> str:
+        """The numbers in words."""
+        if self.kind == "choice":
+            return self.labels[int(numbers[0])]
+        if self.kind == "range":
+            return f"{numbers[0]:g}"
+        return " + ".join(f"{share:.0%} {label}" for share, label in zip(numbers, self.labels, strict=True))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """All draws, and when they are made.
+
+    Attributes:
+        draws: whole sets first, then single parameters, which have the last word.
+        days: after how many days of an episode there is a new context; 0 for none within an episode.
+        episodes: how many episodes of a lane share one.
+        lookahead: how many days are forecast.
+    """
+
+    draws: tuple[Draw, ...]
+    days: int
+    episodes: int
+    lookahead: int
+
+    @property
+    def width(self) -> int:
+        """How many numbers a context is."""
+        return sum(draw.width for draw in self.draws)
+
+    @property
+    def features(self) -> list[str]:
+        """The name of each number that is seen, those of today and then those forecast."""
+        now = [feature for draw in self.draws if draw.shown for feature in draw.features]
+        return now + [f"forecast/{feature}/{lead + 1}" for lead in range(self.lookahead) for feature in now]
+
+    @property
+    def when(self) -> str:
+        """When there is a new context, in words."""
+        number, unit = (self.days, "day") if self.days else (self.episodes, "episode")
+        return f"every {unit}" if number == 1 else f"every {number} {unit}s"
+
+    def texts(self, params: FarmParams) -> list[str]:
+        """What each draw is drawn from, in words."""
+        assert isinstance(params, ContextParams)
+        return [draw.range_text(table) for draw, table in zip(self.draws, params.tables, strict=True)]
+
+    def split(self, numbers: Any) -> list[Any]:
+        """The numbers of each draw."""
+        ends = np.cumsum([draw.width for draw in self.draws])
+        return [numbers[..., end - draw.width : end] for draw, end in zip(self.draws, ends, strict=True)]
+
+    def drawn(self, uniform: jax.Array, params: ContextParams) -> jax.Array:
+        """Numbers from uniforms, both (..., width)."""
+        parts = zip(self.draws, self.split(uniform), params.tables, strict=True)
+        return jnp.concatenate([draw.drawn(u, table) for draw, u, table in parts], -1)
+
+    def seen(self, numbers: jax.Array) -> jax.Array:
+        """What is seen of numbers (..., width); (..., features of a day)."""
+        pairs = [(draw, part) for draw, part in zip(self.draws, self.split(numbers), strict=True) if draw.shown]
+        nothing = jnp.zeros((*numbers.shape[:-1], 0))
+        return jnp.concatenate([nothing, *(draw.seen(part) for draw, part in pairs)], -1)
+
+    def ends(self, params: ContextParams) -> jax.Array:
+        """The least and the greatest value of each number of a day that is seen, (2, features of a day)."""
+        pairs = zip(self.draws, params.tables, strict=True)
+        return jnp.concatenate([jnp.zeros((2, 0)), *(draw.ends(table) for draw, table in pairs if draw.shown)], 1)
+
+    def put(self, params: ContextParams, numbers: jax.Array) -> FarmParams:
+        """The parameters in force: plain ones, so that nothing is put into them twice."""
+        names = FarmParams.__dataclass_fields__
+        leaves, tree = jax.tree.flatten(FarmParams(**{name: getattr(params, name) for name in names}))
+        for draw, part, table in zip(self.draws, self.split(numbers), params.tables, strict=True):
+            values, start = draw.values(part, table), 0
+            for write in draw.writes:
+                leaves[write.leaf] = write.into(leaves[write.leaf], values[start : start + write.size])
+                start += write.size
+        return tree.unflatten(leaves)
+
+    def first(self, key: jax.Array, params: ContextParams) -> Context:
+        """A new context, with those of the days to come where they are forecast."""
+        now, later = keys_for(key, ("now", "forecast"))
+        drawn = self.drawn(jax.random.uniform(now, (1 + self.lookahead, self.width)), params)
+        return Context(
+            numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=self._foretold(later, drawn[1:], params)
+        )
+
+    def next_episode(self, key: jax.Array, last: Context, anew: jax.Array, params: ContextParams) -> Context:
+        """The context of the episode after one under `last`; a new one where its episodes are over or `anew`."""
+        fresh, kept = self.first(key, params), replace(last, episodes=last.episodes + 1)
+        over = anew | (last.episodes >= self.episodes)
+        return jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, kept)
+
+    def next_day(self, key: jax.Array, context: Context, day: jax.Array, params: ContextParams) -> Context:
+        """The context of day `day` of the episode."""
+        if not self.days:
+            return context
+        now, later = keys_for(key, ("now", "forecast"))
+        drawn = jnp.concatenate([context.ahead, self.drawn(jax.random.uniform(now, (1, self.width)), params)])
+        numbers = jnp.where(day % self.days == 0, drawn[0], context.numbers)
+        return replace(context, numbers=numbers, ahead=drawn[1:], forecast=self._foretold(later, drawn[1:], params))
+
+    def _foretold(self, key: jax.Array, ahead: jax.Array, params: ContextParams) -> jax.Array:
+        """What is said of the days ahead: an error whose variance grows with the lead, kept within the ends."""
+        seen = self.seen(ahead)
+        if not self.lookahead:
+            return seen
+        low, high = self.ends(params)
+        spread = jnp.sqrt(params.noise * (1.0 + jnp.arange(self.lookahead)))[:, None] * (high - low)
+        return jnp.clip(seen + spread * normal(jax.random.uniform(key, seen.shape)), low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class ContextFarm(FarmModel):
+    """A farm whose parameters are drawn: a contextual MDP if the context is shown, else a robust one.
+
+    An observation ends with the numbers that are seen of the context, a choice one-hot.
+
+    Attributes:
+        drawing: what is drawn, and when.
+    """
+
+    drawing: Drawing
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        space: Any = super().observation_space
+        assert isinstance(self.defaults, ContextParams)
+        with jax.ensure_compile_time_eval():
+            ends = np.asarray(self.drawing.ends(self.defaults))
+        low, high = np.tile(ends, 1 + self.drawing.lookahead)
+        if isinstance(space, gymnasium.spaces.Dict):
+            values = _longer(space["values"], np.minimum(low, 0), np.maximum(high, 0))
+            ones = np.ones(len(low), np.float32)
+            return gymnasium.spaces.Dict({"values": values, "mask": _longer(space["mask"], 0 * ones, ones)})
+        return _longer(space, low, high)
+
+    @property
+    def context_labels(self) -> list[str]:
+        """The name of each number of `info["context"]`."""
+        named = [d.features if d.kind == "mixture" else [d.name] for d in self.drawing.draws]
+        return [name for names in named for name in names]
+
+    def context_text(self, state: FarmState) -> str:
+        """The context of one state, in words."""
+        parts = zip(self.drawing.draws, self.drawing.split(np.asarray(state.context.numbers)), strict=True)
+        return "; ".join(f"{draw.name}: {draw.text(part)}" for draw, part in parts)
+
+    def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
+        assert isinstance(params, ContextParams)
+        return self._started(key, self.drawing.first(key_for(key, STREAM), params), params)
+
+    def _started(self, key: jax.Array, context: Context, params: ContextParams) -> FarmState:
+        return replace(super().initial(key, self.drawing.put(params, context.numbers)), context=context)
+
+    def again(self, key: jax.Array, last: FarmState, anew: jax.Array, params: FarmParams) -> tuple[FarmState, Timestep]:
+        """Begin the episode after one that ended in `last`, under its context until its episodes are over."""
+        assert isinstance(params, ContextParams)
+        start, look = keys_for(key, ("initial", "observation"))
+        context = self.drawing.next_episode(key_for(start, STREAM), last.context, anew, params)
+        return self._opened(look, self._started(start, context, params), params)
+
+    def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, Report]:
+        assert isinstance(params, ContextParams)
+        new, report = super().day(key, state, orders, self._in_force(state, params))
+        return replace(new, context=self.drawing.next_day(key_for(key, STREAM), state.context, new.day, params)), report
+
+    def _in_force(self, state: FarmState, params: FarmParams) -> FarmParams:
+        return self.drawing.put(params, state.context.numbers) if isinstance(params, ContextParams) else params
+
+    def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
+        return super().value(variable, state, self._in_force(state, params) if variable.derived else params)
+
+    def books(self, state: FarmState, params: FarmParams) -> Books:
+        return super().books(state, self._in_force(state, params))
+
+    def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:
+        seen = super().observation(key, state, action, self._in_force(state, params))
+        context = state.context
+        more = jnp.concatenate([self.drawing.seen(context.numbers), context.forecast.ravel()])
+        if not isinstance(seen, dict):
+            return jnp.concatenate([seen, more])
+        return {
+            "values": jnp.concatenate([seen["values"], more]),
+            "mask": jnp.concatenate([seen["mask"], jnp.ones_like(more)]),
+        }
+
+    def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
+        return super().info(state, params) | {"context": state.context.numbers}
+
+
+@dataclass(frozen=True, eq=False)
+class ContextActiveFarm(ContextFarm, ActiveFarm):  # pyright: ignore[reportIncompatibleMethodOverride]
+    """A contextual farm with active observation: what is shown of the context is free."""
+
+
+def _longer(box: Any, low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
+    return gymnasium.spaces.Box(np.concatenate([box.low, low]), np.concatenate([box.high, high]), dtype=np.float32)

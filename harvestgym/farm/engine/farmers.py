@@ -1,0 +1,125 @@
+"""Who works: a farmer takes what is asked of a day, or is busy, and may want wages.
+
+A farmer of your own is a `@pytree` class with `work` (and `look`, where observations are asked for); what it
+remembers from day to day (a budget, say) is given back to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.tree import WIDE, par, pytree
+
+UNLIMITED = 2**31 - 1
+
+
+class Work(NamedTuple):
+    """What is asked of one farmer, in list order.
+
+    Attributes:
+        wanted: bool (n,), whether there is such an order, for this farmer.
+        minutes: float32 (n,), the `duration#min` that an order names, 0 where it names none.
+        price: float32 (n,), what the score charges for it.
+        entries: float32 (n,), how many numbers an observation shows; 0 for an intervention.
+        day: int32, days since the start of the season.
+    """
+
+    wanted: jax.Array
+    minutes: jax.Array
+    price: jax.Array
+    entries: jax.Array
+    day: jax.Array
+
+
+class Shift(NamedTuple):
+    """What a farmer did: which orders (bool (n,)), what is remembered, and the wages for it."""
+
+    done: jax.Array
+    memory: Any
+    wages: jax.Array
+
+
+@pytree
+class Farmer:
+    """Base of all farmers: does everything, for nothing."""
+
+    def init(self) -> Any:
+        """What is remembered on the first morning."""
+        return ()
+
+    def work(self, memory: Any, work: Work) -> Shift:
+        """The interventions of a day."""
+        return Shift(work.wanted, memory, jnp.float32(0.0))
+
+    def look(self, memory: Any, work: Work) -> Shift:
+        """The observations of a morning, before the interventions of the same day."""
+        return Shift(work.wanted, memory, jnp.float32(0.0))
+
+
+@pytree
+class BasicFarmer(Farmer):
+    """Always there, up to a number of interventions and of observations a day."""
+
+    max_daily_interventions: jax.Array = par(
+        "max_daily_interventions", "interventions a day", low=0, dtype="int", default=UNLIMITED
+    )
+    max_daily_observations: jax.Array = par(
+        "max_daily_observations", "observations a day", low=0, dtype="int", default=UNLIMITED
+    )
+
+    def work(self, memory: Any, work: Work) -> Shift:
+        return Shift(_first(work.wanted, self.max_daily_interventions), memory, jnp.float32(0.0))
+
+    def look(self, memory: Any, work: Work) -> Shift:
+        return Shift(_first(work.wanted, self.max_daily_observations), memory, jnp.float32(0.0))
+
+
+class Pocket(NamedTuple):
+    """What a farmer with hours remembers: minutes worked today, and money left."""
+
+    minutes: jax.Array
+    money: jax.Array
+
+
+@pytree
+class HourlyFarmer(Farmer):
+    """Has so many hours a day, of which each observation and intervention takes some; wants wages; has a budget.
+
+    An order that takes more time or money than is left is refused, and what comes after it may still be done.
+    """
+
+    hours: jax.Array = par("hours#h.day-1", "time to work, observations included", low=0, high=24, default=8.0)
+    intervention: jax.Array = par("intervention#min", "for one that names no duration", low=0, default=30.0)
+    observation: jax.Array = par("observation#min", "for each number observed", low=0, default=5.0)
+    wage: jax.Array = par("wage#h-1", "price of an hour worked", low=0, default=0.0)
+    budget: jax.Array = par("budget", "money for wages and for the costs of the orders", low=0, default=WIDE)
+
+    def init(self) -> Pocket:
+        return Pocket(jnp.float32(0.0), jnp.float32(self.budget))
+
+    def work(self, memory: Pocket, work: Work) -> Shift:
+        minutes = jnp.where(work.minutes > 0, work.minutes, self.intervention)
+        done, pocket, wages = self._shift(memory, work, minutes)
+        return Shift(done, pocket._replace(minutes=jnp.float32(0.0)), wages)
+
+    def look(self, memory: Pocket, work: Work) -> Shift:
+        return Shift(*self._shift(memory, work, work.entries * self.observation))
+
+    def _shift(self, pocket: Pocket, work: Work, minutes: jax.Array) -> tuple[jax.Array, Pocket, jax.Array]:
+        wages = self.wage * minutes / 60
+
+        def take(left: Pocket, order: tuple[jax.Array, ...]) -> tuple[Pocket, jax.Array]:
+            wanted, time, money = order
+            done = wanted & (left.minutes + time <= 60 * self.hours) & (money <= left.money)
+            return Pocket(left.minutes + done * time, left.money - done * money), done
+
+        after, done = jax.lax.scan(take, pocket, (work.wanted, minutes, work.price + wages))
+        return done, after, jnp.sum(done * wages)
+
+
+def _first(wanted: jax.Array, limit: jax.Array) -> jax.Array:
+    """The first `limit` of those wanted."""
+    return wanted & (jnp.cumsum(wanted) <= limit)

@@ -1,0 +1,377 @@
+"""The farm as a functional environment: act, publish, share, update, score, observe.
+
+A day is: the actions of the farmers, in list order; every entity publishes from its state after them, by
+rank; the arbiter shares water and nutrients; every entity updates itself. Nobody reads a half-updated
+neighbour, so the order of entities in a file cannot matter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.random import keys_for
+from harvestgym.core.tree import par, pytree, var
+from harvestgym.farm.entities.base import Entity, Ledger, Place
+from harvestgym.farm.schema import FarmSpec
+
+from .actions import ActionTable, Orders
+from .conditions import AnyOf, Values, occurs
+from .constraints import Rule
+from .farmers import Farmer, Work
+from .field_day import live
+from .initial_values import Start
+from .observations import Plan
+from .reward_terms import Books
+from .scoring import BasicScore
+from .variables import FieldSlots, Variable, find_variables
+
+if TYPE_CHECKING:
+    from harvestgym.render.monitor import Watch
+
+
+@pytree
+class FieldParams:
+    """A field's place and the parameter sets of its entities."""
+
+    place: Place
+    entities: tuple[Entity, ...]
+
+
+@pytree
+class FarmParams:
+    """All numbers of a farm; its structure is in the `FarmModel`."""
+
+    fields: tuple[FieldParams, ...]
+    farmers: tuple[Farmer, ...]
+    rules: dict[str, Rule]
+    score: BasicScore
+    starts: tuple[jax.Array, ...]
+    stops: Values
+    horizon: jax.Array = par("horizon#day", "days after which the game is truncated", low=1, dtype="int")
+
+
+@pytree
+class FarmState:
+    """The states of all entities, and what the score and the farmer need to know of the past."""
+
+    fields: tuple[tuple[Any, ...], ...]
+    farmers: tuple[Any, ...]
+    totals: dict[str, jax.Array]
+    today: dict[str, jax.Array]
+    context: Any = ()
+    day: jax.Array = var("elapsed#day", "days since the start", dtype="int", axes=())
+    cost: jax.Array = var("intervention_cost", "cost of today's interventions", axes=())
+    wages: jax.Array = var("wages", "wages of today's work", axes=())
+    accepted: jax.Array = var("accepted", "which orders of today were taken by a farmer", dtype="bool", axes=("order",))
+    over: jax.Array = var("over", "whether the game had ended before today", dtype="bool", axes=())
+    effective: jax.Array = var("effective", "which orders of today had an effect", dtype="bool", axes=("order",))
+
+
+class Report(NamedTuple):
+    """What crossed the boundary in a day: per field the flows per plot, over the farm the tally."""
+
+    flows: tuple[dict[str, jax.Array], ...]
+    tally: dict[str, jax.Array]
+
+
+@dataclass(frozen=True, eq=False)
+class FarmModel(Env[FarmState, FarmParams]):
+    """A farm of a given structure. Equal structures share one compiled program.
+
+    Attributes:
+        fields: names, kinds and shapes.
+        actions: the action table.
+        variables: every variable of every entity.
+        plan: what is observed each day.
+        starts: which variables get an initial value.
+        stops: the formula that ends the game.
+        schedule: how many actions a day an agent may ask for; 1 makes the action one integer.
+        tallies: names that the score can count.
+        defaults: the default parameters (not part of the structure).
+        spec: what the farm file says (not part of the structure).
+    """
+
+    step_unit: ClassVar[str] = "days"
+    family: ClassVar[str | None] = "harvestgym.farm.family"
+    fields: tuple[FieldSlots, ...]
+    actions: ActionTable
+    variables: tuple[Variable, ...]
+    plan: Plan
+    starts: tuple[Start, ...]
+    stops: AnyOf
+    schedule: int
+    tallies: tuple[str, ...]
+    defaults: FarmParams = dataclasses.field(repr=False)
+    spec: FarmSpec = dataclasses.field(repr=False)
+
+    def __post_init__(self) -> None:
+        parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
+        object.__setattr__(self, "_structure", tuple(parts))
+        object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
+
+    def watches(self, entries: Sequence[Any]) -> list[Watch]:
+        """What is monitored, `(field, entity, variable, function, title, range)` each."""
+        from harvestgym.farm.view.monitors import watches
+
+        return watches(self, entries)
+
+    def recipe(self) -> dict[str, str]:
+        """How it is made, for `core.checkpoint`: what its file says. ConfigError if a part lives in Python only."""
+        from harvestgym.farm.config import whole
+
+        return {"text": whole.text_of(self.spec)}
+
+    @classmethod
+    def from_recipe(cls, text: str) -> FarmModel:
+        """The farm of the text of a file."""
+        from harvestgym.farm.config import compile
+
+        return compile.build_text(text)
+
+    def __hash__(self) -> int:
+        return self._hash  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        same = other is self
+        return same or (isinstance(other, FarmModel) and self._structure == other._structure)  # type: ignore[attr-defined]
+
+    @property
+    def params(self) -> FarmParams:
+        return self.defaults
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        return self.plan.space
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        n = len(self.actions.choices)
+        if self.schedule == 1:
+            return gymnasium.spaces.Discrete(n)
+        return gymnasium.spaces.MultiDiscrete(np.full(self.schedule, n))
+
+    def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
+        fields = tuple(self._initial_field(key, f, params) for f in range(len(self.fields)))
+        zero = {name: jnp.float32(0.0) for name in self.tallies}
+        none = jnp.zeros(self.schedule, bool)
+        return FarmState(
+            fields=fields,
+            farmers=tuple(farmer.init() for farmer in params.farmers),
+            totals=zero,
+            today=zero,
+            day=jnp.int32(0),
+            cost=jnp.float32(0.0),
+            wages=jnp.float32(0.0),
+            accepted=none,
+            effective=none,
+            over=jnp.asarray(False),
+        )
+
+    def _initial_field(self, key: jax.Array, f: int, params: FarmParams) -> tuple[Any, ...]:
+        field, (place, entities) = self.fields[f], _parts(params, f)
+        keys = keys_for(key, [f"{field.name}/{s.name}" for s in field.slots])
+        states = [entity.init(keys[e], place) for e, entity in enumerate(entities)]
+        for start, values in zip(self.starts, params.starts, strict=True):
+            if start.variable.field == f:
+                mine = keys_for(key, [start.variable.name])[0]
+                states[start.variable.entity] = start.put(mine, values, states[start.variable.entity])
+        settle = keys_for(key, [f"{field.name}/{s.name}/settle" for s in field.slots])
+        return tuple(e.settle(k, s, place) for e, k, s in zip(entities, settle, states, strict=True))
+
+    def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
+        return self.day(key, state, self.actions.orders(action), params)[0]
+
+    def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, Report]:
+        """One day with a schedule of orders: the next state and what crossed the boundary.
+
+        Days after the end go on, but earn and cost nothing.
+        """
+        prices = params.score.prices(orders)
+        permitted = self._permitted(state, orders, prices, params)
+        accepted, farmers, wages = self._work(state, orders, permitted, prices, params)
+        fields, deeds, effective = self._act(state.fields, orders, accepted, params)
+        ledgers = [list(ledgers) for ledgers in deeds]
+        after: list[tuple[Any, ...]] = []
+        for f, states in enumerate(fields):
+            grown, of_field = live(key, self.fields[f], *_parts(params, f), states)
+            after.append(grown)
+            ledgers[f] += of_field
+        report = Report(tuple(_flows(of) for of in ledgers), self._tally(entry for of in ledgers for entry in of))
+        new = FarmState(
+            fields=tuple(after),
+            farmers=farmers,
+            totals={n: state.totals[n] + report.tally[n] for n in self.tallies},
+            today=report.tally,
+            day=state.day + 1,
+            cost=jnp.sum(jnp.where(accepted, prices, 0.0)),
+            wages=wages,
+            accepted=accepted,
+            effective=effective,
+            over=self.ended(state, params),
+        )
+        return new, report
+
+    def _permitted(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> jax.Array:
+        """Which orders the further rules let pass."""
+        asked = orders.kind > 0
+        for rule in params.rules.values():
+            asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.books(state, params))
+        return asked
+
+    def _work(
+        self, state: FarmState, orders: Orders, permitted: jax.Array, prices: jax.Array, params: FarmParams
+    ) -> tuple[jax.Array, tuple[Any, ...], jax.Array]:
+        """Which orders the farmers take, what they remember, and their wages."""
+        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
+        taken, memories, wages = jnp.zeros_like(permitted), [], jnp.float32(0.0)
+        for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
+            mine = permitted & (orders.farmer == i)
+            shift = farmer.work(memory, Work(mine, minutes, prices, none, state.day))
+            taken, wages = taken | (shift.done & mine), wages + shift.wages
+            memories.append(shift.memory)
+        return taken, tuple(memories), wages
+
+    def books(self, state: FarmState, params: FarmParams) -> Books:
+        """What scores and rules may look at."""
+        return Books(state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day)
+
+    def _reader(self, state: FarmState, params: FarmParams) -> Any:
+        def read(field: str, entity: str, key: str) -> jax.Array:
+            found, _ = find_variables(self.fields, self.variables, field, entity, key, [])
+            if len(found) != 1:
+                keys = ", ".join(variable.key for variable in found)
+                raise ConfigError(f"{field} > {entity} > {key} is several variables; wanted one of {keys}")
+            return self.value(found[0], state, params)
+
+        return read
+
+    def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
+        """Whether the game is over in `state`, by a condition, by the clock, or since before."""
+        return state.over | self.terminal(state, params) | self.truncation(state, params)
+
+    def _act(
+        self, fields: tuple[tuple[Any, ...], ...], orders: Orders, accepted: jax.Array, params: FarmParams
+    ) -> tuple[list[list[Any]], list[list[Ledger]], jax.Array]:
+        """The fields after the orders, in list order; what crossed the boundary by them; which had an effect."""
+
+        def follow(now: Any, order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
+            after, ledgers, hit = self._follow(now, *order, params)
+            same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), after, now)
+            return same, (ledgers, hit)
+
+        now = jax.tree.map(jnp.asarray, [list(states) for states in fields])
+        after, (ledgers, effective) = jax.lax.scan(follow, now, (orders, accepted))
+        return after, jax.tree.map(lambda each: each.sum(0), ledgers), effective
+
+    def _follow(
+        self, fields: list[list[Any]], order: Orders, accepted: jax.Array, params: FarmParams
+    ) -> tuple[list[list[Any]], list[list[Ledger]], jax.Array]:
+        now = [list(states) for states in fields]
+        ledgers: list[list[Ledger]] = [[] for _ in fields]
+        hit = jnp.asarray(False)
+        for r, row in enumerate(self.actions.rows):
+            place, entities = _parts(params, row.field)
+            where = accepted & (order.kind == r + 1) & _aim(order.plot, place.shape)
+            method = getattr(entities[row.entity], row.action.method)
+            values = [order.values[i] for i in range(len(row.allowed))]
+            deed = method(now[row.field][row.entity], place, where, *values)
+            now[row.field][row.entity] = deed.state
+            ledgers[row.field].append(deed.ledger)
+            hit = hit | jnp.any(deed.done)
+        return now, ledgers, hit
+
+    def _tally(self, ledgers: Iterable[Ledger]) -> dict[str, jax.Array]:
+        total = {name: jnp.float32(0.0) for name in self.tallies}
+        for ledger in ledgers:
+            for name, amount in ledger.tally.items():
+                total[name] = total.get(name, jnp.float32(0.0)) + amount
+        return total
+
+    def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
+        """The array of a variable in a state."""
+        entity = params.fields[variable.field].entities[variable.entity]
+        return variable.value(entity, state.fields[variable.field][variable.entity])
+
+    def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:
+        return self.plan.see(lambda variable: self.value(variable, state, params))
+
+    def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
+        end = occurs(self.stops, params.stops, lambda look: look.take(self.value(look.variable, state, params)))
+        for rule in params.rules.values():
+            end = end | rule.ends(self.books(state, params))
+        return end
+
+    def truncation(self, state: FarmState, params: FarmParams) -> jax.Array:
+        return state.day >= params.horizon
+
+    def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        """The named terms of the gain of the day that led to `state`: stages, and at the end, once, the rest."""
+        ended, books = self.ended(state, params), self.books(state, params)
+        terms = params.score.daily(books)
+        for name, value in params.score.final(books).items():
+            terms[name] = terms.get(name, 0.0) + jnp.where(ended, value, 0.0)
+        return {name: jnp.where(state.over, 0.0, value) for name, value in terms.items()}
+
+    def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        """The mean of each index over the entities that give it."""
+        found: dict[str, list[jax.Array]] = {}
+        for field, states in zip(params.fields, state.fields, strict=True):
+            for entity, mine in zip(field.entities, states, strict=True):
+                for name, index in entity.indices(mine).items():
+                    found.setdefault(name, []).append(index)
+        return {name: jnp.mean(jnp.stack(values)) for name, values in found.items()}
+
+    def reward(self, key: jax.Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> jax.Array:
+        gain = sum(self.gains(after, params).values(), jnp.float32(0.0))
+        return gain - sum(self.costs(after, params).values(), jnp.float32(0.0))
+
+    def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        """What the step that led to `state` cost, by name; free observations cost nothing."""
+        named = {"intervention cost": state.cost, "wages": state.wages}
+        costs = {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
+        return costs | {"observation cost": jnp.float32(0.0)}
+
+    def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
+        gains, costs = self.gains(state, params), self.costs(state, params)
+        gain = sum(gains.values(), jnp.float32(0.0))
+        out = {"day": state.day, "gain": gain, "net": gain - sum(costs.values(), jnp.float32(0.0))} | costs
+        out |= {f"reward/{name}": value for name, value in gains.items()}
+        out |= {f"total/{name}": value for name, value in state.totals.items()}
+        out |= {"accepted": state.accepted, "effective": state.effective}
+        return out | self._explanations(state)
+
+    def _explanations(self, state: FarmState) -> dict[str, jax.Array]:
+        out: dict[str, jax.Array] = {}
+        for field, states in zip(self.fields, state.fields, strict=True):
+            for slot, mine in zip(field.slots, states, strict=True):
+                for attr in slot.kind.explains:
+                    out[f"{field.name}/{slot.name}/{attr}"] = getattr(mine, attr)
+        return out
+
+
+def _parts(params: FarmParams, f: int) -> tuple[Place, tuple[Entity, ...]]:
+    return params.fields[f].place, params.fields[f].entities
+
+
+def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
+    """The plots an order is aimed at: one, or the whole field for (-1, -1)."""
+    x, y = np.indices(shape)
+    return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
+
+
+def _flows(ledgers: Iterable[Ledger]) -> dict[str, jax.Array]:
+    total: dict[str, jax.Array] = {}
+    for ledger in ledgers:
+        for name, amount in ledger.flows.items():
+            total[name] = total[name] + amount if name in total else amount
+    return total

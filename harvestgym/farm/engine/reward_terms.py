@@ -1,0 +1,112 @@
+"""Terms that a score may add to BasicScore: life, soil, what leaches, money; and the base of your own.
+
+A term reads the books of a season (`Books`) and gives what a day is worth, and once, at the end, what the season
+is. The reward is the sum of all terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.tree import open_par, par, pytree
+
+Read = Callable[[str, str, str], jax.Array]
+
+
+class Books(NamedTuple):
+    """What a score may look at.
+
+    Attributes:
+        today, totals: the tallies of the day and of the season so far, scalars by name (`"harvest#kg"`, `"water#L"`).
+        indices: what entities say of themselves, 0 to 1 (`"soil"`, `"plant"`).
+        read: the array of a variable by field, entity and key.
+        day: days since the start.
+    """
+
+    today: Mapping[str, jax.Array]
+    totals: Mapping[str, jax.Array]
+    indices: Mapping[str, jax.Array]
+    read: Read
+    day: jax.Array
+
+
+@pytree
+class Term:
+    """Base of all terms: worth nothing."""
+
+    def daily(self, books: Books) -> jax.Array:
+        """What the day was worth."""
+        return jnp.float32(0.0)
+
+    def final(self, books: Books) -> jax.Array:
+        """What the season was worth, paid once when it ends."""
+        return jnp.float32(0.0)
+
+
+@pytree
+class Tally(Term):
+    """So much for each unit of some tallies, every day: a price list (`harvest#kg: 3`, `water#L: -0.002`).
+
+    With the costs of orders and the wages, which are paid anyway, it is the farm's money. What an entity of a farm
+    counts it can price, what leaches out of the soil too: `leached_N#g`, and `leached_cide#g`, which is summed over
+    the targets as it acts on them.
+    """
+
+    prices: dict[str, jax.Array] = open_par("prices", "worth of a unit of a tally")
+
+    def daily(self, books: Books) -> jax.Array:
+        for name in self.prices:
+            check_name("tally", name, books.today)
+        worth = [price * books.today[name] for name, price in self.prices.items()]
+        return sum(worth, jnp.float32(0.0))
+
+
+@pytree
+class Market(Term):
+    """What the harvest of each plant fetches when the game ends (`Field-0/Plant-1: 2.5`), for crops of unequal worth.
+
+    A plant without a price fetches nothing; set `yield` of the score to 0, or its kilograms count beside the money.
+    """
+
+    prices: dict[str, jax.Array] = open_par("prices", "worth of a kilogram of what a plant bears")
+
+    def final(self, books: Books) -> jax.Array:
+        kilograms = {name: books.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
+        return sum((price * kilograms[name] for name, price in self.prices.items()), jnp.float32(0.0))
+
+
+def _plant(name: str) -> tuple[str, str]:
+    field, _, plant = name.partition("/")
+    if not field or not plant:
+        raise ConfigError(f"prices > {name}: wanted a field and a plant, for instance Field-0/Plant-0")
+    return field, plant
+
+
+@pytree
+class Biodiversity(Term):
+    """Shannon's index of the life counted in the season: H = -sum p ln p, over ln of the number of groups (0 to 1)."""
+
+    GROUPS: ClassVar[tuple[str, ...]] = ("birds#nb", "pollinators#nb", "weeds#nb", "pests#nb")
+    weight: jax.Array = par("weight", "worth of the greatest diversity", default=1.0)
+
+    def final(self, books: Books) -> jax.Array:
+        counts = jnp.stack([books.totals.get(name, jnp.float32(0.0)) for name in self.GROUPS])
+        shares = counts / jnp.maximum(counts.sum(), 1e-9)
+        logs = jnp.where(shares > 0, jnp.log(jnp.where(shares > 0, shares, 1.0)), 0.0)
+        return -self.weight * jnp.sum(shares * logs) / jnp.log(len(self.GROUPS))
+
+
+@pytree
+class SoilHealth(Term):
+    """What the mean microlife of the soils is at the end, below or above what it should be (0 to 1)."""
+
+    weight: jax.Array = par("weight", "worth of a microlife of 1 more", default=1.0)
+    wanted: jax.Array = par("wanted", "microlife that is worth nothing", low=0, high=1, default=0.0)
+
+    def final(self, books: Books) -> jax.Array:
+        return self.weight * (books.indices["soil"] - self.wanted)

@@ -1,0 +1,199 @@
+"""The names of a farm: its fields, its entities numbered by kind, and every variable one can speak of."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.tree import Meta, metas
+from harvestgym.farm.entities.base import Entity, Place
+from harvestgym.farm.entities.messages import meta_shape
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One entity of a field: its name, its kind, the size of each axis of its variables, the names along some."""
+
+    name: str
+    kind: type[Entity]
+    sizes: tuple[tuple[str, tuple[int, ...]], ...]
+    names: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class FieldSlots:
+    """One field: its name, its shape in plots and its entities."""
+
+    name: str
+    shape: tuple[int, int]
+    slots: tuple[Slot, ...]
+
+    @property
+    def hosts(self) -> tuple[Slot, ...]:
+        """The entities on which others may live, in the order of the host axis: by name, whatever the file says."""
+        return tuple(sorted((s for s in self.slots if s.kind.host), key=lambda slot: slot.name))
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable of one entity, under its name at the boundary; `key` may be a path, `wind/speed#km.h-1`."""
+
+    field: int
+    entity: int
+    where: tuple[str, str]
+    key: str
+    attr: str
+    index: int | None
+    meta: Meta
+    shape: tuple[int, ...]
+    derived: bool = False
+
+    @property
+    def name(self) -> str:
+        """Field, entity and key."""
+        return "/".join((*self.where, self.key))
+
+    @property
+    def per_plot(self) -> bool:
+        """Whether there is one value for each plot."""
+        return self.meta.axes[-1:] == ("plot",)
+
+    def value(self, entity: Entity, state: Any) -> jax.Array:
+        """The array of this variable in a state of its entity."""
+        if self.derived:
+            return entity.views(state)[self.attr]
+        leaf = getattr(state, self.attr)
+        return leaf if self.index is None else leaf[self.index]
+
+
+def entity_names(kinds: Sequence[type[Entity]]) -> list[str]:
+    """`Plant-0`, `Plant-1`, `Soil-0`: numbered by kind in the order of creation."""
+    return numbered([kind.__name__ for kind in kinds])
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Each name with the number of times that it has stood before."""
+    return [f"{name}-{names[:i].count(name)}" for i, name in enumerate(names)]
+
+
+def slots_of(name: str, entities: Sequence[Entity], place: Place) -> FieldSlots:
+    """The slots of a field from its entities."""
+    names = entity_names([type(e) for e in entities])
+    axes = (("host", place.hosts), ("target", place.targets))
+    pairs = zip(names, entities, strict=True)
+    return FieldSlots(
+        name, place.shape, tuple(Slot(n, type(e), tuple(sorted(e.sizes(place).items())), axes) for n, e in pairs)
+    )
+
+
+def variables_of(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
+    """Every variable of every entity, in the order of the files and of the classes."""
+    out: list[Variable] = []
+    for f, field in enumerate(fields):
+        for e, slot in enumerate(field.slots):
+            where, sizes = (field.name, slot.name), dict(slot.sizes)
+            for attr, meta in metas(slot.kind.State):
+                if meta.hidden:
+                    continue
+                for key, i in _entries(meta, dict(slot.names)):
+                    shape = meta_shape(meta, sizes)[int(i is not None) :]
+                    out.append(Variable(f, e, where, key, attr, i, meta, shape))
+            for attr, meta in slot.kind.derived.items():
+                shape = meta_shape(meta, sizes)
+                out.append(Variable(f, e, where, meta.keys[0], attr, None, meta, shape, derived=True))
+    return tuple(out)
+
+
+def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, int | None]]:
+    """The key of each variable that a field of a state is, and its place on the leading axis."""
+    if meta.stacked:
+        return [(key, i) for i, key in enumerate(meta.keys)]
+    if meta.axes and meta.axes[0] in names:
+        return [(f"{meta.keys[0]}/{name}", i) for i, name in enumerate(names[meta.axes[0]])]
+    return [(meta.keys[0], None)]
+
+
+def find_field(fields: Sequence[FieldSlots], name: str, where: str = "") -> int:
+    """The position of a field by name, in any case."""
+    return find_name("field", name, [f.name for f in fields], where)
+
+
+def find_entity(field: FieldSlots, name: str, where: str = "") -> int:
+    """The position of an entity on its field by name, in any case."""
+    return find_name("entity", name, [s.name for s in field.slots], where)
+
+
+def find_name(what: str, name: str, names: Sequence[str], where: str = "") -> int:
+    """The position of a name in a list, in any case; ConfigError with the nearest if it is not there."""
+    folded = [n.casefold() for n in names]
+    if str(name).casefold() not in folded:
+        raise unknown(what, name, names, where)
+    return folded.index(str(name).casefold())
+
+
+def find_variables(
+    fields: Sequence[FieldSlots], table: Sequence[Variable], field: str, entity: str, name: str, path: Sequence[Any]
+) -> tuple[list[Variable], tuple[int, int] | None]:
+    """What an observation `(field, entity, name, path)` speaks of: variables, and one plot or all (None).
+
+    The path holds the keys of sub-variables and possibly a plot `(x, y)`, or `'*'` for all that is below.
+    """
+    f = find_field(fields, field)
+    e = find_entity(fields[f], entity)
+    where = f"{fields[f].name} > {fields[f].slots[e].name}"
+    mine = [v for v in table if (v.field, v.entity) == (f, e)]
+    words = [str(p) for p in path if isinstance(p, str) and p != "*"]
+    plots = [tuple(p) for p in path if isinstance(p, (tuple, list))]
+    wanted = "/".join((name, *words))
+    found = [v for v in mine if v.key == wanted or v.key.startswith(f"{wanted}/")]
+    if not found:
+        raise unknown("variable", wanted, (v.key for v in mine), where)
+    return found, _plot(plots, found[0], fields[f].shape, f"{where} > {wanted}")
+
+
+def _plot(
+    plots: list[tuple[Any, ...]], variable: Variable, shape: tuple[int, int], where: str
+) -> tuple[int, int] | None:
+    if not plots:
+        return None
+    if not variable.per_plot or len(plots) > 1:
+        raise ConfigError(f"{where}: the path goes too deep; found {plots[-1]}")
+    return check_plot(plots[0], shape, where)
+
+
+def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]:
+    """`plot` as a pair inside a field of `shape`; ConfigError otherwise."""
+    inside = (
+        isinstance(plot, (tuple, list))
+        and len(plot) == 2
+        and not any(isinstance(i, bool) for i in plot)
+        and all(isinstance(i, numbers.Integral) and 0 <= int(i) < n for i, n in zip(plot, shape, strict=True))
+    )
+    if not inside:
+        wanted = f"(x, y) with 0 <= x < {shape[0]} and 0 <= y < {shape[1]}"
+        raise ConfigError(f"{where}: wanted a plot {wanted}, found {plot!r}")
+    return (int(plot[0]), int(plot[1]))
+
+
+def encoded(value: Any, meta: Meta, where: str) -> float:
+    """A number, a truth or a label of a variable as a number; ConfigError otherwise."""
+    if isinstance(value, str) and meta.labels:
+        if value not in meta.labels:
+            raise unknown("value", value, meta.labels, where)
+        return float(meta.labels.index(value))
+    if isinstance(value, bool) and meta.dtype == "bool":
+        return float(value)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not math.isfinite(value)
+    ):
+        raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
+    return float(value)

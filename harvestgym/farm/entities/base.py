@@ -1,0 +1,305 @@
+"""What an entity of the farm is: parameters as fields, a state, messages, actions, one update a day.
+
+One kind is one module, always in this order: module line, parameter groups, `State`, the class. The
+instance *is* its parameter set; everything a day needs of the other entities arrives as messages on the
+`Board`, so a kind writes only itself and a new kind needs no edit of an old one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.config import merge, parameter_set, read_sets
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.scene import Mark, Sprite, sprites
+from harvestgym.core.tree import Meta, metas, par, pytree, static
+
+from .messages import ARBITER, Ground, Message, Share
+from .observed import Seen
+
+M = TypeVar("M", bound=Message)
+E = TypeVar("E", bound="Entity")
+Draws = dict[str, jax.Array]
+
+
+@pytree
+class Place:
+    """Where an entity lives: a field of `shape` plots somewhere on earth, and who else stands there.
+
+    plot = (x, y), arrays are `(length, width)`, north is y - 1.
+    """
+
+    shape: tuple[int, int] = static("shape", "plots (length, width)")
+    hosts: tuple[str, ...] = static("hosts", "names of the plants and weeds on the field, the host axis", default=())
+    targets: tuple[str, ...] = static("targets", "names of what cides can act on", default=("soil",))
+    latitude: jax.Array = par("latitude#°", "north positive", low=-90, high=90)
+    longitude: jax.Array = par("longitude#°", "east positive", low=-180, high=180)
+    altitude: jax.Array = par("altitude#m", "above the sea", low=-430, high=8850)
+    scale: jax.Array = par("scale#m", "side of a plot", low=0.01, high=100)
+
+    @property
+    def surface(self) -> jax.Array:
+        """Area of one plot, m2."""
+        return self.scale * self.scale
+
+    @property
+    def sizes(self) -> dict[str, tuple[int, ...]]:
+        """The size of every named axis."""
+        return {"plot": self.shape, "host": (len(self.hosts),), "target": (len(self.targets),)}
+
+    @property
+    def distance_to_edge(self) -> np.ndarray:
+        """Plots between each plot and the wild edge, 0 on the border; (length, width)."""
+        x, y = np.indices(self.shape)
+        ahead = np.minimum(x, self.shape[0] - 1 - x)
+        return np.minimum(ahead, np.minimum(y, self.shape[1] - 1 - y)).astype(np.float32)
+
+
+class Ledger(NamedTuple):
+    """What crossed the boundary of the farm through one entity in a day.
+
+    Attributes:
+        flows: substance and flow (`"water:rain"`, `"nutrients:leaching"`) to the amount per plot, positive
+            inwards, in L or g; a substance's flows sum to the change of what the entities hold of it.
+        tally: what scores count (`"harvest#kg"`, `"water#L"`, `"stages#nb"`), as scalars.
+    """
+
+    flows: dict[str, jax.Array]
+    tally: dict[str, jax.Array]
+
+
+class Deed(NamedTuple):
+    """What an action did: the new state, where it had an effect, and what crossed the boundary by it."""
+
+    state: Any
+    done: jax.Array
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an action: `choices` (numbers or words), or a continuous `range`."""
+
+    key: str
+    choices: tuple[float | str, ...] = ()
+    range: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether any number of the range may be asked for."""
+        return not self.choices
+
+
+@dataclass(frozen=True)
+class Action:
+    """An intervention that a kind offers; `plot` says whether it is aimed at one plot or the whole field."""
+
+    name: str
+    method: str
+    plot: bool
+    parameters: tuple[Parameter, ...]
+    doc: str
+
+
+def action(name: str, *parameters: Parameter, plot: bool = True) -> Callable[[Any], Any]:
+    """Declare a method `(self, state, place, where, *values) -> Deed` as the intervention `name`.
+
+    `where` is a bool array over the plots; where it is False everywhere the method changes nothing.
+    """
+
+    def declare(method: Any) -> Any:
+        doc = (inspect.getdoc(method) or "").partition("\n")[0]
+        method.action = Action(name, method.__name__, plot, parameters, doc)
+        return method
+
+    return declare
+
+
+def publishes(message: type[Message]) -> Callable[[Any], Any]:
+    """Declare a method `(self, state, place, board, draws) -> message` as what the kind says each day."""
+
+    def declare(method: Any) -> Any:
+        method.publishes = message
+        return method
+
+    return declare
+
+
+class Entity:
+    """Base of all kinds. Subclasses are `@pytree` dataclasses of parameters.
+
+    Class attributes:
+        State: the pytree of `var()` fields.
+        host: whether others may live on it (it has a place on the host axis).
+        priority: who is served first by the arbiter; equal priorities share in proportion to their needs.
+        targets: names under which cides act on it, an open set.
+        explains: fields of the state that say why a plant fares as it does; they appear in `info`.
+        randomness: name -> axes of the uniforms drawn for it each day (one draw, sliced by use).
+        derived: the `Meta` of each variable that `views` computes.
+    """
+
+    State: ClassVar[type]
+    host: ClassVar[bool] = False
+    priority: ClassVar[int] = 0
+    explains: ClassVar[tuple[str, ...]] = ()
+    targets: ClassVar[tuple[str, ...]] = ()
+    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    actions: ClassVar[tuple[Action, ...]] = ()
+    published: ClassVar[tuple[tuple[type[Message], str], ...]] = ()
+    derived: ClassVar[Mapping[str, Meta]] = {}
+
+    def __init_subclass__(cls) -> None:
+        members = [getattr(cls, n) for n in dir(cls) if callable(getattr(cls, n, None))]
+        found = [m.action for m in members if hasattr(m, "action")]
+        cls.actions = tuple(sorted(found, key=lambda a: list(_order(cls)).index(a.method)))
+        cls.published = tuple((m.publishes, m.__name__) for m in members if hasattr(m, "publishes"))
+
+    @classmethod
+    def file(cls) -> Path:
+        """The YAML file of the parameter sets, beside the module."""
+        module = Path(inspect.getfile(cls))
+        return module.with_suffix(".yaml")
+
+    @classmethod
+    def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
+        """The parameter set `which`, or one made of a mapping of changes to one (`extends:`)."""
+        return parameter_set(cls, cls.file(), which)
+
+    @classmethod
+    def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the file says of a set, with its sources, laid out as the fields are."""
+        sets = read_sets(cls.file()) if cls.file().is_file() else {}
+        if isinstance(which, str):
+            return sets.get(which, {})
+        return merge(sets.get(which.get("extends", next(iter(sets), "")), {}), which)
+
+    @classmethod
+    def sprites(cls) -> Mapping[str, Sprite]:
+        """The sprites of `sprites.yaml` beside the module, by name; an action is drawn with that of its name."""
+        path = cls.file().with_name("sprites.yaml")
+        return sprites(path) if path.is_file() else {}
+
+    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+        """What of it there is to be seen on the map of its field; host only, NumPy."""
+        return []
+
+    def tell(self, seen: Seen, place: Place) -> list[str]:
+        """What there is to say of it, in lines of a few words; host only, NumPy."""
+        return []
+
+    def init(self, key: jax.Array, place: Place) -> Any:
+        """The state before the first day."""
+        raise NotImplementedError
+
+    def settle(self, key: jax.Array, state: Any, place: Place) -> Any:
+        """`state` made coherent after initial values were put into it (a plant in bloom has flowers)."""
+        return state
+
+    def limits(self, place: Place) -> dict[str, float]:
+        """The most that a start file may say of some fields of the state, where parameters set it."""
+        return {}
+
+    def update(self, state: Any, place: Place, board: Board, draws: Draws) -> tuple[Any, Ledger]:
+        """Tomorrow's state of this entity and of nothing else, from its own state and the board."""
+        raise NotImplementedError
+
+    def holds(self, state: Any) -> dict[str, jax.Array]:
+        """What it holds of each balanced substance (`"water"` L, `"nutrients"` g), per plot."""
+        return {}
+
+    def views(self, state: Any) -> dict[str, jax.Array]:
+        """Variables computed from the state and observed like the others; described in `derived`."""
+        return {}
+
+    def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
+        """The size of every axis that its state names; a kind with axes of its own adds them."""
+        return place.sizes
+
+    def indices(self, state: Any) -> dict[str, jax.Array]:
+        """Scalars in [0, 1] about the state that scores weigh (`"soil"`, `"plant"`)."""
+        return {}
+
+
+def _order(cls: type) -> list[str]:
+    return [name for base in reversed(cls.__mro__) for name in vars(base)]
+
+
+class Board:
+    """The messages of one field on one day, read by one entity.
+
+    `one`, `heard` and `by_host` read what others said; `mine` what concerns the reader as a host, `sent`
+    what the reader itself published. A publisher of rank n may read ranks below n only.
+    """
+
+    def __init__(self, place: Place, posts: dict[type[Message], dict[str, Message]], reader: str, rank: float):
+        self.place = place
+        self._posts = posts
+        self._reader = reader
+        self._rank = rank
+
+    def one(self, kind: type[M]) -> M:
+        """The single message of this kind on the field; ConfigError unless exactly one entity sent it."""
+        found = self._read(kind)
+        if len(found) != 1:
+            who = f" ({', '.join(found)})" if found else ""
+            raise ConfigError(f"{self._reader} needs one {kind.__name__} on its field, found {len(found)}{who}")
+        return next(iter(found.values()))  # pyright: ignore[reportReturnType]
+
+    def heard(self, kind: type[M]) -> M:
+        """The sum of all messages of this kind; zero where nobody sends it."""
+        found = [message.whole(self.place.sizes) for message in self._read(kind).values()]
+        return reduce(operator.add, found) if found else kind.zero(self.place.sizes)  # pyright: ignore[reportReturnType]
+
+    def by_host(self, kind: type[M]) -> M:
+        """The messages of all hosts stacked along a leading host axis, in the order of `place.hosts`; zero of those
+        that say nothing."""
+        found, sizes = self._read(kind), self.place.sizes
+        if not self.place.hosts:
+            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), kind.zero(sizes))  # pyright: ignore
+        said = [found[host].whole(sizes) if host in found else kind.zero(sizes) for host in self.place.hosts]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *said)  # pyright: ignore
+
+    def others(self, kind: type[M]) -> list[M]:
+        """The messages of the hosts but the reader, of those that say something, in the order of `place.hosts`."""
+        found = self._read(kind)
+        return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
+
+    def mine(self, kind: type[M]) -> M:
+        """The entry of the reader on the host axis of a message (`Load`, `Strain`, `Share`), summed."""
+        at = self.place.hosts.index(self._reader)
+        axis = {name: int(bool(m.stacked)) for name, m in metas(kind)}
+        total = self.heard(kind)
+        taken = {n: jax.lax.index_in_dim(getattr(total, n), at, a, keepdims=False) for n, a in axis.items()}
+        return type(total)(**taken)
+
+    def sent(self, kind: type[M]) -> M:
+        """What the reader itself published today."""
+        return self._posts[kind][self._reader]  # pyright: ignore[reportReturnType]
+
+    def toxin(self, target: str) -> jax.Array:
+        """Grams of cide per plot, in effect on one of the names in the reader's `targets`."""
+        return self.one(Ground).toxin[self.place.targets.index(target)]
+
+    def _read(self, kind: type[M]) -> dict[str, Message]:
+        if kind.rank >= self._rank:
+            raise ConfigError(
+                f"{self._reader} reads {kind.__name__} (rank {kind.rank}) while publishing at rank {self._rank:g}; "
+                "a message may depend on lower ranks only"
+            )
+        return self._posts.get(kind, {})
+
+
+__all__ = [
+    "ARBITER", "Action", "Board", "Deed", "Draws", "Entity", "Ledger", "Parameter", "Place", "Share",
+    "action", "publishes",
+]  # fmt: skip

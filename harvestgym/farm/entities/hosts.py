@@ -1,0 +1,69 @@
+"""What all hosts have in common, crops and weeds: the form of their conditions, what they lack, how light is shared."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from functools import reduce
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.response import Response, exponents
+
+from .base import Board
+from .messages import NUTRIENTS, Canopy, Ground
+
+Drivers = dict[str, jax.Array]
+"""Today's value of every driver of a host, by the names of its `conditions.py`."""
+
+
+def terms(response: Response, drivers: Drivers) -> Drivers:
+    """The exponent terms of a response, by driver."""
+    names = [field.name for field in dataclasses.fields(response) if field.name != "intercept"]
+    return exponents(response, **{name: drivers[name] for name in names})
+
+
+def chance(response: Response, drivers: Drivers, strain: jax.Array | None = None) -> jax.Array:
+    """Eq. (1) for the drivers that a response names, `strain` being the term of kinds unknown to the host."""
+    own = response.intercept if strain is None else response.intercept + strain
+    return jnp.exp(-(own + reduce(jnp.add, terms(response, drivers).values())))
+
+
+def shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
+    """How far the soil falls short of the day: g of N, P, K, C per plant, and of water a share (negative is plenty).
+
+    The share is of the water that the soil can hold for plants, so that each soil is as dry as it feels. Arguments:
+    the nutrients that the `number` of plants of a plot ask, g; the water of eq. (5), L.
+    """
+    lacking = (asked - ground.nutrients) / jnp.maximum(number, 1)
+    dry = (threshold - ground.water) / (ground.capacity - ground.wilting)
+    return dict(zip(NUTRIENTS, lacking, strict=True)) | {"water": dry}
+
+
+def water_threshold(draught: jax.Array, wilting: jax.Array, capacity: jax.Array) -> jax.Array:
+    """Eq. (5): the water in the soil, L, below which a plant feels the drought."""
+    return (1 - draught) * wilting + draught * capacity
+
+
+def open_stomata(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
+    """K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
+
+    The paper's plant spends at its full rate until nothing is left and then stands still. Both arguments are
+    water above the wilting point.
+    """
+    return jnp.clip(extractable / jnp.maximum(threshold, 1e-6), 0.0, 1.0)
+
+
+def light_left(board: Board) -> jax.Array | float:
+    """Share (0 to 1) of the light on each plot that the other hosts of the field leave to the reader, itself a host.
+
+    Each of them takes what its shade covers, and of that the part that its height has in the sum of both heights:
+    all from what is far below it, half from its equal.
+    """
+    return math.prod(passing(other, board.sent(Canopy)) for other in board.others(Canopy))
+
+
+def passing(above: Canopy, below: Canopy) -> jax.Array:
+    """Share (0 to 1) of the light that passes one canopy on the way to another."""
+    return 1 - above.shade * above.height / jnp.maximum(above.height + below.height, 1e-6)

@@ -1,0 +1,191 @@
+"""What the entities of a field say to one another in a day: the shared vocabulary, with units and ranks.
+
+A message is published by a rank and may depend on what lower ranks published the same day. Messages with
+a `host` say are published once by each host (plants and weeds) and stacked along a host axis; the others
+are summed over their publishers where they are heard, and are zero where nobody publishes them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.tree import WIDE, Meta, metas, pytree, var
+
+NUTRIENTS = ("N", "P", "K", "C")
+"""The order of the nutrient axis, everywhere."""
+
+REPULSION = 20.0
+"""The greatest repulsive effect of a host on pests, and its negative the least: of its exponential much is left."""
+
+ARBITER = 2
+"""The rank at which water and nutrients are shared: needs are known, nothing has been updated."""
+
+
+@pytree
+class Message:
+    """Base of all messages."""
+
+    rank: ClassVar[int] = 0
+    by_host: ClassVar[bool] = False
+
+    @classmethod
+    def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
+        """The message of nobody: all zero, on a field whose axes have these `sizes`."""
+        return cls(**{name: jnp.zeros(meta_shape(meta, sizes), jnp.float32) for name, meta in metas(cls)})
+
+    def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
+        """The message with every array float32 and in its full shape, whatever was sent."""
+        full = {name: meta_shape(meta, sizes) for name, meta in metas(type(self))}
+        arrays = {name: jnp.asarray(getattr(self, name), jnp.float32) for name in full}
+        return type(self)(**{name: jnp.broadcast_to(arrays[name], shape) for name, shape in full.items()})
+
+    def __add__(self, other: Message) -> Message:
+        return jax.tree.map(jnp.add, self, other)
+
+
+def meta_shape(meta: Meta, sizes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of a described field: the stacked keys first, then its named axes."""
+    lead = (len(meta.keys),) if meta.stacked else ()
+    return sum((sizes[axis] for axis in meta.axes), lead)
+
+
+def _field_var(key: str, doc: str, **options: float) -> jax.Array:
+    return var(key, doc, axes=(), low=options.get("low", 0.0), high=options.get("high", WIDE))
+
+
+@pytree
+class Air(Message):
+    """Weather of the day over the field."""
+
+    day: jax.Array = _field_var("day#int365", "day of the year, 1 to 365", low=1, high=365)
+    t_min: jax.Array = _field_var("t_min#°C", "minimum air temperature", low=-90, high=60)
+    t_mean: jax.Array = _field_var("t_mean#°C", "mean air temperature", low=-90, high=60)
+    t_max: jax.Array = _field_var("t_max#°C", "maximum air temperature", low=-90, high=60)
+    humidity: jax.Array = _field_var("humidity#%", "mean relative humidity", high=100)
+    wind: jax.Array = _field_var("wind#km.h-1", "mean wind speed at 2 m")
+    wind_x: jax.Array = _field_var("wind_x", "direction the wind blows to, eastward component", low=-1, high=1)
+    wind_y: jax.Array = _field_var("wind_y", "direction the wind blows to, southward component", low=-1, high=1)
+    rain: jax.Array = _field_var("rain#mm", "rain of the day")
+    rain_class: jax.Array = _field_var("rain_class", "0 none, 1 light, 2 heavy", high=2)
+    rain_intensity: jax.Array = _field_var("rain_intensity#%", "leaching strength of the rain, 0 to 1", high=1)
+    sun: jax.Array = _field_var("sun", "sun exposure class, 0 to 5", high=5)
+    dry_days: jax.Array = _field_var("dry#day", "consecutive days without rain")
+    frost_days: jax.Array = _field_var("frost#day", "consecutive days of frost")
+    et0: jax.Array = _field_var("et0#mm.day-1", "reference evapotranspiration, eq. (23)")
+
+
+@pytree
+class Ground(Message):
+    """What the soil of each plot holds this morning."""
+
+    water: jax.Array = var("water#L", "water in the soil")
+    extractable: jax.Array = var("extractable#L", "water above the wilting point")
+    capacity: jax.Array = var("capacity#L", "water the soil can hold")
+    wilting: jax.Array = var("wilting#L", "water no plant can take")
+    nutrients: jax.Array = var(NUTRIENTS, "nutrients available, g")
+    microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
+    toxin: jax.Array = var("toxin#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
+
+
+@pytree
+class Canopy(Message):
+    """What stands on each plot, by host."""
+
+    by_host: ClassVar[bool] = True
+    alive: jax.Array = var("alive#nb", "living individuals out of the seed")
+    shade: jax.Array = var("shade", "share of the plot in the shade of this host, 0 to 1", high=1)
+    height: jax.Array = var("height#cm", "height of its leaves")
+    flowers: jax.Array = var("flowers#nb", "open flowers")
+    seeds: jax.Array = var("seeds#nb", "seeds that birds can reach")
+    repulsion: jax.Array = var("repulsion", "effect on pests (negative attracts)", low=-REPULSION, high=REPULSION)
+
+
+@pytree
+class Structures(Message):
+    """What is built on or around the field."""
+
+    deterred: jax.Array = _field_var("deterred#nb", "birds kept away")
+    bird_lure: jax.Array = _field_var("bird_lure", "attraction of birds, 0 without a hedge")
+    insect_lure: jax.Array = _field_var("insect_lure", "attraction of insects, 0 without a hedge")
+
+
+@pytree
+class Flock(Message):
+    """Birds over the field, by what they eat."""
+
+    rank: ClassVar[int] = 1
+    seed_eaters: jax.Array = _field_var("seed_eaters#nb", "birds that eat seeds")
+    pest_eaters: jax.Array = _field_var("pest_eaters#nb", "birds that eat pests")
+    pollinator_eaters: jax.Array = _field_var("pollinator_eaters#nb", "birds that eat pollinators")
+
+
+@pytree
+class Visits(Message):
+    """Pollinators on each plot."""
+
+    rank: ClassVar[int] = 2
+    occurrence: jax.Array = var("occurrence", "1 where a pollinator comes today", high=1)
+
+
+@pytree
+class Load(Message):
+    """Pests on each host of each plot."""
+
+    rank: ClassVar[int] = 2
+    pests: jax.Array = var("pests#nb", "pests on the host", axes=("host", "plot"))
+
+
+@pytree
+class Feed(Message):
+    """What fertilizers release into the soil of each plot today."""
+
+    rank: ClassVar[int] = 1
+    nutrients: jax.Array = var(NUTRIENTS, "nutrients released, g/day")
+
+
+@pytree
+class Litter(Message):
+    """What dead plants release into the soil of each plot today."""
+
+    rank: ClassVar[int] = 1
+    nutrients: jax.Array = var(NUTRIENTS, "nutrients released, g/day")
+
+
+@pytree
+class Dose(Message):
+    """What cides release on each plot today, in effect on each target."""
+
+    rank: ClassVar[int] = 1
+    toxin: jax.Array = var("dose#g", "effective amount released, g/day", axes=("target", "plot"))
+
+
+@pytree
+class Need(Message):
+    """What a host asks of the soil of each plot today."""
+
+    rank: ClassVar[int] = 1
+    by_host: ClassVar[bool] = True
+    water: jax.Array = var("water#L", "water asked, L/day")
+    nutrients: jax.Array = var(NUTRIENTS, "nutrients asked, g/day")
+
+
+@pytree
+class Strain(Message):
+    """What any further kind does to the hosts: terms added to the exponents of their responses."""
+
+    rank: ClassVar[int] = 1
+    death: jax.Array = var("death", "term of the exponent of staying alive", axes=("host", "plot"))
+    growth: jax.Array = var("growth", "term of the exponent of growing", axes=("host", "plot"))
+    harvest: jax.Array = var("yield", "term of the exponent of keeping fruit", axes=("host", "plot"))
+
+
+@pytree
+class Share(Message):
+    """What the arbiter gives each host of each plot."""
+
+    rank: ClassVar[int] = ARBITER
+    water: jax.Array = var("water#L", "water given", axes=("host", "plot"))
+    nutrients: jax.Array = var(NUTRIENTS, "nutrients given, g", axes=("host", "plot"))

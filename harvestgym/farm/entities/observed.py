@@ -1,0 +1,65 @@
+"""What one entity is known to be on one day, as its `draw` reads it; host only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from harvestgym.core.scene import Mark, Sprite
+
+SMALL, CORNER = 0.17, 0.4
+"""Of a small drawing, in plots."""
+
+
+class Seen(dict[str, np.ndarray]):
+    """The variables of an entity by key, `seen["plot_population#nb"]`; a number that is not known is NaN.
+
+    Attributes:
+        name: of the entity, `Plant-0`.
+        sets: the names of its parameter set and of those that this one extends, `("bean",)`.
+        rank, kinds: which of how many entities of its kind on the field it is.
+        margin: plots of room around the field for what stands beside it.
+        crowded: whether the field has so many plots that what stands at the sides of a plot is drawn in its corners.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, np.ndarray],
+        name: str = "",
+        sets: tuple[str, ...] = (),
+        rank: int = 0,
+        kinds: int = 1,
+        margin: float = 0.0,
+        crowded: bool = False,
+    ) -> None:
+        super().__init__(values)
+        self.name, self.sets, self.rank, self.kinds = name, sets, rank, kinds
+        self.margin, self.crowded = margin, crowded
+
+    def number(self, key: str) -> float:
+        """The value of a variable of the field; NaN if it is not known."""
+        return float(self[key]) if key in self else float("nan")
+
+    def plots(self, key: str) -> Iterator[tuple[int, int, float]]:
+        """`x, y, value` of each plot on which a variable is known and not 0."""
+        if key in self:
+            values = np.asarray(self[key], float)
+            for x, y in np.argwhere(np.isfinite(values) & (values != 0)).tolist():
+                yield x, y, float(values[x, y])
+
+    def total(self, key: str) -> float:
+        """The sum over the plots on which a variable is known; NaN if it is on none."""
+        values = np.asarray(self.get(key, np.nan), float)
+        return float(np.nansum(values)) if np.isfinite(values).any() else float("nan")
+
+    def marks(self, sprite: Sprite, key: str, at: tuple[float, float], meaning: str) -> list[Mark]:
+        """A small drawing at the same place of each plot, beside it how many there are if it is more than one.
+
+        In a crowded field it stands in the nearest corner of the plot, large enough to be seen, without the number.
+        """
+        size, (x0, y0) = (SMALL, at) if not self.crowded else (CORNER, tuple(0.2 if c < 0.5 else 0.8 for c in at))
+        return [
+            Mark(sprite, (x + x0, y + y0), size, text="" if n <= 1 or self.crowded else f"{n:.0f}", meaning=meaning)
+            for x, y, n in self.plots(key)
+        ]

@@ -1,0 +1,129 @@
+"""Farms of the catalogue by name, and what the command line and the evaluation ask of the family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.risk import Measure
+from harvestgym.core.rollout import Episodes
+from harvestgym.core.tables import Table
+from harvestgym.farm.config.compile import build
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.variables import numbered
+from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.view.recorder import record as record
+
+from .schema import FarmSpec, farm_spec, read_farm
+
+CATALOGUE = Path(__file__).with_name("catalogue")
+
+
+def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
+    """The farm of a catalogue file.
+
+    Args:
+        name: the file's name, `bean-clay-1x1-v0`.
+        entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
+            `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`.
+        overrides: entries of the farm file, merged into it (`mode="fo"`, `rules={"horizon#day": 90}`).
+
+    Raises:
+        ConfigError: with the path of every mistake and the nearest valid name.
+    """
+    path = CATALOGUE / f"{name}.yaml"
+    if not path.is_file():
+        raise unknown("farm", name, (p.stem for p in CATALOGUE.glob("*-v*.yaml")))
+    return from_yaml(path, entities, **overrides)
+
+
+def from_yaml(path: str | Path, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
+    """The farm of a file of your own, changed as `make` does; ConfigError if it is missing or has mistakes.
+
+    A weather table that the file names is looked for beside it; one of the arguments, in the working folder.
+    """
+    spec = read_farm(Path(path), overrides)
+    return build(spec if entities is None else exchange(spec, entities))
+
+
+def exchange(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
+    """`spec` with other parameter sets for the named entities."""
+    if not isinstance(entities, Mapping):
+        raise ConfigError(f"entities: wanted a mapping such as {{'Weather-0': 'lille'}}, found {entities!r}")
+    data = spec.model_dump(by_alias=True)
+    for target, which in entities.items():
+        field, _, entity = str(target).rpartition("/")
+        listed = _field(data, field)["entities"]
+        names = numbered([kind for kind, _ in listed])
+        check_name("entity", entity, names, "entities")
+        at = names.index(entity)
+        listed[at] = (listed[at][0], which)
+    return farm_spec(data, "overrides")
+
+
+def _field(data: dict[str, Any], name: str) -> dict[str, Any]:
+    if not name and len(data["fields"]) > 1:
+        raise ConfigError(f"entities: say which field, as in 'Field-0/Weather-0'; fields: {list(data['fields'])}")
+    name = name or next(iter(data["fields"]))
+    if name not in data["fields"]:
+        raise unknown("field", name, data["fields"], "entities")
+    return data["fields"][name]
+
+
+def policies(env: FarmModel) -> dict[str, Any]:
+    """The policies that come with a farm: its expert, if the file has one."""
+    return {"expert": rule_policy(env)} if env.spec.expert else {}
+
+
+def risk(env: FarmModel) -> Measure | None:
+    """The risk measure of the farm's score, if it has one."""
+    return env.spec.scoring.risk
+
+
+def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
+    """Per season: yield, water used, cost, and why plants died (the commonest cause among the plots)."""
+    info = episodes.info
+    out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
+    out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
+    for variable in env.variables:
+        name = f"{'/'.join(variable.where)}/{variable.attr}"
+        if variable.attr == "cause_of_death" and name in info:
+            out[f"{variable.where[1]} cause of death"] = _commonest(np.asarray(info[name]), variable.meta.labels)
+    return {name: np.asarray(values) for name, values in out.items()}
+
+
+def _commonest(causes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
+    flat = causes.reshape(len(causes), -1)
+    return np.asarray([labels[np.bincount(row, minlength=len(labels)).argmax()] for row in flat])
+
+
+def figure(env: FarmModel, kept: dict[str, np.ndarray]) -> Any:
+    """A season as a picture: weather, soil water, plant, actions."""
+    from harvestgym.farm.view.season_figure import season
+
+    return season(env, kept)
+
+
+def scene(env: FarmModel, record: Mapping[str, np.ndarray], step: int) -> Any:
+    """What is to be seen at a step of a recorded season: `core.scene.Scene`."""
+    from harvestgym.farm.view.scene import scene as seen
+
+    return seen(env, record, step)
+
+
+def story(env: FarmModel, record: Mapping[str, np.ndarray]) -> Any:
+    """What there is to tell of a recorded season: `core.timeline.Story`."""
+    from harvestgym.farm.view.timeline import story as told
+
+    return told(env, record)
+
+
+def describe(env: FarmModel) -> list[Table]:
+    """The tables of `harvestgym show`."""
+    from harvestgym.farm.view.describe import describe as tables
+
+    return tables(env)

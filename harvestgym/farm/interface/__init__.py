@@ -1,0 +1,1 @@
+"""Farm interfaces for people and learners: `Farm`, the action language, wrappers."""

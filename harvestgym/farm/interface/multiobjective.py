@@ -1,0 +1,92 @@
+"""The multi-objective face of a farm: `step` returns a vector of rewards, as MO-Gymnasium has it.
+
+The convention is a Gymnasium environment with a `reward_space`; nothing of that library is needed, and its wrappers
+(`LinearReward` ...) take this environment as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+
+from harvestgym.core.checkpoint import Tree
+from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.tree import replace
+from harvestgym.core.wrappers import base, base_state
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.scoring import TERMS
+from harvestgym.gym.base import Info
+from harvestgym.gym.env import GymEnv
+
+GAIN = "reward/"
+"""How the info names the terms of the gain."""
+
+
+class MultiObjectiveEnv(GymEnv):
+    """A farm whose reward is a vector: each term of its score, and each cost, negative.
+
+    The terms of `BasicScore` come as they are before the score weighs them (kg of yield, index of the soil ...), so
+    that one of no weight is an objective too. `weights @ reward` is the reward of the same farm behind `GymEnv`.
+
+    Attributes:
+        objectives: the names of the entries, as the info has them without `reward/`: terms, then costs.
+        reward_space: the vectors.
+    """
+
+    def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
+        model, whole = base(env), env.params if params is None else params
+        if not isinstance(model, FarmModel):
+            raise ConfigError(f"wanted a farm, whose score has terms, found {type(model).__name__}")
+        self._weighted = whole
+        super().__init__(env, _unweighted(whole), render_mode)
+        state, first = jax.eval_shape(env.reset, jax.random.key(0), whole)
+        self._terms = tuple(name for name in first.info if name.startswith(GAIN))
+        self._costs = tuple(jax.eval_shape(model.costs, base_state(env, state), whole))
+        self.objectives = (*(name.removeprefix(GAIN) for name in self._terms), *self._costs)
+        self.reward_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.objectives),), np.float32)
+
+    @property
+    def params(self) -> Any:
+        """The parameters in force, with the weights of the score; others of the same shapes may be assigned."""
+        return self._weighted
+
+    @params.setter
+    def params(self, params: Any) -> None:
+        self._driver.params = _unweighted(params)
+        self._weighted = params
+
+    @property
+    def weights(self) -> np.ndarray:
+        """What the score multiplies each objective with, float32; further terms and costs are weighted already."""
+        score = self._weighted.score
+        known = {"stage": score.stage, **dict(zip(TERMS, np.asarray(score.weights), strict=True))}
+        own = {name: value for name, value in known.items() if name not in score.terms}
+        return np.asarray([own.get(name, 1.0) for name in self.objectives], np.float32)
+
+    def step(self, action: Any) -> tuple[Any, np.ndarray, bool, bool, Info]:  # type: ignore[override]
+        """Do `action`; the reward is a float32 vector of `reward_space`."""
+        obs, _, terminated, truncated, info = super().step(action)
+        reward = [info[name] for name in self._terms] + [-info[name] for name in self._costs]
+        return obs, np.asarray(reward, np.float32), terminated, truncated, info
+
+    def kept(self) -> Info:
+        """What changes, for `core.checkpoint`."""
+        return super().kept() | {"weighted": Tree.of(self._weighted)}
+
+    def restore(self, kept: Info) -> MultiObjectiveEnv:
+        """This environment, where the one that was kept stood."""
+        weighted = kept["weighted"].like(self._weighted, "params")
+        super().restore(kept)
+        self._weighted = weighted
+        return self
+
+
+def _unweighted(params: Any) -> Any:
+    """The parameters of the same farm with a score that weighs every term of its own as 1."""
+    score = params.score
+    one = replace(score, stage=np.float32(1.0), weights=np.ones(len(TERMS), np.float32))
+    return replace(params, score=one)

@@ -1,0 +1,228 @@
+"""Expert rules as data: a trigger in the form of a stopping condition, an action in the paper's form.
+
+A rule policy sees only what the farm shows, runs compiled, and takes the rules in order. Where looking costs, a
+rule may ask for an observation, and triggers may read what was asked for: an event of what is not seen does not
+occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.tree_util import Partial
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import Policy
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.conditions import AnyOf, Event, Values, compile_conditions
+from harvestgym.farm.engine.observations import Look, Plan, plan_of
+from harvestgym.farm.engine.variables import check_plot, find_entity, find_field
+from harvestgym.farm.schema import ExpertRule
+
+if TYPE_CHECKING:
+    from harvestgym.farm.engine.model import FarmModel
+
+EACH = "each"
+"""As the plot of a rule's action: every plot on which the trigger holds, the neediest first."""
+
+LONG_AGO = 10**6
+Read = Callable[[Look], tuple[jax.Array, jax.Array]]
+"""The numbers of a look, and whether each is seen."""
+
+
+class Numbers(NamedTuple):
+    """What a compiled policy is told beside its structure.
+
+    Attributes:
+        values: the reference values of the triggers, rule by rule.
+        actions: int32 (candidates,), the integer action of each; 0 for an observation.
+        pause: int32 (candidates,), days that must pass before it is done again.
+    """
+
+    values: tuple[Values, ...]
+    actions: jax.Array
+    pause: jax.Array
+
+
+class Memory(NamedTuple):
+    """What is carried: days since each candidate was done, and whether the next half-step is the intervention."""
+
+    since: jax.Array
+    acting: jax.Array
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When any of the all-of groups holds (always, if there is none): one action, or one on each of some plots.
+
+    Attributes:
+        trigger: the formula.
+        plots: flat numbers of the plots of a rule for `each`; empty for a rule with one action.
+        looks: positions among the offered observations that it asks for; such a rule has no action.
+    """
+
+    trigger: AnyOf
+    plots: tuple[int, ...] = ()
+    looks: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many candidates it is."""
+        return max(len(self.plots), 1)
+
+    def fires(self, values: Values, read: Read) -> tuple[jax.Array, jax.Array]:
+        """Whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
+        groups = zip(self.trigger, values, strict=True)
+        held = [[self._event(e, v, read) for e, v in zip(*group, strict=True)] for group in groups]
+        size = max(len(self.plots), 1)
+        if not held:
+            return jnp.ones(size, bool), jnp.zeros(size)
+        fired = jnp.any(jnp.stack([jnp.all(jnp.stack([yes for yes, _ in group]), 0) for group in held]), 0)
+        return fired, held[0][0][1]
+
+    def _event(self, event: Event, value: Any, read: Read) -> tuple[jax.Array, jax.Array]:
+        numbers, seen = read(event.look)
+        held = event.test(value, numbers) & seen
+        if not (self.plots and event.by_plot):
+            return jnp.broadcast_to(jnp.all(held), max(len(self.plots), 1)), jnp.zeros(max(len(self.plots), 1))
+        at = np.asarray(self.plots)
+        sign = {"<": -1, "<=": -1, ">": 1, ">=": 1}.get(event.operator, 0)
+        return held[at], sign * numbers[at]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All rules of an expert, ready to be compiled.
+
+    Attributes:
+        plan: what may be seen, the free observations and then the offered ones.
+        rules: in order of precedence.
+        schedule: how many actions a day.
+        offered: how many observations can be asked for; None where looking is no action.
+    """
+
+    plan: Plan
+    rules: tuple[Rule, ...]
+    schedule: int
+    offered: int | None
+
+    def __call__(self, numbers: Numbers, carry: Memory, obs: Any, key: jax.Array) -> tuple[Memory, Any]:
+        """The first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
+        read = self._reader(obs)
+        found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
+        wanted = jnp.concatenate([fired for fired, _ in found]) & (carry.since >= numbers.pause)
+        line = self._line(wanted, jnp.concatenate([need for _, need in found]))
+        order = (
+            jnp.zeros(self.schedule, jnp.int32)
+            .at[: len(line)]
+            .set(jnp.where((wanted & ~self._asking)[line], jnp.asarray(numbers.actions)[line], 0))
+        )
+        order = order[0] if self.schedule == 1 else order
+        done = jnp.zeros(len(self._asking), bool).at[line].set(wanted[line])
+        memory = self._remembered(carry, jnp.where(carry.acting, done & ~self._asking, wanted & self._asking))
+        return memory, order if self.offered is None else self._request(wanted) | {"order": order}
+
+    @property
+    def _ranks(self) -> np.ndarray:
+        """The rule of each candidate."""
+        return np.repeat(np.arange(len(self.rules)), [rule.size for rule in self.rules])
+
+    @property
+    def _asking(self) -> np.ndarray:
+        """Which candidates are observations."""
+        return np.asarray([bool(self.rules[i].looks) for i in self._ranks])
+
+    def _line(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
+        """The interventions of a day: those wanted, by rule, within a rule by need, as many as the schedule holds."""
+        return jnp.lexsort((-need, self._ranks, ~(wanted & ~self._asking)))[: self.schedule]
+
+    def _remembered(self, carry: Memory, done: jax.Array) -> Memory:
+        """A day is counted for an intervention when it is its turn, for an observation when it is that one's."""
+        since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
+        due = jnp.where(carry.acting, ~self._asking, self._asking)
+        return Memory(jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None))
+
+    def _request(self, wanted: jax.Array) -> dict[str, jax.Array]:
+        """Which of the offered observations are asked for; nothing to say where none is offered."""
+        if not self.offered:
+            return {}
+        asked = jnp.zeros(self.offered, jnp.int32)
+        for candidate in np.flatnonzero(self._asking):
+            at = np.asarray(self.rules[self._ranks[candidate]].looks, int)
+            asked = asked.at[at].max(wanted[candidate].astype(jnp.int32))
+        return {"request": asked}
+
+    def _reader(self, obs: Any) -> Read:
+        values = obs if self.offered is None else obs["values"]
+        seen = None if self.offered is None else obs["mask"] > 0
+
+        def read(look: Look) -> tuple[jax.Array, jax.Array]:
+            at = self.plan.entries(look)
+            return values[at], jnp.asarray(True) if seen is None else seen[at]
+
+        return read
+
+
+def rule_policy(env: FarmModel) -> Policy:
+    """The expert of a farm file as a policy; ConfigError if a rule looks at what cannot be seen."""
+    if not env.spec.expert:
+        raise ConfigError("expert: the farm file has no rules; wanted at least one")
+    offered = env.offered.looks if isinstance(env, ActiveFarm) else ()
+    plan = Plan((*env.plan.looks, *offered))
+    rules, values, actions, pauses = [], [], [], []
+    for i, written in enumerate(env.spec.expert):
+        rule, numbers, mine = _compiled(env, plan, offered, written, f"expert > {i}")
+        rules.append(rule)
+        values.append(numbers)
+        actions += mine
+        pauses += [written.every] * rule.size
+    asks = isinstance(env, ActiveFarm)
+    policy = Rules(plan, tuple(rules), env.schedule, len(offered) if asks else None)
+    numbers = Numbers(tuple(values), np.asarray(actions, np.int32), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
+    memory = Memory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not asks))  # pyright: ignore[reportArgumentType]
+    return Policy(memory, Partial(policy, numbers))
+
+
+def _compiled(
+    env: FarmModel, plan: Plan, offered: Sequence[Look], written: ExpertRule, where: str
+) -> tuple[Rule, Values, list[int]]:
+    trigger, numbers = compile_conditions(written.when, env.fields, env.variables, where)
+    for event in (event for group in trigger for event in group):
+        _check_seen(plan, event, where)
+    farmer, field, entity, name, last = written.do
+    if isinstance(last, list):
+        return Rule(trigger, looks=_looks(env, offered, (field, entity, name, last), where)), numbers, [0]
+    if (last or {}).get("plot") != EACH:
+        return Rule(trigger), numbers, [env.actions.index(written.do)]
+    f = find_field(env.fields, field, where)
+    row = env.actions.row(f, find_entity(env.fields[f], entity, where), name)
+    plots = [check_plot(p, env.fields[f].shape, where) for p in row.plots]
+    flat = tuple(int(np.ravel_multi_index(p, env.fields[f].shape)) for p in plots)
+    mine = [env.actions.index((farmer, field, entity, name, last | {"plot": plot})) for plot in plots]
+    return Rule(trigger, flat), numbers, mine
+
+
+def _looks(env: FarmModel, offered: Sequence[Look], ref: tuple[Any, ...], where: str) -> tuple[int, ...]:
+    wanted = plan_of(env.fields, env.variables, [ref]).looks
+    missing = [look.variable.name for look in wanted if look not in offered]
+    if missing:
+        raise ConfigError(
+            f"{where}: {', '.join(missing)} cannot be asked for here; wanted mode 'ao' and an entry of "
+            "rules > observations, whole or the same plot"
+        )
+    return tuple(list(offered).index(look) for look in wanted)
+
+
+def _check_seen(plan: Plan, event: Event, where: str) -> None:
+    try:
+        plan.entries(event.look)
+    except KeyError:
+        raise ConfigError(
+            f"{where}: {event.look.variable.name} is never seen; add it to rules > free_observations (or, in mode "
+            "'ao', to rules > observations) or choose another trigger"
+        ) from None

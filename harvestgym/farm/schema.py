@@ -1,0 +1,340 @@
+"""What a farm file says, as frozen plain data: fields, farmers, rules, scoring, an expert.
+
+The models below are the whole schema: unknown keys, missing parts and wrong types are refused together,
+each with its path; `json_schema()` serves editors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+
+from harvestgym.core import yaml_io
+from harvestgym.core.config import INT32, Strict, merge, validate
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.risk import Risk
+from harvestgym.core.tree import WIDE
+
+FILES = ("table",)
+"""Keys of an entity's set that name a file; one in a farm file is looked for beside it."""
+
+Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
+
+
+def _number(value: Any) -> Any:
+    """What is no number though it could be taken for one: `no`, and numbers in quotes."""
+    if isinstance(value, (bool, str)):
+        raise ValueError(f"wanted a number, {'not yes/no/true/false' if isinstance(value, bool) else 'without quotes'}")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_number)]
+Count = Annotated[int, BeforeValidator(_number)]
+Weight = Annotated[Number, Field(ge=0, le=1)]
+Cost = Annotated[Number, Field(ge=0, le=WIDE)]
+
+
+def parse_plot(value: Any) -> Any:
+    """`'(0, 1)'` as the paper writes it, `[0, 1]` as YAML does."""
+    if isinstance(value, str) and value.strip().startswith("("):
+        parts = [part.strip() for part in value.strip(" ()").split(",")]
+        return tuple(int(p) if p.removeprefix("-").isdecimal() else p for p in parts)
+    return value
+
+
+def _parse_step(value: Any) -> Any:
+    """A step of a path: a key, `'*'`, or a plot in either spelling."""
+    step = parse_plot(value)
+    if not isinstance(step, (str, list, tuple)):
+        raise ValueError("wanted a key, '*' or a plot [x, y]")
+    return step
+
+
+Step = Annotated[Any, BeforeValidator(_parse_step), WithJsonSchema({"type": ["string", "array"]})]
+Ref = tuple[str, str, str, list[Step]]
+"""An observation: field, entity, variable, path."""
+
+
+def _parse_interval(value: Any) -> Any:
+    """`(1, 10)`, which YAML reads as a text and Python as a pair, is an interval; a single value is a list of one."""
+    if isinstance(value, range) or hasattr(value, "tolist"):  # of NumPy
+        value = list(value) if isinstance(value, range) else value.tolist()
+    if isinstance(value, tuple):
+        pair = len(value) == 2 and not any(isinstance(end, (str, bool)) for end in value)
+        return dict(zip(("low", "high"), value, strict=True)) if pair else list(value)
+    if isinstance(value, str) and value.strip().startswith("("):
+        ends = [end.strip() for end in value.strip(" ()").split(",")]
+        if len(ends) != 2:
+            raise ValueError("wanted an interval (low, high)")
+        return dict(zip(("low", "high"), ends, strict=True))
+    return value if isinstance(value, (list, dict, Interval)) else [value]
+
+
+class Interval(Strict):
+    """Any number between two ends."""
+
+    low: float
+    high: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends, as whole numbers where they are."""
+        low, high = (int(end) if end.is_integer() else end for end in (self.low, self.high))
+        return low, high
+
+    @model_serializer
+    def _text(self) -> str:
+        return str(self.ends)
+
+
+Values = Annotated[
+    Interval | list[Any],
+    BeforeValidator(_parse_interval),
+    WithJsonSchema({"description": "a value, a list of values to choose from, or an interval '(low, high)'"}),
+]
+
+
+class Localization(Strict):
+    """Where on earth a field lies."""
+
+    latitude: Number = Field(alias="latitude#°", ge=-90, le=90)
+    longitude: Number = Field(alias="longitude#°", ge=-180, le=180)
+    altitude: Number = Field(alias="altitude#m", ge=-430, le=8850)
+
+
+class Shape(Strict):
+    """The plots of a field: length x width squares of side `scale`."""
+
+    length: Count = Field(alias="length#nb", ge=1, le=1000)
+    width: Count = Field(alias="width#nb", ge=1, le=1000)
+    scale: Number = Field(alias="scale#m", default=1.0, ge=0.01, le=100)
+
+
+class FieldSpec(Strict):
+    """A field: its place, its plots and the entities on it, each a kind and a parameter set."""
+
+    localization: Localization
+    shape: Shape
+    entities: list[tuple[str, str | dict[str, Any]]] = Field(min_length=1)
+
+
+class PartSpec(Strict):
+    """A farmer, a rule or a term of the score: a name of ours or `module:Class`, and its own parameters."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str
+
+
+class FarmerSpec(PartSpec):
+    """A farmer, by default one with limits for a day, null for none."""
+
+    kind: str = "BasicFarmer"
+
+
+class Condition(Strict):
+    """One event: `operator(mapping(observation), value)`."""
+
+    observation: Ref
+    mapping: Any = "value"
+    operator: str
+    value: Any
+
+    @model_serializer
+    def _listed(self) -> list[Any]:
+        return [self.observation, self.mapping, self.operator, self.value]
+
+
+def _parse_condition(value: Any) -> Any:
+    """The paper's 4-tuple."""
+    if isinstance(value, (list, tuple)) and len(value) == 4:
+        return dict(zip(("observation", "mapping", "operator", "value"), value, strict=True))
+    return value
+
+
+Event = Annotated[
+    Condition,
+    BeforeValidator(_parse_condition),
+    WithJsonSchema({"type": ["array", "object"], "description": "[observation, mapping, operator, value]"}),
+]
+AnyOfAll = list[Annotated[list[Event], Field(min_length=1)]]
+
+
+class RulesSpec(Strict):
+    """How the game starts, what is seen and allowed, and how it ends."""
+
+    horizon: Days = Field(alias="horizon#day", default=360)
+    init: dict[str, dict[str, dict[str, Values]]] = {}
+    free_observations: list[Ref] = []
+    observations: list[Ref] | None = None
+    interventions: dict[str, dict[str, dict[str, dict[str, Values] | None]]] | None = None
+    terminal_conditions: AnyOfAll = []
+    max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)
+    further: dict[str, PartSpec] = {}
+
+
+class ScoreSpec(Strict):
+    """BasicScore: what actions and observations cost, what a stage and the final harvest are worth."""
+
+    kind: Literal["BasicScore"] = "BasicScore"
+    intervention_cost: Cost = 1.0
+    intervention_costs: dict[str, dict[str, dict[str, Cost]]] = {}
+    observation_cost: Cost = 1.0
+    observation_costs: dict[str, dict[str, dict[str, Cost]]] = {}
+    stage: Cost = 1.0
+    bio: Weight = 0.0
+    resource: Weight = 0.0
+    soil: Weight = 0.0
+    harvest: Weight = Field(alias="yield", default=1.0)
+    plant: Weight = 0.0
+    terms: dict[str, PartSpec] = {}
+    risk: Risk = None
+
+
+class Mixture(Strict):
+    """Parameter sets in given shares, which sum to 1, or (a list) in shares that are drawn."""
+
+    mix: dict[str, Weight] | Annotated[list[str], Field(min_length=2)]
+
+
+class Every(Strict):
+    """When a context is drawn: after some episodes, or after some days of each."""
+
+    episodes: Days | None = None
+    days: Days | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Every:
+        if (self.episodes is None) == (self.days is None):
+            raise ValueError("wanted either episodes or days")
+        return self
+
+
+def _parse_every(value: Any) -> Any:
+    """`episode` and `step` are one of each; a day is the step of a farm."""
+    known = {"episode": {"episodes": 1}, "step": {"days": 1}}
+    if not isinstance(value, (Mapping, Every)) and value not in known:
+        raise ValueError("wanted episode, step, {episodes: 5} or {days: 10}")
+    return known[value] if isinstance(value, str) else value
+
+
+WhenDrawn = Annotated[
+    Every,
+    BeforeValidator(_parse_every),
+    WithJsonSchema({"type": ["string", "object"], "description": "episode, step, {episodes: 5} or {days: 10}"}),
+]
+
+
+class ForecastSpec(Strict):
+    """How many days of contexts are forecast, and the variance that is added per day, in squared spans."""
+
+    lookahead: StrictInt = Field(alias="lookahead#day", default=3, ge=1, le=30)
+    noise: Number = Field(alias="noise#day-1", default=0.01, ge=0, le=1)
+
+
+Drawn = Annotated[
+    Interval | Mixture | list[Any],
+    BeforeValidator(_parse_interval),
+    WithJsonSchema({"description": "a list of choices, an interval '(low, high)', or {mix: [set, set]}"}),
+]
+
+
+class ContextSpec(Strict):
+    """What is drawn anew, by its path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and when.
+
+    `only` names some choices of a draw; the others are never drawn, and what is seen has a place for them still.
+    """
+
+    every: WhenDrawn = Every(episodes=1)
+    shown: StrictBool | list[str] = True
+    only: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
+    forecast: ForecastSpec | None = None
+    draws: dict[str, Drawn] = Field(min_length=1)
+
+
+class ExpertRule(Strict):
+    """When any of the all-of conditions holds (always, if there are none), do the action.
+
+    An action with `plot: each` is done on every plot on which they hold; one with a list in the place of its
+    parameters is an observation asked for. It is done again after `every#day` days at the earliest.
+    """
+
+    when: AnyOfAll = []
+    do: tuple[str, str, str, str, dict[str, Any] | list[Step]]
+    every: Days = Field(alias="every#day", default=1)
+
+
+class FarmSpec(Strict):
+    """A whole farm."""
+
+    doc: str = ""
+    tags: list[str] = []
+    history: dict[str, str] = {}
+    fields: dict[str, FieldSpec] = Field(min_length=1)
+    farmers: list[FarmerSpec] = Field(default=[FarmerSpec()], min_length=1)
+    rules: RulesSpec = RulesSpec.model_validate({})
+    scoring: ScoreSpec = ScoreSpec.model_validate({})
+    context: ContextSpec | None = None
+    mode: Literal["fo", "po", "ao"] = "po"
+    expert: list[ExpertRule] = []
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a farm file, for editors; nothing is required, as a file may extend another."""
+    schema = FarmSpec.model_json_schema(by_alias=True)
+    parent = {"type": "string", "description": "the name of a farm file of the same folder that this one changes"}
+    schema["properties"]["extends"] = parent
+    for part in (schema, schema["$defs"]["FieldSpec"]):
+        del part["required"]
+    return schema
+
+
+def farm_spec(data: Any, where: str) -> FarmSpec:
+    """A farm from a mapping, strictly."""
+    spec = validate(FarmSpec, data, where)
+    for i, name in enumerate(spec.fields):
+        if name.casefold() != f"field-{i}":
+            raise ConfigError(f"{where} > fields: wanted 'Field-{i}' (fields are numbered in order), found {name!r}")
+    return spec.model_copy(update={"fields": {f"Field-{i}": f for i, f in enumerate(spec.fields.values())}})
+
+
+def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
+    """A farm file with what it `extends:` (a file of the same folder), and `overrides` put in last."""
+    return farm_spec(merge(_extended(path, ()), overrides or {}), path.name)
+
+
+def _extended(path: Path, seen: tuple[str, ...]) -> dict[str, Any]:
+    if path.name in seen:
+        raise ConfigError(f"{' -> '.join((*seen, path.name))} extend each other; break the circle")
+    data = yaml_io.read(path)
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: wanted a mapping, found a {type(data).__name__}")
+    _anchor(data, path.resolve().parent)
+    if "extends" not in data:
+        return data
+    base = data.pop("extends")
+    parent = path.with_name(f"{base}.yaml")
+    if not isinstance(base, str) or not parent.is_file():
+        raise unknown("farm", base, (p.stem for p in path.parent.glob("*.yaml")), f"{path.name} > extends")
+    return merge(_extended(parent, (*seen, path.name)), data)
+
+
+def _anchor(data: Any, folder: Path) -> None:
+    """Let every file that a set names, wherever it stands in `data`, be one of this folder."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        if isinstance(value, (dict, list)):
+            _anchor(value, folder)
+        elif key in FILES and isinstance(value, str):
+            data[key] = str(folder / value)

@@ -1,0 +1,1 @@
+"""A recorded farm as pictures, tables and a timeline."""

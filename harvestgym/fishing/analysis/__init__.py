@@ -1,0 +1,1 @@
+"""Reference points and dynamic programming of fisheries."""

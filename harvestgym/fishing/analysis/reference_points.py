@@ -1,0 +1,148 @@
+"""What is known of a fishery without simulating it: reference points, fixed points, folds.
+
+Convention: x' = z f(s), s = x - h, E z = 1. Without stock-dependent costs the best escapement S* maximises
+discount * f(S) - S (Clark 1973, doi 10.1086/260090); with bounded enough shocks it stays the same (Reed 1979,
+doi 10.1016/0095-0696(79)90014-7).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.fishing.growth import BevertonHolt, Law, Logistic, May, Ricker
+from harvestgym.fishing.structured import Patches
+
+
+class Reference(NamedTuple):
+    """The sustainable optimum of a law; with several targets, the mean over them.
+
+    Attributes:
+        escapement: S*, what is left after the harvest.
+        stock: f(S*), what is there before it (B_MSY for a discount of 1).
+        catch: f(S*) - S*, the yearly catch (MSY for a discount of 1).
+        rate: catch / stock: the exploitation rate, which in a pulse fishery is not r/2.
+    """
+
+    escapement: float
+    stock: float
+    catch: float
+    rate: float
+
+
+def reference(law: Law, discount: float = 1.0) -> Reference:
+    """The best constant escapement; in closed form where one is known, for several stocks by equilibrium yields."""
+    if isinstance(law, Patches):
+        return reference(law.law, discount)
+    if law.stocks > 1:
+        return _reference_by_rate(law)
+    best = escapement(law, discount)
+    stock = float(law(jnp.float32(best)))
+    return Reference(best, stock, stock - best, (stock - best) / max(stock, 1e-12))
+
+
+def escapement(law: Law, discount: float = 1.0) -> float:
+    """S*, where discount * f'(S) = 1: the global maximum of discount * f(S) - S; 0 if growth never pays."""
+    match law:
+        case Logistic():
+            return max(float(law.K) / 2 * (1 - (1 / discount - 1) / float(law.r)), 0.0)
+        case BevertonHolt():
+            root = float(np.sqrt(discount * (1 + float(law.r))))
+            return max(float(law.K) / float(law.r) * (root - 1), 0.0)
+        case Ricker() if discount == 1.0:
+            r = float(law.r)
+            return float(law.K) / r * (1 - _lambert_w(float(np.exp(1 - r))))
+    return _escapement_by_search(law, discount)
+
+
+def _lambert_w(x: float) -> float:
+    """W(x) for x > 0: the root of w exp(w) = x, by Halley's steps."""
+    w = np.log1p(x)
+    for _ in range(20):
+        excess = w * np.exp(w) - x
+        w -= excess / (np.exp(w) * (w + 1) - (w + 2) * excess / (2 * w + 2))
+    return float(w)
+
+
+def _escapement_by_search(law: Law, discount: float) -> float:
+    """The best of a fine grid, then Newton's steps on the derivative."""
+    grid = jnp.linspace(0.0, 1.5 * jnp.float32(law.capacity), 6001)
+    best = float(grid[jnp.argmax(discount * law(grid) - grid)])
+    if best == 0.0:
+        return 0.0
+    slope = jax.grad(lambda s: discount * law(s) - s)
+    bend = jax.grad(slope)
+    for _ in range(4):
+        best -= float(slope(best)) / float(bend(best))
+    return best
+
+
+def _reference_by_rate(law: Law, years: int = 600) -> Reference:
+    """The constant rate on all targets with the greatest yield at an equilibrium that keeps a fifth of every stock."""
+    begun = law.start(jnp.float32(law.capacity))
+    least = 0.2 * law.biomass(begun)
+
+    def settle(rate: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def year(_: int, stock: jax.Array) -> jax.Array:
+            return law(law.harvest(stock, rate * law.available(stock)))
+
+        stock = jax.lax.fori_loop(0, years, year, begun)
+        there = jnp.mean(law.available(stock))
+        return jnp.where(law.biomass(stock) >= least, rate * there, 0.0), there
+
+    rates = jnp.linspace(0.0, 0.6, 1201)
+    catch, stock = jax.jit(jax.vmap(settle))(rates)
+    i = int(jnp.argmax(catch))
+    caught, there = float(catch[i]), float(stock[i])
+    return Reference(there - caught, there, caught, float(rates[i]))
+
+
+class FixedPoint(NamedTuple):
+    """A stock that growth leaves as it is, and the slope there: stable if it lies within (-1, 1)."""
+
+    stock: float
+    slope: float
+
+    @property
+    def stable(self) -> bool:
+        """Whether a small disturbance dies out."""
+        return abs(self.slope) < 1
+
+
+def fixed_points(law: Law, high: float | None = None) -> list[FixedPoint]:
+    """The positive fixed points of an unharvested single stock below `high` (twice the capacity), ascending."""
+    high = 2 * float(law.capacity) if high is None else high
+    grid = jnp.linspace(1e-4 * high, high, 8001)
+    change = np.asarray(law(grid) - grid)
+    starts = np.flatnonzero(np.sign(change[:-1]) * np.sign(change[1:]) < 0)
+    slope = jax.grad(lambda s: law(s))
+    points = [_bisect(law, float(grid[i]), float(grid[i + 1])) for i in starts]
+    points += [float(s) for s in grid[:-1][change[:-1] == 0]]
+    return [FixedPoint(p, float(slope(jnp.float32(p)))) for p in sorted(points)]
+
+
+def _bisect(law: Law, low: float, high: float) -> float:
+    below = float(law(jnp.float32(low))) > low
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if (float(law(jnp.float32(middle))) > middle) == below else (low, middle)
+    return 0.5 * (low + high)
+
+
+class Fold(NamedTuple):
+    """Where two fixed points meet and vanish: the consumption `a` and the stock."""
+
+    a: float
+    stock: float
+
+
+def folds(law: May) -> list[Fold]:
+    """The folds of May's law in `a`: local extrema of a(x) = r x (1 - x/M) (x^q + b^q) / x^q."""
+    r, M, q, b = (float(v) for v in (law.r, law.M, law.q, law.b))
+    x: Any = np.linspace(1e-3 * M, M, 200_001)
+    a = r * x * (1 - x / M) * (x**q + b**q) / x**q
+    turns = np.flatnonzero(np.diff(np.sign(np.diff(a)))) + 1
+    return [Fold(float(a[i]), float(x[i])) for i in turns]

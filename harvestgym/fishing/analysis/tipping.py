@@ -1,0 +1,121 @@
+"""The optimum of tipping-point control: dynamic programming over stock and driver, both seen.
+
+With the driver as a second state the problem is an ordinary Markov one. An action only moves the driver, so
+the expectation is taken once per (stock, new driver), and the choice is a search along the driver's axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.tree_util import Partial
+
+from harvestgym.core.policy import Policy
+from harvestgym.core.tree import replace
+from harvestgym.fishing.conservation import DRIVER_BOUND, ConservationParams, DriverModel
+from harvestgym.fishing.growth import May
+
+NODES = 16
+
+
+class Plan(NamedTuple):
+    """Optimal actions of a finite horizon.
+
+    Attributes:
+        stock, driver: the grids, (n,) and (m,).
+        action: what to do, in the unit of actions, (years, n, m).
+        value: expected worth from the first year on, (n, m).
+    """
+
+    stock: jax.Array
+    driver: jax.Array
+    action: jax.Array
+    value: jax.Array
+
+
+@partial(jax.jit, static_argnums=(0, 2, 3, 4, 5))
+def plan(
+    env: DriverModel, params: ConservationParams, years: int, n: int = 121, m: int = 101, choices: int = 41
+) -> Plan:
+    """The optimum over `years`, undiscounted; actions are denser towards 0, where they are cheap."""
+    stock = jnp.linspace(0.0, env.units.bound, n)
+    driver = jnp.linspace(0.0, DRIVER_BOUND, m)
+    actions = env.units.bound * jnp.linspace(0.0, 1.0, choices) ** 2
+    after, weight = _after(params, stock, driver)
+    gain = (_worth(params, after) * weight).sum(-1)
+    cell, part = _place(after, stock)
+    a_cell, a_part = _place(jax.vmap(lambda A: env.pushed(driver, A, params))(actions).T, driver)
+    price = actions**params.exponent
+    column = jnp.arange(m)[None, :, None]
+
+    def back(value: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
+        coming = value[cell, column] * (1 - part) + value[cell + 1, column] * part
+        future = gain + (coming * weight).sum(-1)
+        choice = future[:, a_cell] * (1 - a_part) + future[:, a_cell + 1] * a_part - price
+        best = jnp.argmax(choice, -1)
+        return jnp.take_along_axis(choice, best[..., None], -1)[..., 0], best
+
+    value, best = lax.scan(back, jnp.zeros((n, m)), None, length=years)
+    return Plan(stock, driver, actions[best[::-1]], value)
+
+
+def _after(params: ConservationParams, stock: jax.Array, driver: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Next year's stock for each (stock, new driver, node), and the nodes' weights."""
+    z, weight = (jnp.asarray(v, jnp.float32) for v in params.noise.nodes(NODES))
+    law = replace(params.law, a=driver[:, None])
+    mean = law(stock[:, None, None])
+    return jnp.broadcast_to(params.noise(z, mean, stock[:, None, None]), (len(stock), len(driver), NODES)), weight
+
+
+def _worth(params: ConservationParams, stock: jax.Array) -> jax.Array:
+    return params.benefit * stock / (1 + params.satiation * stock)
+
+
+def _place(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Cell and part of it for linear interpolation on an even grid, clipped to its ends."""
+    place = jnp.clip(values / grid[1], 0.0, len(grid) - 1.0)
+    cell = jnp.minimum(place.astype(jnp.int32), len(grid) - 2)
+    return cell, place - cell
+
+
+class _Memory(NamedTuple):
+    year: jax.Array
+    driver: jax.Array
+
+
+@dataclass(frozen=True)
+class _Follow:
+    """Acts by a plan; the driver is reckoned from the actions done, so that it need not be observed."""
+
+    env: DriverModel
+
+    def __call__(self, plan: Plan, params: Any, memory: _Memory, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+        stock = self.env.units.survey(obs)[0]
+        (i, x), (j, a) = _place(stock, plan.stock), _place(memory.driver, plan.driver)
+        now = plan.action[jnp.minimum(memory.year, len(plan.action) - 1)]
+        action = (1 - x) * ((1 - a) * now[i, j] + a * now[i, j + 1])
+        action += x * ((1 - a) * now[i + 1, j] + a * now[i + 1, j + 1])
+        driver = self.env.pushed(memory.driver, action, params)
+        return _Memory(memory.year + 1, driver), self.env.units.action(action[None])
+
+
+def follow(env: DriverModel, plan: Plan) -> Policy:
+    """The policy of a plan."""
+    params = env.params
+    assert isinstance(params, ConservationParams) and isinstance(params.law, May)
+    start = _Memory(jnp.int32(0), jnp.float32(params.law.a))
+    return Policy(start, Partial(_Follow(env), plan, jax.tree.map(jnp.asarray, params)))
+
+
+def steady(env: DriverModel, action: Any) -> Policy:
+    """The same action every year, in the unit of actions."""
+    return Policy(env.units.action(jnp.full((1,), action, jnp.float32)), _hold)
+
+
+def _hold(carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    return carry, carry

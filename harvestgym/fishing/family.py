@@ -1,0 +1,146 @@
+"""Fisheries of the catalogue by name, and what the command line and the evaluation ask of the family."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.env import Timestep
+from harvestgym.core.errors import unknown
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import Episodes
+from harvestgym.fishing.analysis import levels, tipping
+from harvestgym.fishing.analysis.dynamic_programming import Solution, obstacle, solve
+from harvestgym.fishing.analysis.reference_points import reference
+from harvestgym.fishing.view.describe import describe
+from harvestgym.fishing.view.figure import figure
+from harvestgym.fishing.view.scene import scene
+from harvestgym.fishing.view.timeline import story
+
+from . import control
+from .conservation import ConservationParams, DriverModel, RecoveryModel
+from .model import FishingModel, FishingParams, FishingState
+from .spec import build_model, read_spec
+from .structured import Patches
+
+CATALOGUE = Path(__file__).with_name("catalogue")
+
+__all__ = ["describe", "figure", "from_yaml", "make", "optimum", "policies", "record", "scene", "story", "summary"]
+
+
+def make(name: str, **overrides: Any) -> FishingModel:
+    """The fishery of a catalogue file.
+
+    Args:
+        name: the file's name, `logistic-v0`.
+        overrides: entries of the file (`Tmax=50`, `noise={"kind": "uniform", "sigma": 0.1}`), parameters of its
+            law by their names (`r=0.5`), or `sigma` of its noise.
+
+    Raises:
+        ConfigError: with the path of every mistake and the nearest valid name.
+    """
+    path = CATALOGUE / f"{name}.yaml"
+    if not path.is_file():
+        raise unknown("fishery", name, (p.stem for p in CATALOGUE.glob("*-v*.yaml")))
+    return build_model(read_spec(path, overrides), name)
+
+
+def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
+    """The fishery of a file of your own; ConfigError if it is missing or has mistakes."""
+    return build_model(read_spec(Path(path), overrides), Path(path).stem)
+
+
+def policies(env: FishingModel) -> dict[str, Policy]:
+    """The policies that fit a fishery; "expert" is the rule to beat.
+
+    It is the optimum of dynamic programming where that can be found and the stock is seen as it is; where it is not,
+    the best of the rules: constant escapement of patches and of laws that vary between episodes, and elsewhere the
+    rule of Fisheries and Oceans Canada.
+    """
+    if isinstance(env, DriverModel):
+        params = env.params
+        assert isinstance(params, ConservationParams)
+        best = tipping.follow(env, tipping.plan(env, params, int(params.horizon)))
+        return {"expert": best, "sdp": best, "steady": tipping.steady(env, 0.37), "closed": tipping.steady(env, 0.0)}
+    if isinstance(env, RecoveryModel):
+        lifted = control.lift(env, float(jnp.asarray(env.params.law.capacity)))
+        return {"expert": lifted, "lift": lifted, "closed": control.quota(env, 0.0)}
+    return _harvest_policies(env)
+
+
+def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
+    law = env.params.law
+    point, capacity = reference(law), float(jnp.asarray(law.capacity))
+    found = {
+        "escapement": control.escapement(env, point.escapement),
+        "msy": control.quota(env, point.catch),
+        "rate": control.rate(env, point.rate),
+        "40-10": control.ramp(env, point.rate, 0.1 * capacity, 0.4 * capacity),
+        "40-10-catch": control.ramp(env, point.rate, 0.1 * capacity, 0.4 * capacity, on="catch"),
+        "dfo": control.ramp(env, point.rate, 0.4 * point.stock, 0.8 * point.stock),
+        "closed": control.quota(env, 0.0),
+    }
+    if not solvable(env):
+        constant = env.params.vary is not None or isinstance(law, Patches)
+        return {"expert": found["escapement" if constant else "dfo"]} | found
+    solution = solve(env, discount=min(float(env.params.discount), 0.999))
+    best, finite = control.table(env, solution), control.dated_table(env, optimum(env))
+    return {"expert": found["dfo"] if solution.only_bound else best, "sdp": best, "sdp-finite": finite} | found
+
+
+def solvable(env: FishingModel) -> bool:
+    """Whether dynamic programming can find the optimum."""
+    return obstacle(env, env.params) is None
+
+
+def optimum(env: FishingModel) -> Solution:
+    """The optimum over the episode's own horizon and discount."""
+    return solve(env, years=int(env.params.horizon))
+
+
+def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
+    """What fisheries are judged by, per episode: yields, their variation, and how low the stock fell.
+
+    Conservation problems, in which nothing is caught, have the latter only.
+
+    AAV is sum |C_t - C_t-1| / sum C_t, "time" a share of the years; `regret` (for fisheries that can be solved) is
+    the expected discounted return of the optimum with stock and law known, less what this episode made.
+    """
+    info = {name: np.asarray(value) for name, value in episodes.info.items()}
+    years = np.maximum(np.asarray(episodes.length), 1)
+    total = info["total_catch"]
+    stock = {
+        "collapsed": np.asarray(episodes.terminated),
+        "ever below 0.2 K": info["years_low"] > 0,
+        "time below 0.2 K": info["years_low"] / years,
+        "lowest biomass": info["lowest_biomass"],
+        "discounted return": info["discounted_return"],
+    }
+    if isinstance(env, RecoveryModel):
+        return stock
+    caught = {
+        "mean catch per year": total / years,
+        "AAV": info["catch_change"] / np.maximum(total, 1e-9),
+        "closed years": info["years_closed"],
+        "time below B_MSY": info["years_below_bmsy"] / years,
+    }
+    best = levels.best_return(env)
+    regret = {} if best is None else {"regret": best - info["discounted_return"]}
+    return caught | stock | regret
+
+
+def record(
+    env: FishingModel, state: FishingState, action: Any, timestep: Timestep, params: FishingParams
+) -> dict[str, Any]:
+    """What is worth keeping of each year."""
+    kept = {
+        "stock": state.stock,
+        "biomass": env.law(state, params).biomass(state.stock),
+        "seen": env.units.survey(timestep.obs),
+        "catch": state.catch,
+        "rate": state.rate,
+    }
+    return kept | ({"driver": timestep.info["driver"]} if isinstance(env, DriverModel) else {})

@@ -1,0 +1,1 @@
+"""A recorded fishery as pictures, tables and a timeline."""

@@ -1,0 +1,66 @@
+"""What a fishery is made of, as tables for people: equations' names, state, action, observation, parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.tables import Table, fields_table, range_text
+from harvestgym.core.tree import metas
+from harvestgym.fishing.model import FishingModel, FishingState, Tally
+
+PARTS = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
+"""The small callables of a fishery, in the order of a year."""
+
+
+def describe(env: FishingModel) -> list[Table]:
+    """The tables of a fishery."""
+    state = fields_table("State", FishingState)
+    tally = fields_table("Tally of an episode (in info)", Tally)
+    return [_callables(env), state, tally, _faces(env), _parameters(env)]
+
+
+def _callables(env: FishingModel) -> Table:
+    parts = [(part, getattr(env.params, part)) for part in PARTS]
+    rows = [(name, type(part).__name__, _first_line(part)) for name, part in parts if part is not None]
+    rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
+    return Table("What happens in a year", ("part", "kind", "what it is"), rows)
+
+
+def _first_line(part: Any) -> str:
+    return (type(part).__doc__ or "").partition("\n")[0]
+
+
+def _faces(env: FishingModel) -> Table:
+    units = env.units
+    what = "share of the stock to take" if units.control == "rate" else "catch that is allowed"
+    high = 1.0 if units.control == "rate" else units.bound
+    scale = f"{units.levels} levels" if units.levels else units.scale
+    rows = [
+        ("action", str(env.action_space), f"{what}, from 0 to {high:g}, {scale}; one for each target"),
+        ("observation", str(env.observation_space), f"biomass seen, from 0 to {units.bound:g}, {units.scale}"),
+    ]
+    return Table("Action and observation", ("name", "space", "meaning"), rows)
+
+
+def _parameters(env: FishingModel) -> Table:
+    rows = _rows("", env.params)
+    for part in PARTS:
+        value = getattr(env.params, part)
+        rows += _rows(f"{part}.", value) if value is not None else []
+    for i, law in enumerate(getattr(env.params.law, "laws", ())):
+        rows += _rows(f"law.{i}.", law)
+    inner = getattr(env.params.law, "law", None)
+    rows += _rows("law.law.", inner) if inner is not None else []
+    return Table("Parameters", ("name", "value", "range", "meaning"), rows)
+
+
+def _rows(prefix: str, part: Any) -> list[tuple[str, ...]]:
+    return [(prefix + m.keys[0], _value(getattr(part, name)), range_text(m), m.doc) for name, m in metas(part)]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return ", ".join(f"{v:g}" for v in np.atleast_1d(value))

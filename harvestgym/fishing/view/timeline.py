@@ -1,0 +1,75 @@
+"""A recorded episode of a fishery in words and tables: stocks, what the survey said of them, catches, rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.timeline import Deed, Record, Story, Track, part_names
+from harvestgym.fishing.analysis import levels
+from harvestgym.fishing.conservation import DriverModel, RecoveryModel
+from harvestgym.fishing.model import FishingModel
+
+from .sea import names
+
+UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
+"""Of fisheries whose capacity is 1; others have biomass in a unit of their own."""
+
+DOCS = {
+    "stock": "biomass of each stock at the start of the year",
+    "biomass": "the number by which collapse and other limits are judged",
+    "catch": "what was really caught, by target",
+    "rate": "catch as a share of what was there",
+    "driver": "consumption a of May's law, which rises by itself",
+}
+
+
+def story(env: FishingModel, record: Record) -> Story:
+    """The years of a record, as `record_episode` makes it."""
+    kept = [name for name in DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())]
+    spent = _effort(env, record)
+    watched = "stock" if record["seen"].shape == record["stock"].shape else "biomass"
+    return Story(
+        when=[f"year {year}" for year in range(len(record["reward"]))],
+        watcher="the manager",
+        record=record,
+        tracks=tuple(_track(env, record, name, watched) for name in kept),
+        first=tuple(name for name in (watched, "catch") if name in kept),
+        deeds=tuple(_deeds(env, record)),
+        gains={"net worth": record["reward"]} if spent is None else {"catch": record["reward"] + spent},
+        costs={"effort": spent} if spent is not None and spent.any() else {},
+    )
+
+
+def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
+    """What the effort of each year cost; None where the reward is no worth of a catch."""
+    if isinstance(env, RecoveryModel):
+        return None
+    effort = -np.log(np.maximum(1 - record["rate"], 1e-3))
+    return (float(env.params.cost) * effort).sum(1).astype(np.float32)
+
+
+def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
+    values = record[name]
+    parts = names(env)[: values.shape[1]] if values.ndim > 1 else ()
+    parts = parts if len(parts) == values[0].size else part_names(values.shape[1:])
+    told = record["seen"][:, : values[0].size].reshape(values.shape) if name == watched else None
+    shown = {"catch", "rate", *(["driver"] if isinstance(env, DriverModel) and env.shows_driver else [])}
+    known = told is not None or name in shown
+    unit = UNITS.get(name, "") if abs(levels.stock_levels(env).get("K", np.nan) - 1) < 1e-6 else ""
+    return Track(name, "fishery", name, unit, DOCS[name], parts, {}, np.full(values.shape, known), told)
+
+
+def _deeds(env: FishingModel, record: Record) -> Iterator[Deed]:
+    wanted = np.asarray(env.units.wanted(jnp.asarray(record["action"])))
+    fished = not isinstance(env, RecoveryModel)
+    asked = env.units.control if fished else "action"
+    for year in range(1, len(wanted)):
+        note = f"caught {_numbers(record['catch'][year])}" if fished else ""
+        yield Deed(year, "the manager", f"{asked} {_numbers(wanted[year])}", 0.0, note)
+
+
+def _numbers(values: np.ndarray) -> str:
+    return ", ".join(f"{value:.3g}" for value in np.ravel(values))

@@ -1,0 +1,216 @@
+"""From a catalogue file to a forager, and what the command line and the studies ask of the family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from pydantic import Field
+
+from harvestgym.core.config import Strict, validate
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.policy import Policy
+from harvestgym.core.tables import Table
+from harvestgym.core.yaml_io import read
+from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
+from harvestgym.forager.policies.baselines import greedy, planner
+from harvestgym.forager.policies.navigator import navigator
+from harvestgym.forager.view.maps import SMALL
+from harvestgym.forager.view.scene import scene as scene
+from harvestgym.forager.view.timeline import story as story
+
+from . import reward_laws
+from .kinds import NEVER, Delay, DelayLaw, Kind, Place
+from .numba_support import FAST
+from .observations import Mode
+from .senses import Hint
+from .world import Edge, Region, World, count_of
+
+CATALOGUE = Path(__file__).with_name("catalogue")
+LAWS = {
+    "constant": reward_laws.Constant,
+    "sine": reward_laws.Sine,
+    "square": reward_laws.Square,
+    "fourier": reward_laws.Fourier,
+    "series": reward_laws.Series,
+}
+
+
+class KindFile(Strict):
+    """A kind in a catalogue file."""
+
+    blocking: bool = False
+    collectable: bool = False
+    reward: dict[str, dict[str, Any]] = Field(default={"constant": {}}, description="one law and its numbers")
+    noise: float = 0.0
+    delay: Literal["never"] | dict[str, tuple[int, int]] = Field(
+        default={"uniform": (10, 99)}, description="never, uniform: [low, high] or normal: [mean, deviation], in steps"
+    )
+    place: Literal["same", "anywhere", "region", "fixed"] = "same"
+    target: tuple[int, int] = (0, 0)
+    pays_after: int = 0
+    lasts: int = Field(default=0, description="steps for which it stands before it expires; 0 for ever")
+    rests: int = Field(default=0, description="steps for which it is gone before it stands again")
+    colors: tuple[tuple[int, int, int], ...] = ()
+
+
+class RegionFile(Strict):
+    """A biome in a catalogue file."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    density: dict[str, float] = {}
+    renew_eaten: int = 0
+    renew_every: int = 0
+
+
+class WorldFile(Strict):
+    """A catalogue file."""
+
+    doc: str
+    size: tuple[int, int]
+    aperture: tuple[int, int]
+    kinds: dict[str, KindFile]
+    density: dict[str, float] = {}
+    regions: dict[str, RegionFile] = {}
+    edge: Edge = "torus"
+    observation_mode: Mode = "objects"
+    hint: Hint = (0, 0)
+    teleport_every: int = 0
+    teleport_to: tuple[str, ...] = ()
+    capacity: int = 1024
+    horizon: int = Field(default=0, description="steps until truncation; 0 for never")
+
+
+def make(name: str, **overrides: Any) -> Forager:
+    """The functional environment of a catalogue file, with some of its keys changed."""
+    path = CATALOGUE / f"{name}.yaml"
+    if not path.is_file():
+        raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
+    return build(read(path) | overrides, f"forager/{name}")
+
+
+def build(data: Mapping[str, Any], where: str = "forager") -> Forager:
+    """A forager from the data of a catalogue file; ConfigError with every mistake."""
+    file = validate(WorldFile, dict(data), where)
+    kinds = tuple(_kind(name, kind, f"{where} > kinds > {name}") for name, kind in sorted(file.kinds.items()))
+    width, height = file.size
+    names = tuple(kind.name for kind in kinds)
+    boxes = {"world": RegionFile(x=0, y=0, width=width, height=height, density=file.density), **file.regions}
+    regions = tuple(_region(name, box, names, file, f"{where} > regions > {name}") for name, box in boxes.items())
+    stops = tuple(_stop(name, list(boxes), where) for name in file.teleport_to)
+    world = World(width, height, kinds, regions, file.edge, file.teleport_every, stops, file.capacity)
+    return Forager(world, file.aperture, file.observation_mode, file.horizon, file.hint)
+
+
+def _stop(name: str, boxes: list[str], where: str) -> int:
+    if name not in boxes:
+        raise unknown("region", name, boxes, f"{where} > teleport_to")
+    return boxes.index(name)
+
+
+def _kind(name: str, file: KindFile, where: str) -> Kind:
+    if len(file.reward) != 1:
+        raise ConfigError(f"{where} > reward: wanted one law, found {len(file.reward)}; use one of {', '.join(LAWS)}")
+    law, numbers = next(iter(file.reward.items()))
+    if law not in LAWS:
+        raise unknown("law", law, LAWS, f"{where} > reward")
+    numbers = {k: tuple(v) if isinstance(v, list) else v for k, v in numbers.items()}
+    try:
+        reward = LAWS[law](**numbers)
+    except TypeError as error:
+        raise ConfigError(f"{where} > reward > {law}: {error}") from None
+    fields = file.model_dump(exclude={"reward", "delay", "place"})
+    return Kind(name, reward=reward, delay=_delay(file.delay, where), place=Place[file.place.upper()], **fields)
+
+
+def _delay(delay: str | dict[str, tuple[int, int]], where: str) -> Delay:
+    if isinstance(delay, str):
+        return NEVER
+    law, (a, b) = next(iter(delay.items()))
+    if len(delay) != 1 or law.upper() not in ("UNIFORM", "NORMAL"):
+        raise unknown("delay", law, ("never", "uniform", "normal"), where)
+    return Delay(DelayLaw[law.upper()], a, b)
+
+
+def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile, where: str) -> Region:
+    for kind in box.density:
+        if kind not in names:
+            raise unknown("object", kind, names, f"{where} > density")
+    cells = box.width * box.height
+    start = file.size[0] // 2, file.size[1] // 2
+    inside = Region(box.x, box.y, box.width, box.height).contains(*start) or box.renew_eaten or box.renew_every
+    free = cells - bool(inside)
+    layers = tuple((names.index(k), count_of(freq, free, cells)) for k, freq in box.density.items())
+    fields = box.model_dump(exclude={"density"})
+    return Region(**fields, layers=layers, name=name)
+
+
+def describe(env: Forager) -> list[Table]:
+    """The tables of `harvestgym show`."""
+    from harvestgym.forager.view.describe import describe as tables
+
+    return tables(env)
+
+
+def gymnasium_face(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
+    """The same lives on the host engine, as a Gymnasium environment; None without the extra `fast`."""
+    if not FAST:
+        return None
+    from harvestgym.forager.numba_engine.gym_env import ForagerGym
+
+    return ForagerGym.of(env, render_mode)
+
+
+def policies(env: Forager) -> dict[str, Policy]:
+    """The baselines: the best path within the aperture (also "expert"), and to the nearest good object in view.
+
+    Of a world shown in colours the expert alone, unless something carries it off; else none.
+    """
+    if env.mode == "colors" and not env.hint[0] and not env.world.teleport_every and min(env.aperture) >= 3:
+        return {"expert": navigator(env)}
+    if env.mode != "objects" or env.hint[0]:
+        return {}
+    best = planner(env)
+    return {"expert": best, "planner": best, "greedy": greedy(env)}
+
+
+def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
+    """Per life: mean reward of a step, objects collected, the running rate at the end and the last regret."""
+    length = np.maximum(np.asarray(episodes.length), 1)
+    info = episodes.info
+    return {
+        "reward rate#1/step": np.asarray(episodes.returns) / length,
+        "collected#count": np.asarray(info["collected"]),
+        "last reward rate#1/step": np.asarray(info["reward_rate"]),
+        "biome regret": np.asarray(info["biome_regret"]),
+    }
+
+
+def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams) -> dict[str, Any]:
+    """What is worth keeping of a step; of a small world all of it."""
+    keep = ("reward_rate", "collided", "collected", "biome", "biome_regret")
+    place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32), "clock#step": state.clock[1]}
+    seen = {"view": state.view} | ({"world": env.cells(state).astype(np.int8)} if env.world.cells <= SMALL else {})
+    return place | seen | {name: timestep.info[name] for name in keep}
+
+
+def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:
+    """A life as a plot: where the agent went, and its reward rate."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 2))
+    steps = np.arange(len(record["x#cell"]))
+    left.scatter(record["x#cell"], record["y#cell"], c=steps, s=4, cmap="viridis")
+    left.set(xlabel="x, east (cells)", ylabel="y, north (cells)", title="Path, late steps light", aspect="equal")
+    right.plot(steps, record["reward_rate"], label="running rate")
+    right.plot(steps, np.cumsum(record["reward"]) / (steps + 1), label="since the start")
+    right.set(xlabel="step", ylabel="reward per step", title="Reward rate")
+    right.legend()
+    return figure

@@ -1,0 +1,1 @@
+"""The forager under JAX: batched, jittable, vmappable."""

@@ -1,0 +1,40 @@
+"""A life under JAX as a pytree, and the numbers of a world that may be mapped over."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+
+from harvestgym.core.tree import par, pytree, var
+
+
+@pytree
+class ForagerParams:
+    """Numbers that may be mapped over, drawn or differentiated."""
+
+    worth: jax.Array = par("worth", "factor on the reward of each kind")
+    horizon: jax.Array = par("horizon#step", "steps after which a life is truncated, 0 for never", low=0, dtype="int")
+
+
+@pytree
+class ForagerState:
+    """A life. Coordinates, clock and slots are words (uint32)."""
+
+    words: jax.Array = var("seed", "the two words of the seed", dtype="int", axes=())
+    clock: jax.Array = var("clock#step", "high and low word of the number of steps", dtype="int", axes=())
+    events: jax.Array = var("collected#count", "objects taken so far", dtype="int", axes=())
+    x: jax.Array = var("x#cell", "column of the agent, eastwards", dtype="int", axes=())
+    y: jax.Array = var("y#cell", "row of the agent, northwards", dtype="int", axes=())
+    slots: jax.Array = var("changed_objects", "the objects that were touched, a column each", dtype="int", axes=())
+    view: jax.Array = var("view", "kinds in sight, -1 for none, rows north to south", low=-1, dtype="int", axes=())
+    keys: jax.Array = var("region_keys", "keys of the bijections", dtype="int", axes=())
+    keep: jax.Array = var("kept_rank", "rank kept free in each region", dtype="int", axes=())
+    kept: jax.Array = var("kept", "whether a cell is kept free", dtype="bool", axes=())
+    generation: jax.Array = var("generation", "generations of each region so far", dtype="int", axes=())
+    eaten: jax.Array = var("eaten#count", "taken from the present generation", dtype="int", axes=())
+    hit: jax.Array = var("hit", "kind met in the last step, -1 for none", low=-1, dtype="int", axes=())
+    paid: jax.Array = var("reward", "reward of the last step", low=-math.inf, axes=())
+    rate: jax.Array = var("reward_rate", "running mean reward of a step", low=-math.inf, axes=())
+    owed: jax.Array = var("owed", "rewards on their way, by step", low=-math.inf, axes=())
+    refused: jax.Array = var("refused#count", "objects that stayed as the bound was reached", dtype="int", axes=())

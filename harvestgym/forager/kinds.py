@@ -1,0 +1,229 @@
+"""What stands in the world: kinds as data, and the objects of a person's own as subclasses.
+
+A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is the stateful face of the
+same: an object that overrides `reward` or `regen_delay` is called in Python when the agent meets it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+
+from .reward_laws import MAX_PERIOD, Constant, Law
+
+Color = tuple[int, int, int]
+
+
+class Place(IntEnum):
+    """Where a collected object comes back."""
+
+    SAME = 0
+    ANYWHERE = 1
+    REGION = 2
+    FIXED = 3
+
+
+class DelayLaw(IntEnum):
+    """How the steps until an object comes back are drawn."""
+
+    NEVER = 0
+    UNIFORM = 1
+    NORMAL = 2
+
+
+MAX_DELAY = 2**30
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Steps from the collision to the return: uniform on `a` ... `b`, or normal with mean `a` and deviation `b`.
+
+    A normal delay is the rounded-down integer of twelve summed uniforms, cut at 0. Delays 0 and 1 are alike:
+    the object is back at the start of the next step, or as soon as the agent has left its cell.
+    """
+
+    law: DelayLaw = DelayLaw.UNIFORM
+    a: int = 10
+    b: int = 99
+
+    def __post_init__(self) -> None:
+        whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (self.a, self.b))
+        ordered = self.law is not DelayLaw.UNIFORM or self.a <= self.b
+        if not whole or self.a < 0 or self.b < 0 or not ordered or max(self.a, self.b) > MAX_DELAY:
+            raise ConfigError(f"delay: wanted whole steps, 0 <= low <= high <= 2^30, found {self.a}, {self.b}")
+        if self.law is DelayLaw.NORMAL and self.b > 4096:
+            raise ConfigError(f"delay: wanted a deviation of at most 4096 steps, found {self.b}")
+
+    @property
+    def mean(self) -> float:
+        """Expected steps; infinite for never."""
+        return {DelayLaw.NEVER: math.inf, DelayLaw.UNIFORM: (self.a + self.b) / 2}.get(self.law, float(self.a))
+
+
+NEVER = Delay(DelayLaw.NEVER, 0, 0)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of object.
+
+    Attributes:
+        blocking: the agent cannot enter its cell; it pays on every bump.
+        collectable: taken away at the collision, back after `delay`.
+        reward: expected reward at a moment, a callable.
+        noise: standard deviation added to it.
+        place, target: where it comes back; `target` is the (x, y) of `Place.FIXED`.
+        pays_after: steps between the collision and its reward.
+        lasts, rests: it stands for `lasts` steps and is gone for `rests`, over and over, from a moment that the
+            seed draws for each object; both 0: it never expires.
+        colors: RGB 0-255; with several, each cell's object shows one of them.
+        python: its reward or delay is a method of a Python object.
+    """
+
+    name: str
+    blocking: bool = False
+    collectable: bool = False
+    reward: Law = field(default_factory=Constant)
+    noise: float = 0.0
+    delay: Delay = Delay()
+    place: Place = Place.ANYWHERE
+    target: tuple[int, int] = (0, 0)
+    pays_after: int = 0
+    lasts: int = 0
+    rests: int = 0
+    colors: tuple[Color, ...] = ()
+    python: bool = False
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.noise) or self.noise < 0:
+            raise ConfigError(f"{self.name}: wanted a finite noise >= 0, found {self.noise}")
+        if not 0 <= self.pays_after <= 4096:
+            raise ConfigError(f"{self.name}: wanted pays_after from 0 to 4096 steps, found {self.pays_after}")
+        _check_season(self)
+        for color in self.colors:
+            check_color(color, self.name)
+
+    @property
+    def share(self) -> float:
+        """The share of time in which it stands, if nobody takes it."""
+        return self.lasts / (self.lasts + self.rests) if self.lasts else 1.0
+
+    @property
+    def constant(self) -> float | None:
+        """The reward of every collision, paid at once; None if it is not a constant."""
+        steady = isinstance(self.reward, Constant) and not (self.noise or self.pays_after or self.python)
+        return float(self.reward.value) if steady else None  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _check_season(kind: Kind) -> None:
+    spans = kind.lasts, kind.rests
+    whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in spans)
+    if not whole or min(spans) < 0 or (min(spans) == 0 and max(spans) > 0) or sum(spans) > MAX_PERIOD:
+        raise ConfigError(f"{kind.name}: wanted lasts and rests of at least 1 step, 2^24 - 1 together, or both 0, "
+                          f"found {kind.lasts!r}, {kind.rests!r}")  # fmt: skip
+
+
+def check_color(color: Any, name: str) -> Color:
+    """Three whole numbers from 0 to 255; ConfigError otherwise."""
+    values = tuple(color) if np.iterable(color) else ()
+    if len(values) != 3 or any(int(v) != v or not 0 <= v <= 255 for v in values):
+        raise ConfigError(f"color of {name!r}: wanted three whole numbers from 0 to 255, found {color!r}")
+    return int(values[0]), int(values[1]), int(values[2])
+
+
+class ForagerObject:
+    """An object of the stateful face; subclass it and override `reward` and, if you like, `regen_delay`.
+
+    Instances are made when the agent first meets them, since a world may hold more than a computer can.
+
+    Attributes:
+        name: the name it is declared under; taken from `object_types`.
+        blocking, collectable: what a collision does.
+        color: RGB of the class; set on an instance it colours that one object from then on.
+        target_location: where it returns; None for a random free cell. `location` is the same.
+        current_location: where it stands, None while it is away.
+        last_collision: the clock of the last collision before this one; 0 at first.
+        lasts, rests: steps for which it stands and is gone by turns, as of a `Kind`.
+    """
+
+    blocking: bool = False
+    collectable: bool = False
+    color: Any = None
+    target_location: tuple[int, int] | None = None
+    current_location: tuple[int, int] | None = None
+    last_collision: int = 0
+    lasts: int = 0
+    rests: int = 0
+    name: str = ""
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None:
+            self.name = name
+
+    @property
+    def location(self) -> tuple[int, int] | None:
+        """Where it returns; None for a random free cell."""
+        return self.target_location
+
+    @location.setter
+    def location(self, place: tuple[int, int] | None) -> None:
+        self.target_location = place
+
+    def reward(self, rng: np.random.Generator, clock: int) -> float:
+        """The worth of a collision at `clock`; `rng` is for rewards alone."""
+        raise NotImplementedError(f"{type(self).__name__}: give it a method reward(self, rng, clock)")
+
+    def regen_delay(self, rng: np.random.Generator, clock: int) -> int | None:
+        """Steps until it returns, None for never; `rng` is for delays alone."""
+        return int(rng.integers(10, 100))
+
+    def kind(self) -> Kind:
+        """The table row of this object; its callables stay in Python."""
+        colors = () if self.color is None else (check_color(self.color, self.name),)
+        flags = bool(self.blocking), bool(self.collectable)
+        return Kind(self.name, *flags, colors=colors, lasts=self.lasts, rests=self.rests, python=True)
+
+
+class TableObject(ForagerObject):
+    """An object that is wholly data: the compiled step needs no Python for it."""
+
+    row: Kind = Kind("object")
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.blocking, self.collectable = self.row.blocking, self.row.collectable
+
+    def reward(self, rng: np.random.Generator, clock: int) -> float:
+        """The constant of the row."""
+        return self.row.reward.value if isinstance(self.row.reward, Constant) else 0.0
+
+
+class Wall(TableObject):
+    """Blocks the way, pays nothing."""
+
+    name = "wall"
+    row = Kind("wall", blocking=True)
+
+
+class Flower(TableObject):
+    """Collected for +1, back after 10 to 99 steps at a random free cell."""
+
+    name = "flower"
+    row = Kind("flower", collectable=True, reward=Constant(1.0))
+
+
+class Thorns(TableObject):
+    """Cost 1 on every entry, and stay."""
+
+    name = "thorns"
+    row = Kind("thorns", reward=Constant(-1.0))
+
+
+Factory = Callable[[], ForagerObject]

@@ -1,0 +1,133 @@
+"""A life of the host engine as plain arrays: made from a `World`, grown when needed, a few kB at first.
+
+Every field is an array of 64-bit integers or bytes, so a life can be copied, batched along a leading axis and
+handed to compiled code as it is. The columns are named here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from harvestgym.forager.world import World
+
+(WIDTH, HEIGHT, WALL_EDGE, KEY_0, KEY_1, CLOCK, EVENTS, USED, FREE, BOUND, PENDING, ENTRIES, ROWS, COLS, DEPTH,
+ SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, EATEN_ALL, PERISHES, HEAD) = range(26)  # fmt: skip
+"""Columns of `head`: the world's sizes and keys, the clock, counts, and what the last step hit."""
+
+(X0, Y0, W, H, A, B, NARROW, KEY_P, KEY_Q, KEEP_P, KEEP_Q, EATEN, GENERATION, RENEW_EATEN, RENEW_EVERY,
+ REGION) = range(16)  # fmt: skip
+"""Columns of `regions`; (KEEP_P, KEEP_Q) is the rank that changes places with the last, -1 for none."""
+
+LAYER_REGION, LAYER_Q, LAYER_P, LAYER_KIND, LAYER = range(5)
+BLOCKING, COLLECTABLE, DELAY_LAW, DELAY_A, DELAY_B, PLACE, TARGET, PYTHON, TINTS, LASTS, RESTS, KIND = range(12)
+HOME, AT, DUE, WHAT, BORN, STATE, WHERE, SLOT = range(8)
+"""Columns of `slots`: the cell it came from (-2 or less: none), where it stands or will stand, when it returns,
+its kind, the number of the collision that took it, its state, and the `Place` it returns to."""
+
+VACANT, STANDING, AWAY, GONE = range(4)
+AGENT_X, AGENT_Y = range(2)
+
+
+class Life(NamedTuple):
+    """The arrays of one life, or with a leading axis of many.
+
+    Attributes:
+        slots: one row per object that was touched; all others are as the world began.
+        lookup: open addressing, (cell + 1, slot + 1 of the object from here, slot + 1 of the object that stands here).
+        taken: a bit for each row of `lookup` that holds a cell: one line of memory tells that most cells are in none.
+        heap: (due, collision, slot) of the objects that are away.
+        codes: bytes of a cell, by kind + 1 and tint; the last kind is what lies outside a walled world.
+        views: what each agent sees, encoded, twice: a move copies from one to the other.
+    """
+
+    head: np.ndarray
+    regions: np.ndarray
+    layers: np.ndarray
+    kinds: np.ndarray
+    teleports: np.ndarray
+    agents: np.ndarray
+    slots: np.ndarray
+    lookup: np.ndarray
+    taken: np.ndarray
+    heap: np.ndarray
+    codes: np.ndarray
+    views: np.ndarray
+
+
+def new_life(world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1) -> Life:
+    """The arrays of a life in `world`, not yet begun; `codes` are (kinds + 2, tints, depth) bytes."""
+    rows, cols = aperture
+    head = np.zeros(HEAD, np.int64)
+    head[[WIDTH, HEIGHT, WALL_EDGE]] = world.width, world.height, world.edge == "wall"
+    head[[ROWS, COLS, DEPTH, BOUND]] = rows, cols, codes.shape[2], world.capacity
+    head[[RENEWS, PERISHES, EVERY]] = world.renews, world.perishes, world.teleport_every
+    regions, layers = region_tables(world)
+    kinds = kind_table(world)
+    kinds[:, TINTS] = np.minimum(kinds[:, TINTS], codes.shape[1])
+    return Life(
+        head=head,
+        regions=regions,
+        layers=layers,
+        kinds=kinds,
+        teleports=np.array(world.teleport_to or (0,), np.int64),
+        agents=np.zeros((agents, 2), np.int64),
+        codes=np.ascontiguousarray(codes, np.uint8),
+        views=np.zeros((agents, 2, rows * cols * codes.shape[2]), np.uint8),
+        **_tables(room),
+    )
+
+
+def _tables(room: int) -> dict[str, np.ndarray]:
+    return {
+        "slots": np.zeros((room, SLOT), np.int64),
+        "lookup": np.zeros((4 * room, 3), np.int64),
+        "taken": np.zeros(4 * room // 64, np.uint64),
+        "heap": np.zeros((room, 3), np.int64),
+    }
+
+
+def region_tables(world: World) -> tuple[np.ndarray, np.ndarray]:
+    """The regions and their layers as integers."""
+    regions = np.zeros((len(world.regions), REGION), np.int64)
+    layers = []
+    for i, region in enumerate(world.regions):
+        regions[i, : NARROW + 1] = region.x, region.y, region.width, region.height, *region.grid, region.narrow
+        regions[i, [KEEP_P, KEEP_Q]] = -1
+        regions[i, [RENEW_EATEN, RENEW_EVERY]] = region.renew_eaten, region.renew_every
+        layers += [(i, *threshold) for threshold in region.thresholds]
+    return regions, np.array(layers or np.zeros((0, LAYER)), np.int64)
+
+
+def kind_table(world: World) -> np.ndarray:
+    """The kinds as integers."""
+    rows = [
+        (
+            k.blocking, k.collectable, k.delay.law, k.delay.a, k.delay.b, k.place,
+            k.target[0] + k.target[1] * world.width, k.python, max(1, len(k.colors)), k.lasts, k.rests,
+        )
+        for k in world.kinds
+    ]  # fmt: skip
+    return np.array(rows or np.zeros((0, KIND)), np.int64)
+
+
+def room(life: Life) -> int:
+    """How many touched objects fit before the tables must grow."""
+    return len(life.slots)
+
+
+def nbytes(life: Life) -> int:
+    """Memory of the life in bytes."""
+    return sum(array.nbytes for array in life)
+
+
+def grown(life: Life, to: int) -> Life:
+    """The same life with tables for `to` touched objects; its slots keep their numbers."""
+    from .lookup import rebuild
+
+    tables = _tables(to)
+    tables["slots"][: len(life.slots)] = life.slots
+    bigger = life._replace(**tables)
+    rebuild(bigger)
+    return bigger

@@ -1,0 +1,1 @@
+"""Reference policies of the forager."""

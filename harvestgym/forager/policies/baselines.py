@@ -1,0 +1,123 @@
+"""Baselines that act on what is in view: the nearest object that pays, and the best path within the aperture.
+
+Both know the expected worth of each kind, learnt from nothing: they are yardsticks, not learners.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.policy import Policy
+from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.reward_context import TracedMoment
+from harvestgym.forager.world import STEPS
+
+STRAY = 0.1
+"""Share of steps that the greedy agent takes at random, round what hurts: else a wall would hold it for ever."""
+
+
+def _worths(env: Forager) -> jax.Array:
+    """float32 (kinds + 2,): expected reward at the first moment, of nothing, each kind and the outside."""
+    zero, words = jnp.uint32(0), jnp.zeros(2, jnp.uint32)
+    now = [k.reward(TracedMoment(zero, zero, words, i, zero)) for i, k in enumerate(env.world.kinds)]
+    return jnp.array([0.0, *(float(w) for w in now), 0.0], jnp.float32)
+
+
+def _seen(obs: jax.Array) -> jax.Array:
+    """Index into the tables of kinds, from channels."""
+    return jnp.where(jnp.any(obs, -1), jnp.argmax(obs, -1) + 1, 0)
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Value iteration over the cells in view; each object pays once, at the discount of its distance."""
+
+    env: Forager
+    worth: tuple[float, ...]
+    sweeps: int
+    discount: float
+
+    def __call__(self, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+        seen = _seen(obs)
+        open_ = jnp.array([True, *(not k.blocking or k.collectable for k in self.env.world.kinds), False])
+        choices = plan(jnp.array(self.worth)[seen], open_[seen], self.sweeps, self.discount)
+        return carry, best(choices, key)
+
+
+def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float) -> jax.Array:
+    """float32 (4,): the discounted reward of the best path that begins with each action.
+
+    Args:
+        worth: float32 (rows, columns), what each cell in view pays.
+        open_: bool (rows, columns), whether it can be entered.
+        sweeps: of value iteration, about the length of the longest path.
+        discount: per step.
+    """
+    rows, cols = worth.shape
+    pad = lambda grid, fill: jnp.pad(grid, 1, constant_values=fill)  # noqa: E731
+    gain = pad(jnp.where(open_, worth, -1e6), 0.0)
+
+    def sweep(_: int, value: jax.Array) -> jax.Array:
+        ahead = [jnp.roll(gain + discount * value, (int(dy), -int(dx)), (0, 1)) for dx, dy in STEPS]
+        most = jnp.max(jnp.stack(ahead), 0)[1:-1, 1:-1]
+        return pad(jnp.where(open_ & (worth <= 0), most, 0.0), 0.0)
+
+    value = jax.lax.fori_loop(0, sweeps, sweep, jnp.zeros((rows + 2, cols + 2)))
+    return beside(gain + discount * value)
+
+
+def beside(grid: jax.Array) -> jax.Array:
+    """(4,): the cells of a view that lie next to its centre, by action."""
+    rows, cols = grid.shape
+    return jnp.stack([grid[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in STEPS])
+
+
+def best(choices: jax.Array, key: jax.Array) -> jax.Array:
+    """The best action; where several are as good, a random one of them."""
+    tie = jax.random.uniform(key, (4,))
+    return jnp.argmax(jnp.where(choices >= jnp.max(choices) - 1e-6, 1 + tie, 0)).astype(jnp.int32)
+
+
+@dataclass(frozen=True)
+class _Greedy:
+    """A step towards the nearest object in view that pays, round what hurts if another way is as short."""
+
+    env: Forager
+    worth: tuple[float, ...]
+
+    def __call__(self, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+        seen = _seen(obs)
+        rows, cols = seen.shape
+        y, x = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
+        far = jnp.asarray(np.abs(x) + np.abs(y))
+        good = (jnp.array(self.worth)[seen] > 0) & (far > 0)
+        target = jnp.argmin(jnp.where(good, far, rows + cols))
+        tx, ty = jnp.asarray(x).ravel()[target], jnp.asarray(y).ravel()[target]
+        nearer = [(abs(tx - dx) + abs(ty - dy)) < abs(tx) + abs(ty) for dx, dy in STEPS]
+        next_ = beside(seen)
+        strays = jax.random.bernoulli(jax.random.fold_in(key, 1), STRAY)
+        return carry, best(self._scores(jnp.stack(nearer) & jnp.any(good) & ~strays, next_), key)
+
+    def _scores(self, nearer: jax.Array, ahead: jax.Array) -> jax.Array:
+        shut = jnp.array([False, *(k.blocking and not k.collectable for k in self.env.world.kinds), True])
+        hurts = jnp.array(self.worth)[ahead] < 0
+        return nearer - 0.5 * hurts - 1e6 * shut[ahead]
+
+
+def _table(env: Forager) -> tuple[float, ...]:
+    return tuple(float(w) for w in np.asarray(_worths(env)))
+
+
+def greedy(env: Forager) -> Policy:
+    """Towards the nearest object in view that pays; a random step where none is in view."""
+    return Policy((), _Greedy(env, _table(env)))
+
+
+def planner(env: Forager, discount: float = 0.9) -> Policy:
+    """The path of most discounted reward within the aperture."""
+    return Policy((), _Planner(env, _table(env), sum(env.aperture) // 2 + 1, discount))

@@ -1,0 +1,142 @@
+"""What changes over time, as callables: a law gives the expected reward of a kind at a moment.
+
+A law is any hashable callable `law(now) -> number` written with `now.xp`, so one definition serves both
+engines. `now.phase(period)` is the clock modulo a period, exact after any number of steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+
+MAX_PERIOD = 2**24 - 1
+
+
+class Moment(Protocol):
+    """What a law may know: time, and the numbers that belong to this kind's generation in its region."""
+
+    xp: Any
+
+    def phase(self, period: int) -> Any:
+        """The clock modulo `period` (at most 2^24 - 1), a whole number."""
+        ...
+
+    def uniforms(self, number: int) -> Any:
+        """`number` draws from [0, 1) that belong to this seed, kind and generation; the same at every moment."""
+        ...
+
+
+class Law(Protocol):
+    """An expected reward as a function of the moment."""
+
+    def __call__(self, now: Moment) -> Any: ...
+
+
+def _check_period(period: int) -> None:
+    if isinstance(period, bool) or not isinstance(period, int) or not 1 <= period <= MAX_PERIOD:
+        raise ConfigError(f"period: wanted whole steps from 1 to 2^24 - 1, found {period!r}")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Always `value`."""
+
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ConfigError(f"reward: wanted a finite number, found {self.value}")
+
+    def __call__(self, now: Moment) -> Any:
+        return now.xp.float32(self.value)
+
+
+@dataclass(frozen=True)
+class Sine:
+    """mean + amplitude * sin(2 pi (t + shift) / period): a season."""
+
+    amplitude: float
+    period: int
+    mean: float = 0.0
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        _check_period(self.period)
+
+    def __call__(self, now: Moment) -> Any:
+        angle = _fraction(now, self.period) + np.float32(self.shift % self.period / self.period)
+        return np.float32(self.mean) + np.float32(self.amplitude) * now.xp.sin(np.float32(2 * math.pi) * angle)
+
+
+@dataclass(frozen=True)
+class Square:
+    """`first` for the first half of every period, `second` for the rest."""
+
+    first: float
+    second: float
+    period: int
+
+    def __post_init__(self) -> None:
+        _check_period(self.period)
+
+    def __call__(self, now: Moment) -> Any:
+        early = now.phase(self.period) < self.period // 2
+        return now.xp.where(early, np.float32(self.first), np.float32(self.second))
+
+
+@dataclass(frozen=True)
+class Fourier:
+    """A random periodic series: `terms` harmonics of `period`, drawn anew for each generation.
+
+    The amplitude of harmonic k falls as 1/k; the sum is scaled so that its variance is `amplitude`^2 on average.
+    """
+
+    terms: int
+    period: int
+    amplitude: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_period(self.period)
+        if not 1 <= self.terms <= 64:
+            raise ConfigError(f"terms: wanted 1 to 64 harmonics, found {self.terms}")
+
+    def __call__(self, now: Moment) -> Any:
+        k = np.arange(1, self.terms + 1)
+        coefficients = 2 * now.uniforms(2 * self.terms) - 1
+        size = np.float32(self.amplitude * math.sqrt(3 / (1 / k**2).sum()))
+        phases = now.phase(self.period)
+        turns = (now.xp.asarray(phases)[..., None].astype(np.uint32) * k.astype(np.uint32)) % np.uint32(self.period)
+        angle = turns.astype(np.float32) * np.float32(2 * math.pi / self.period)
+        even, odd = coefficients[..., : self.terms], coefficients[..., self.terms :]
+        waves = even * now.xp.cos(angle) + odd * now.xp.sin(angle)
+        return size * (waves / k.astype(np.float32)).sum(-1)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A table of rewards, each for `every` steps, over and over: weather, prices, a record of one's own."""
+
+    values: tuple[float, ...]
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        _check_period(len(self.values) * self.every)
+        if not all(math.isfinite(v) for v in self.values):
+            raise ConfigError("series: wanted finite rewards, found one that is not")
+
+    def __call__(self, now: Moment) -> Any:
+        row = now.phase(len(self.values) * self.every) // self.every
+        return now.xp.asarray(np.asarray(self.values, np.float32))[row]
+
+
+OF_ARRAYS = (Constant, Sine, Square, Fourier, Series)
+"""The laws that a moment of many lives, with a leading axis in what is drawn, may be given to."""
+
+
+def _fraction(now: Moment, period: int) -> Any:
+    return now.xp.asarray(now.phase(period)).astype(np.float32) / np.float32(period)

@@ -1,0 +1,1 @@
+"""A recorded forager as pictures, tables and a timeline."""

@@ -1,0 +1,221 @@
+"""The maps of a life: the aperture, the whole of a small world, the neighbourhood in a large one, where it has been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from harvestgym.core.scene import Map, Mark, sprites
+from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.kinds import Kind
+from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, colors_of
+
+SMALL = 1024
+"""Cells of a world that is shown whole: more would not be legible."""
+
+AROUND = 10
+"""Cells shown on each side of the agent in a large world."""
+
+MEMORY, TRAIL, COARSE = 2000, 60, 24
+"""Steps of which the views are remembered; steps of the trail; cells of the side of the map of where it has been."""
+
+UNSEEN, SEEN, NOW, BEEN, TRACK = "#d9d9d9", "#ffffff", "#fff0b3", "#0072b2", "#8a5a00"
+GROUNDS = ("#ffffff", "#e9f3e2", "#e3ecf8", "#f9e9e4", "#f1e8f8")
+"""Of the biomes, the first being the rest of the world."""
+
+Record = Mapping[str, np.ndarray]
+
+
+def aperture(env: Forager, past: Record) -> Map:
+    """What the agent sees, itself in the centre; what looks alike has one colour."""
+    rows, cols = env.aperture
+    colors = _hex(tints[0] for tints in colors_of(env.world.kinds))
+    alike = [" or ".join(k.name for k, c in zip(env.world.kinds, colors, strict=True) if c == color)
+             for color in colors]  # fmt: skip
+    told = [alike[i] if alike[i] != kind.name else _told(kind) for i, kind in enumerate(env.world.kinds)]
+    marks = _things(env, past["view"][-1], colors, told)
+    me = _agent((cols / 2, rows / 2))
+    return Map("What the agent sees", (cols, rows), (*marks, me), legend=_legend(env, colors, told))
+
+
+def whole(env: Forager, past: Record) -> Map:
+    """All of a small world as it is: biomes, what stands where, what is in view, the agent's way."""
+    world, cells = env.world, past["world"][-1]
+    y, x = np.meshgrid(np.arange(world.height)[::-1], np.arange(world.width), indexing="ij")
+    ground = world.region_at(x, y)
+    marks = [_biome(env, region, at) for at, region in np.ndenumerate(ground) if region]
+    marks += _in_view(env, past)
+    marks += _things(env, cells, _true_colors(env), [_told(kind) for kind in world.kinds])
+    marks += [_step(at, age) for at, age in _trail(env, past, *_corner(env))]
+    here = _place(env, past["x#cell"][-1:], past["y#cell"][-1:], *_corner(env))[0]
+    return Map("The world as it is", (world.width, world.height), (*marks, _agent(_centre(here))))
+
+
+def neighbourhood(env: Forager, past: Record) -> Map:
+    """What the agent has seen around it in its last steps, as it was when it was seen."""
+    across, down = _reach(env)
+    cells = _remembered(env, past, across, down)
+    corner = int(past["x#cell"][-1]) - across // 2, int(past["y#cell"][-1]) + down // 2
+    marks = [Mark("square", _centre((col, row)), 1, UNSEEN, meaning="not seen lately")
+             for row, col in zip(*np.nonzero(cells == _UNKNOWN), strict=True)]  # fmt: skip
+    rows, cols = env.aperture
+    west, north = across // 2 - cols // 2, down // 2 - rows // 2
+    marks += [_now((west + c, north + r)) for r, c in np.ndindex(rows, cols)]
+    marks += _things(env, cells, _true_colors(env), [_told(kind) for kind in env.world.kinds])
+    marks += [_step(at, age) for at, age in _trail(env, past, *corner) if 0 <= at[0] < across and 0 <= at[1] < down]
+    return Map("What it remembers around it", (across, down), (*marks, _agent((across / 2, down / 2))))
+
+
+def visited(env: Forager, past: Record) -> Map:
+    """Where the agent has been, in as large cells as are needed to show all of it."""
+    x, y = _unrolled(past["x#cell"], env.world.width), _unrolled(past["y#cell"], env.world.height)
+    left, low = x.min(), y.min()
+    side = max(1, -(-int(max(x.max() - left, y.max() - low) + 1) // COARSE))
+    count = np.zeros((COARSE, COARSE))
+    np.add.at(count, (COARSE - 1 - (y - low) // side, (x - left) // side), 1)
+    share = np.log1p(count) / np.log1p(count.max())
+    marks = [Mark("square", _centre((col, row)), 1, BEEN, 0.15 + 0.85 * float(share[row, col]), meaning="been here")
+             for row, col in zip(*np.nonzero(count), strict=True)]  # fmt: skip
+    at = (float(x[-1] - left) + 0.5) / side, COARSE - (float(y[-1] - low) + 0.5) / side
+    size = f"squares of {side:,} x {side:,}" if side > 1 else "cell by cell"
+    return Map(f"Where it has been, {size}", (COARSE, COARSE), (*marks, _agent(at)))
+
+
+# -- marks -------------------------------------------------------------------------------------------------
+
+
+def _things(env: Forager, cells: np.ndarray, colors: list[str], told: list[str]) -> list[Mark]:
+    """What stands in each cell."""
+    kinds = env.world.kinds
+    rows, cols = np.nonzero(cells >= 0)
+    return [
+        _outside((col, row)) if kind == len(kinds) else _thing(kinds[kind], (col, row), colors[kind], told[kind])
+        for row, col, kind in zip(rows.tolist(), cols.tolist(), cells[rows, cols].tolist(), strict=True)
+    ]
+
+
+def _thing(kind: Kind, cell: tuple[float, float], color: str, told: str) -> Mark:
+    """An object: what blocks is a square, food is a disc, what stays and pays is a ring."""
+    shape, size = ("square", 1.0) if kind.blocking else ("disc", 0.7) if kind.collectable else ("ring", 0.8)
+    return Mark(shape, _centre(cell), size, color, meaning=told)
+
+
+def _outside(cell: tuple[float, float]) -> Mark:
+    return Mark("square", _centre(cell), 1, _hex([OUTSIDE])[0], meaning="outside of the world")
+
+
+def _legend(env: Forager, colors: list[str], told: list[str]) -> tuple[Mark, ...]:
+    """What the legend says from the first step on, whether or not it is in sight."""
+    known = [_thing(kind, (0, 0), color, text) for kind, color, text in zip(env.world.kinds, colors, told, strict=True)]
+    outside = [_outside((0, 0))] if env.world.edge == "wall" else []
+    return _agent((0.0, 0.0)), *known, *outside
+
+
+def _told(kind: Kind) -> str:
+    """What the legend says of a kind."""
+    worth = kind.constant
+    pays = f", {worth:+g}" if worth else ""
+    return f"{kind.name}{pays}{', in the way' if kind.blocking else ''}"
+
+
+def _true_colors(env: Forager) -> list[str]:
+    """A colour for each kind, that of the aperture unless a kind before it looks alike."""
+    colors = _hex(tints[0] for tints in colors_of(env.world.kinds))
+    spare = [color for color in _hex(PALETTE) if color not in colors]
+    return [spare.pop(0) if color in colors[:i] and spare else color for i, color in enumerate(colors)]
+
+
+def _hex(colors: Iterable[Color]) -> list[str]:
+    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in colors]
+
+
+def _agent(at: tuple[float, float]) -> Mark:
+    return Mark(sprites(Path(__file__).with_name("sprites.yaml"))["agent"], at, 1.0, meaning="the agent")
+
+
+def _biome(env: Forager, region: int, at: tuple[int, ...]) -> Mark:
+    name = env.world.regions[region].name
+    ground = GROUNDS[1 + (region - 1) % (len(GROUNDS) - 1)]
+    return Mark("square", _centre((at[1], at[0])), 1, ground, meaning=f"biome {name}")
+
+
+def _step(at: tuple[int, int], age: float) -> Mark:
+    return Mark("disc", _centre(at), 0.3, TRACK, 1 - 0.8 * age, meaning="its last steps")
+
+
+def _now(cell: tuple[int, int]) -> Mark:
+    return Mark("square", _centre(cell), 1, NOW, 0.6, meaning="in view now")
+
+
+def _in_view(env: Forager, past: Record) -> list[Mark]:
+    rows, cols = env.aperture
+    r, c = (v.ravel() for v in np.meshgrid(np.arange(rows), np.arange(cols), indexing="ij"))
+    x, y = int(past["x#cell"][-1]) + c - cols // 2, int(past["y#cell"][-1]) + rows // 2 - r
+    shown = _place(env, x, y, *_corner(env))
+    inside = [(a, b) for a, b in shown if 0 <= a < env.world.width and 0 <= b < env.world.height]
+    return [_now(at) for at in inside]
+
+
+# -- places ------------------------------------------------------------------------------------------------
+
+_UNKNOWN = -2
+
+
+def _corner(env: Forager) -> tuple[int, int]:
+    """The cell in the north-western corner of the map of a whole world."""
+    return 0, env.world.height - 1
+
+
+def _centre(cell: tuple[float, float]) -> tuple[float, float]:
+    return float(cell[0]) + 0.5, float(cell[1]) + 0.5
+
+
+def _place(env: Forager, x: np.ndarray, y: np.ndarray, west: int, north: int) -> list[tuple[int, int]]:
+    """Cells as (column, row) of a map whose north-western cell is given."""
+    col, row = x.astype(np.int64) - west, north - y.astype(np.int64)
+    if env.world.edge == "torus":
+        col, row = col % env.world.width, row % env.world.height
+    return list(zip(col.tolist(), row.tolist(), strict=True))
+
+
+def _trail(env: Forager, past: Record, west: int, north: int) -> list[tuple[tuple[int, int], float]]:
+    """The places of the last steps, oldest first, and their age from 1 to 0."""
+    x, y = past["x#cell"][-TRAIL:], past["y#cell"][-TRAIL:]
+    places = _place(env, x, y, west, north)
+    return [(at, 1 - (i + 1) / len(places)) for i, at in enumerate(places[:-1])]
+
+
+def _reach(env: Forager) -> tuple[int, int]:
+    """Sides (across, down) of the neighbourhood: odd, larger than what is in view, no larger than the world."""
+    rows, cols = env.aperture
+    fit = lambda least, most: min(max(2 * AROUND + 1, least + 8), most - 1 + most % 2)  # noqa: E731
+    return fit(cols, env.world.width), fit(rows, env.world.height)
+
+
+def _remembered(env: Forager, past: Record, across: int, down: int) -> np.ndarray:
+    """(down, across): the kind last seen in each cell around the agent, EMPTY, or _UNKNOWN."""
+    rows, cols = env.aperture
+    views, x, y = (np.asarray(past[n][-MEMORY:]) for n in ("view", "x#cell", "y#cell"))
+    dx, dy = _short(x - x[-1], env.world.width), _short(y - y[-1], env.world.height)
+    near = (abs(dx) <= (across + cols) // 2) & (abs(dy) <= (down + rows) // 2)
+    r, c = np.ogrid[:rows, :cols]
+    col = across // 2 + dx[near, None, None] + c - cols // 2 + 0 * r
+    row = down // 2 - dy[near, None, None] + r - rows // 2 + 0 * c
+    shown = (col >= 0) & (col < across) & (row >= 0) & (row < down)
+    cells = np.full((down, across), _UNKNOWN)
+    # Where a cell was seen several times the last of them stays, as NumPy assigns in order.
+    cells[row[shown], col[shown]] = views[near][shown]
+    return cells
+
+
+def _short(way: np.ndarray, side: int) -> np.ndarray:
+    """A way on a ring of `side` cells, in the shorter direction."""
+    return (way.astype(np.int64) + side // 2) % side - side // 2
+
+
+def _unrolled(place: np.ndarray, side: int) -> np.ndarray:
+    """Places on a ring of `side` cells as if on a line; what carries the agent off is shown as the shorter way."""
+    ways = _short(np.diff(place.astype(np.int64)), side)
+    return np.concatenate([[0], np.cumsum(ways)]) + int(place[0])

@@ -1,0 +1,78 @@
+"""A life to look at: what the agent sees, the world or what it remembers of it, where it was, and its reward.
+
+Nothing here grows with the world: a world that is not small is shown as the agent has seen it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from harvestgym.core.scene import Chart, Line, Panel, Scene, Words
+from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.world import EMPTY
+
+from .maps import aperture, neighbourhood, visited, whole
+
+NO_ACTION = -1
+"""The action of a row of a record that was not reached by one: the start, or where a life was taken up again."""
+
+WAYS = ("north", "east", "south", "west")
+RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
+
+Record = Mapping[str, np.ndarray]
+
+
+def scene(env: Forager, record: Record, step: int) -> Scene:
+    """The life at `step` of a record, and how it came there."""
+    past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
+    maps = [aperture(env, past), whole(env, past)] if "world" in past else [
+        aperture(env, past), neighbourhood(env, past), visited(env, past)]  # fmt: skip
+    clock = int(past["clock#step"][-1])
+    charts = _charts(env, past)
+    panels: tuple[Panel, ...] = (*maps, _words(env, past), *charts)
+    return Scene(f"Step {clock:,} in a world of {env.world.width:,} x {env.world.height:,} cells", panels)
+
+
+def _charts(env: Forager, past: Record) -> list[Chart]:
+    reward, first = past["reward"], int(past["clock#step"][0])
+    # A life has no end to leave room for: the room doubles where it is full.
+    steps = 100 * 2 ** max(0, math.ceil(math.log2(max(len(reward) - 1, 1) / 100)))
+    total = np.cumsum(reward)
+    over = "" if not first else f", from step {first:,}"
+    lines = [
+        Line("running mean", past["reward_rate"], RUNNING),
+        Line("since the start", total / np.arange(1, len(total) + 1), MEAN),
+    ]
+    charts = [Chart(f"Reward of a step{over}", "", steps, tuple(lines), {}),
+              Chart(f"Reward so far{over}", "", steps, (Line("", total, TOTAL),), {})]  # fmt: skip
+    if len(env.world.regions) > 1:
+        regret = Line("", past["biome_regret"], REGRET)
+        charts.append(Chart("Regret of being in this biome", "", steps, (regret,), {}))
+    return charts
+
+
+def _words(env: Forager, past: Record) -> Words:
+    x, y = int(past["x#cell"][-1]), int(past["y#cell"][-1])
+    lines = [f"at {x:,} east, {y:,} north{_biome(env, past)}", *_met(env, past)]
+    lines.append(f"{int(past['collected'][-1]):,} objects collected")
+    lines.append(f"reward of a step, lately: {float(past['reward_rate'][-1]):+.3f}")
+    if env.mode not in ("objects", "colors"):
+        lines.append(f"the agent is not shown this picture: it is told a {env.mode}")
+    return Words("Now", tuple(lines))
+
+
+def _biome(env: Forager, past: Record) -> str:
+    return f", in the biome {env.world.regions[int(past['biome'][-1])].name}" if len(env.world.regions) > 1 else ""
+
+
+def _met(env: Forager, past: Record) -> list[str]:
+    if not int(past["clock#step"][-1]):
+        return ["the life begins"]
+    if int(past["action"][-1]) == NO_ACTION:
+        return ["the life goes on from here"]
+    met, reward = int(past["collided"][-1]), float(past["reward"][-1])
+    what = f"met {env.world.names[met]}" if met != EMPTY else "met nothing"
+    return [f"went {WAYS[int(past['action'][-1])]}: {what}, reward {reward:+.3g}"]

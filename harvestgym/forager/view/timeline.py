@@ -1,0 +1,60 @@
+"""A recorded life in words and tables: where the forager went, what it met, what that paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from harvestgym.core.timeline import Deed, Record, Story, Track
+from harvestgym.forager.jax_engine.model import Forager
+
+MOVES = ("north", "east", "south", "west")
+DOCS = {
+    "x#cell": "column of the forager, eastwards",
+    "y#cell": "row of the forager, northwards",
+    "action": "where it wanted to go",
+    "collided": "what it met",
+    "collected": "objects taken so far",
+    "reward_rate": "running mean reward of a step",
+    "biome": "the region it stands in",
+    "biome_regret": "worth of a cell of the best region less that of the one it is in",
+}
+
+
+def story(env: Forager, record: Record) -> Story:
+    """The steps of a record, as `record_episode` makes it; of what is in view, the picture tells."""
+    return Story(
+        when=[f"step {step}" for step in range(len(record["reward"]))],
+        watcher="",
+        record=record,
+        tracks=tuple(_track(env, name) for name in DOCS if name in record),
+        first=("reward_rate", "biome"),
+        deeds=tuple(_meetings(env, record)),
+        gains=_gains(env, record),
+        costs={},
+    )
+
+
+def _track(env: Forager, name: str) -> Track:
+    codes = {
+        "action": dict(enumerate(MOVES)),
+        "collided": {-1: "nothing", **dict(enumerate(env.world.names))},
+        "biome": {i: region.name for i, region in enumerate(env.world.regions)},
+    }
+    label, _, unit = name.partition("#")
+    return Track(name, "life", label, unit, DOCS[name], codes=codes.get(name, {}))
+
+
+def _meetings(env: Forager, record: Record) -> Iterator[Deed]:
+    for step in np.flatnonzero(record["collided"] >= 0):
+        what = f"went {MOVES[int(record['action'][step])]}, met {env.world.names[int(record['collided'][step])]}"
+        yield Deed(int(step), "the forager", what, note=f"reward {record['reward'][step]:g}")
+
+
+def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:
+    """The rewards by the kind that paid them; as one where a kind pays later than it is met."""
+    if any(kind.pays_after for kind in env.world.kinds):
+        return {"reward": record["reward"]}
+    pays = {name: np.where(record["collided"] == i, record["reward"], 0) for i, name in enumerate(env.world.names)}
+    return {name: values for name, values in pays.items() if values.any()} or {"reward": record["reward"]}

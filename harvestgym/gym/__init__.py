@@ -1,0 +1,1 @@
+"""Gymnasium environments and vector environments over the functional contract."""

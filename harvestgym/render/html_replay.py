@@ -1,0 +1,166 @@
+"""An episode as one HTML file that needs no network: pictures, charts of any variable, deeds, rewards, deaths.
+
+The file holds the whole record, packed without loss; `read_html` gives it back.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.timeline import Story, Track
+
+from .svg_store import Pictures, Progress, Views
+
+HERE = Path(__file__).parent
+VERSION = 1
+"""Of the layout of the data in a page."""
+
+SCRIPTS = ("replay_data.js", "replay_charts.js", "replay.js")
+"""The page's own, in the order in which they are run as one."""
+
+ALIGNED = 8
+"""Arrays begin at multiples of this many bytes, as typed arrays of a browser must."""
+
+
+def to_html(title: str, about: str, story: Story, views: Views, progress: Progress | None = None) -> str:
+    """The page of an episode; `views` gives the scene of a step, by the name of the view (`true`, `seen`).
+
+    Needs the extra `plot`, whose charts are written into the page; `progress` is told of every picture.
+    """
+    from plotly.offline import get_plotlyjs
+
+    packed = Packed()
+    pictures = Pictures.of(views, len(story.when), progress)
+    data = _data(title, about, story, pictures, packed)
+    charts, own, style = (
+        _lines(text) for text in (get_plotlyjs(), "\n".join(map(_file, SCRIPTS)), _file("replay.css"))
+    )
+    return Template(_file("replay.html")).substitute(
+        title=escape(title),
+        about=escape(about),
+        policy=escape(_policy(charts, own), quote=True),
+        style=_file("replay.css"),
+        symbols=pictures.symbols,
+        story=_json(data),
+        arrays=packed.text(),
+        pictures=_zipped(_json(pictures.frames).encode()),
+        charts=charts,
+        own=own,
+    )
+
+
+def read_html(path: Path) -> dict[str, np.ndarray]:
+    """The record that a page holds, to the bit; ConfigError if the file is not such a page."""
+    text = path.read_text(encoding="utf-8")
+    story, arrays = (_element(text, name) for name in ("story", "arrays"))
+    if story is None or arrays is None:
+        raise ConfigError(f"{path}: wanted a page of `harvestgym run --html`, found another file")
+    data = json.loads(story)
+    if data["version"] != VERSION:
+        raise ConfigError(f"{path}: wanted a page of version {VERSION}, found {data['version']}; make it anew")
+    raw = zlib.decompress(base64.b64decode(arrays))
+    return {name: _array(raw, *place) for name, place in data["record"].items()}
+
+
+class Packed:
+    """Arrays behind one another in a string of bytes, each found by its type, shape and place."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def put(self, values: Any) -> list[Any]:
+        """Add an array; `[type, shape, place]`."""
+        array = np.asarray(values)
+        place, raw = self._size, np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+        raw += b"\0" * (-len(raw) % ALIGNED)
+        self._parts.append(raw)
+        self._size += len(raw)
+        return [array.dtype.name, list(array.shape), place]
+
+    def text(self) -> str:
+        """All of it, compressed, in letters."""
+        return _zipped(b"".join(self._parts))
+
+
+def _array(raw: bytes, dtype: str, shape: list[int], place: int) -> np.ndarray:
+    kind = np.dtype(dtype).newbyteorder("<")
+    return np.frombuffer(raw, kind, int(np.prod(shape, dtype=int)), place).reshape(shape).astype(dtype)
+
+
+def _data(title: str, about: str, story: Story, pictures: Pictures, packed: Packed) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "title": title,
+        "about": about,
+        "when": list(story.when),
+        "watcher": story.watcher,
+        "record": {name: packed.put(values) for name, values in story.record.items()},
+        "tracks": [_track(track, packed) for track in story.tracks],
+        "first": [[t.name for t in story.tracks].index(name) for name in story.first],
+        "deeds": [[d.step, d.who, d.what, d.cost, d.note] for d in story.deeds],
+        "gains": {name: packed.put(values) for name, values in story.gains.items()},
+        "costs": {name: packed.put(values) for name, values in story.costs.items()},
+        "fates": [[f.step, f.who, f.why, f.before] for f in story.fates],
+        "every": pictures.every,
+        "legend": pictures.legend,
+    }
+
+
+def _track(track: Track, packed: Packed) -> dict[str, Any]:
+    arrays = {"seen": track.seen, "told": track.told}
+    return {
+        "name": track.name,
+        "group": track.group,
+        "label": track.label,
+        "unit": track.unit,
+        "doc": track.doc,
+        "parts": track.parts,
+        "codes": {str(code): word for code, word in track.codes.items()},
+        **{name: None if values is None else packed.put(values) for name, values in arrays.items()},
+    }
+
+
+def _policy(*scripts: str) -> str:
+    """A Content-Security-Policy under which these scripts run and no other, and nothing is fetched."""
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _file(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _lines(text: str) -> str:
+    """A text with the ends of lines that a browser makes of any, as the hash is taken of those."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _json(data: Any) -> str:
+    """JSON that can stand in an HTML element, whatever texts it holds."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _zipped(raw: bytes) -> str:
+    return base64.b64encode(zlib.compress(raw, 9)).decode()
+
+
+def _element(text: str, name: str) -> str | None:
+    found = re.search(rf'<script type="[a-z/]+" id="{name}">(.*?)</script>', text, re.DOTALL)
+    return found[1] if found else None

@@ -1,0 +1,8 @@
+"""Contract tests for environments and entities of your own.
+
+`check_entity` is in `harvestgym.testing.entity`, which loads the farm family.
+"""
+
+from .env import check_env
+
+__all__ = ["check_env"]

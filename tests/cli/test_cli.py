@@ -1,0 +1,112 @@
+"""The command line as a person uses it: tables, JSON, a season on disk, mistakes in words."""
+
+from __future__ import annotations
+
+import errno
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import harvestgym
+from harvestgym.cli import app
+
+ID = "farm/bean-clay-1x1-v0"
+runner = CliRunner()
+
+
+def told(*args: str) -> str:
+    result = runner.invoke(app, [*args])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_list_names_every_id_and_those_of_a_family() -> None:
+    assert told("list").split() == harvestgym.ids()
+    assert told("list", "farm").split() == harvestgym.ids("farm")
+
+
+def test_on_a_terminal_the_list_says_what_each_id_is(capsys: pytest.CaptureFixture[str]) -> None:
+    from harvestgym.cli.app import _print_ids
+
+    _print_ids(["farm/game0-v0", "fishing/fox-v0"])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("farm/game0-v0   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
+    assert len(first) <= 80, "a line each"
+
+
+def test_list_names_those_with_a_tag() -> None:
+    found = told("list", "--tag", "polyculture").split()
+    assert "farm/polyculture-3x4-v0" in found and "farm/bean-clay-1x1-v0" not in found
+    refused = runner.invoke(app, ["list", "--tag", "watring"])
+    assert refused.exit_code == 2 and "did you mean 'watering'?" in refused.output
+
+
+def test_show_tells_units_ranges_and_sources() -> None:
+    text = told("show", ID)
+    for part in ("air_temperature/max#°C", "available_Water#L", "watering_discrete", "FAO-56", "global_stage"):
+        assert part in text
+
+
+def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
+    table = told("run", ID, "--episodes", "50", "--seed", "3")
+    numbers = json.loads(told("run", ID, "--episodes", "50", "--seed", "3", "--json"))
+    assert numbers["id"] == ID and numbers["episodes"] == 50 and numbers["seed"] == 3
+    assert set(numbers["return"]) == {"mean", "sd", "cvar10", "ci95"}
+    assert f"{numbers['return']['mean']:.3f}" in table and "yield kg" in table and "CVaR" in table
+    assert "95 % interval of the mean return: {:.3f} to {:.3f}".format(*numbers["return"]["ci95"]) in table
+    deaths = numbers["Plant-0 cause of death"]
+    assert sum(deaths.values()) == 50 and f"Plant-0 cause of death: none {deaths['none']}" in table
+
+
+def test_run_keeps_a_season_where_it_is_asked_to(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = told("run", ID, "--episodes", "1", "--out", str(tmp_path / "season"))
+    assert "one episode" in table and "sd" not in table and "interval" not in table, "of one there is no spread"
+    files = sorted(p.suffix for p in (tmp_path / "season").iterdir())
+    assert files == [".parquet", ".png"]
+    table = parquet.read_table(next((tmp_path / "season").glob("*.parquet")))
+    water = np.asarray(table["Field-0/Soil-0/available_Water#L/(0, 0)"])
+    assert table.num_rows > 20 and (water > 0).all()
+    assert "info/Field-0/Plant-0/cause_of_death/(0, 0)" in table.column_names
+    assert table["Field-0/Weather-0/day#int365"].to_pylist()[:2] in ([115, 116], [125, 126], [135, 136])
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [(("run", "farm/been-clay-1x1-v0"), f"did you mean '{ID}'"),
+     (("run", ID, "--policy", "expurt"), "unknown policy 'expurt'; did you mean 'expert'"),
+     (("list", "farms"), "unknown family 'farms'; did you mean 'farm'?"),
+     (("list", "fishing", "--tag", "watering"), "no id of the family 'fishing' has a tag"),
+     (("show", "bean"), "unknown environment 'bean'"),
+     (("show", "/tmp"), "`harvestgym list` names"),
+     (("run", ID, "--out", "pyproject.toml/season"), "--out wants a folder, found the file"),
+     (("run", ID, "--html", "nowhere/season.html"), "--html wants a file in a folder that is there"),
+     (("study", "card", "--out", "pyproject.toml"), "--out wants a folder, found the file pyproject.toml"),
+     (("leaderboard", "--policy", "mine"), "--policy wants NAME=file.py:function"),
+     (("leaderboard", "--policy", "mine=nomodule:f"), "there is no module 'nomodule'"),
+     (("leaderboard", "--policy", "mine=mine.py"), "found 'mine.py'")],
+)  # fmt: skip
+def test_a_mistake_is_told_in_a_line(args: tuple[str, ...], words: str) -> None:
+    result = runner.invoke(app, [*args])
+    assert result.exit_code == 2 and words in result.output and "Traceback" not in result.output
+
+
+def test_a_file_that_cannot_be_read_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "mine.yaml")
+
+    monkeypatch.setattr("harvestgym.registry.ids", locked)
+    result = runner.invoke(app, ["list"])
+    assert result.exit_code == 2 and result.output == "harvestgym: mine.yaml: Permission denied\n"
+
+
+def test_it_says_which_version_it_is() -> None:
+    assert told("--version") == f"harvestgym {version('harvestgym')}\n"
+
+
+def test_check_says_that_the_contract_is_kept() -> None:
+    assert "keeps the contract" in told("check", ID)

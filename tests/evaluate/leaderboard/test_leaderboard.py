@@ -1,0 +1,134 @@
+"""The leaderboard: scores from nothing to the expert, rows that are kept while the game is the same, the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from harvestgym import registry
+from harvestgym.cli import app
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import constant_policy
+from harvestgym.core.wrappers import TimeLimit
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.leaderboard import store
+from harvestgym.evaluate.leaderboard.foresight import Search
+from harvestgym.evaluate.leaderboard.run import chosen, entrant, rows
+from tests.evaluate.reeds import DAYS, LOOK
+
+QUICK = Search(trials=8, generations=6, elites=2)
+
+
+@pytest.fixture
+def id() -> Iterator[str]:
+    """The reeds, on which looking costs, as a registered id for the time of a test."""
+    name = "test/reeds-v0"
+    registry.register(name, f"{__name__.rpartition('.')[0]}.reeds:reeds", mode="ao")
+    yield name
+    del registry._SPECS[name], gymnasium.registry[name]
+
+
+def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
+    def one_day(given: str, env: Any) -> Any:
+        assert given == id and splits.make(given, "train").action_space == env.action_space
+        return TimeLimit(env, 1), constant_policy({"order": 0, "request": np.ones(1, np.int32)})
+
+    entrants = {"one day": one_day, "absent": lambda id, env: None}
+    whole = store.merged([], rows(id, 60, entrants, planned=4, search=QUICK))
+    found = {row.policy: row for row in whole}
+    assert set(found) == {"none", "random", "expert", "ceiling", "one day"}
+    assert found["none"].score == 0 and found["expert"].score == 1 and (found["ceiling"].score or 0) > 1
+    for row in found.values():
+        assert row.low <= row.mean <= row.high and (row.cvar10 is None or row.cvar10 <= row.mean)
+    assert found["expert"].seasons == 60 and found["ceiling"].seasons == 4
+    assert found["ceiling"].columns[store.TRIED] == QUICK.trials * (QUICK.generations + 1)
+    assert found["expert"].columns["yield kg"] > found["none"].columns["yield kg"] == 0
+    assert found["expert"].columns[store.LOOKS] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
+    assert found["one day"].columns[store.LOOKS] == pytest.approx(LOOK, rel=1e-4)
+
+
+def row(id: str, policy: str, mean: float = 1.0, **more: Any) -> store.Row:
+    return store.Row(id, policy, 100, mean, mean - 0.1, mean + 0.1, 0.5, **more)
+
+
+def test_rows_are_kept_while_the_game_is_the_same() -> None:
+    """Chance is the witness of the game, and the expert that of the search that began with what it does."""
+    old = [row("farm/a-v0", name, mean) for name, mean in (("none", 0.0), ("random", 0.2), ("expert", 1.0))]
+    old += [
+        row("farm/a-v0", "ppo", 2.0, score=2.0),
+        row("farm/a-v0", store.CEILING, 3.0),
+        row("fishing/b-v0", "expert"),
+    ]
+
+    def left(expert: float, random: float, *more: store.Row) -> dict[str, store.Row]:
+        means = {"none": 0.0, "random": random, "expert": expert}
+        whole = store.merged(old, [*(row("farm/a-v0", name, mean) for name, mean in means.items()), *more])
+        assert whole[-1].id == "fishing/b-v0"
+        return {each.policy: each for each in whole[:-1]}
+
+    same = left(1.0, 0.2)
+    assert list(same) == ["none", "random", "expert", "ppo", store.CEILING] and same["ppo"].score == 2.0
+    wiser = left(1.6, 0.2)
+    assert list(wiser) == ["none", "random", "expert", "ppo"] and wiser["ppo"].score == pytest.approx(1.25)
+    assert list(left(1.0, 0.3)) == ["none", "random", "expert"], "of another game, the agent's row says nothing"
+    assert left(1.0, 0.2, row("farm/a-v0", "ppo", 3.0))["ppo"].mean == 3.0
+
+
+def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None:
+    whole = [row("farm/a-v0", "expert", columns={"yield kg": 1.234}), row("fishing/b-v0", "random", 2.0)]
+    store.write(tmp_path, [replace(whole[0], score=1.0), whole[1]])
+    assert store.read(tmp_path)[1] == whole[1] and store.read(tmp_path / "none") == []
+    page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
+    assert "| [a-v0](farm/a-v0.md) | expert | 1.000 (0.900 to 1.100) | 0.500 | 1.23 |" in page
+    assert "## Fisheries" in page and "## Foragers" not in page and "a row of ppo" not in page
+    store.write(tmp_path, [*whole, row("farm/a-v0", "ppo"), row("farm/c-v0", "expert")])
+    page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
+    assert "Without a row of ppo yet: farm/c-v0." in page and "Negative results" not in page
+
+
+def test_the_page_says_who_falls_short_of_whom(tmp_path: Path) -> None:
+    """Where intervals do not meet: the agent of a-v0 lies below the expert, that of b-v0 only seems to."""
+    experts = [row("farm/a-v0", "expert", 2.0), row("farm/b-v0", "expert", 2.0), row("farm/b-v0", "random", 1.0)]
+    store.write(tmp_path, [*experts, row("farm/a-v0", "ppo", 1.7), row("farm/b-v0", "ppo", 1.9)])
+    page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
+    assert "- **ppo** makes less than **expert** on farm/a-v0.\n" in page and "than **random**" not in page
+
+
+def test_the_parquet_has_a_row_for_each_id_and_policy(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    whole = [row("farm/a-v0", "none", columns={"yield kg": 0.0}), row("fishing/b-v0", "expert", columns={"AAV": 0.5})]
+    assert [path.name for path in store.write(tmp_path, whole)] == [store.FILE, store.PAGE, store.TABLE]
+    found = parquet.read_table(tmp_path / store.TABLE).to_pydict()
+    assert found["id"] == ["farm/a-v0", "fishing/b-v0"] and found["policy"] == ["none", "expert"]
+    assert found["yield kg"] == [0.0, None] and found["AAV"] == [None, 0.5] and "columns" not in found
+
+
+def test_policies_come_from_files(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def best(id, env):\n    return id\n", encoding="utf-8")
+    assert entrant(f"{tmp_path / 'mine.py'}:best")("its id", None) == "its id"  # pyright: ignore[reportArgumentType]
+    assert entrant("harvestgym.core.policy:random_policy").__name__ == "random_policy"
+    with pytest.raises(ConfigError, match="no such file"):
+        entrant(f"{tmp_path / 'yours.py'}:best")
+    with pytest.raises(ConfigError, match="unknown function 'bets'; did you mean 'best'"):
+        entrant(f"{tmp_path / 'mine.py'}:bets")
+    assert chosen(["fishing/may-v0"]) == ["fishing/may-v0"] and chosen(["farm"]) == registry.ids("farm")
+
+
+def test_the_command_writes_the_page_and_the_file(tmp_path: Path) -> None:
+    id = "fishing/logistic-levels-v0"
+    args = ["leaderboard", "--ids", id, "--seasons", "50", "--planned", "0", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.output
+    kept = json.loads((tmp_path / store.FILE).read_text(encoding="utf-8"))["rows"]
+    assert [r["policy"] for r in kept] == ["none", "random", "expert"]
+    assert np.isfinite([r["mean"] for r in kept]).all() and (tmp_path / store.PAGE).is_file()
+    wrong = CliRunner().invoke(app, ["leaderboard", "--ids", "fishing/logistic-level-v0"])
+    assert wrong.exit_code == 2 and "did you mean 'fishing/logistic-levels-v0'" in wrong.output

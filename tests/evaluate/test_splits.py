@@ -1,0 +1,82 @@
+"""The held-out protocol: nothing that a test season is made of can be met in training."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import evaluate_id, evaluate_together
+
+IDS = ("farm/bean-clay-1x1-v0", "fishing/ricker-v0", "forager/flowers-v1")
+SITES = "harvestgym.farm.entities.weather.sites"
+
+
+def table(env: Any) -> np.ndarray:
+    """The days that a farm replays, (n, 6)."""
+    return np.asarray(env.params.fields[0].entities[0].sky.days)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_seeds_are_apart(id: str) -> None:
+    train, test = (splits.split(id, name).seeds for name in ("train", "test"))
+    assert train.stop <= test.start and len(train) > 1e9 and len(test) > 1e9
+
+
+def test_training_never_sees_a_day_of_a_test_year() -> None:
+    with (files(SITES) / "seattle.csv").open(encoding="utf-8") as file:
+        rain = {row["Date"]: float(row["Rain"]) for row in csv.DictReader(file) if not row["Date"].endswith("02-29")}
+    for name, years in (("train", ("2012", "2014")), ("test", ("2013", "2015"))):
+        days = table(splits.make(IDS[0], name))
+        np.testing.assert_allclose(days[:, 5], [mm for date, mm in rain.items() if date[:4] in years], rtol=1e-6)
+        np.testing.assert_array_equal(days, table(splits.make("farm/full-1x1-v0", name)))
+
+
+def test_training_never_sees_a_soil_or_a_site_of_a_test() -> None:
+    met = {}
+    for name in ("train", "test"):
+        env: Any = splits.make("farm/contexts-1x1-v0", name)
+        draw = jax.vmap(lambda key, env=env: env.drawing.first(key, env.params).numbers)
+        met[name] = np.asarray(draw(jax.random.split(jax.random.key(0), 300)))[:, :2]
+        assert env.observation_space == harvestgym.make("farm/contexts-1x1-v0").observation_space
+    for column in (0, 1):
+        assert not set(met["train"][:, column]) & set(met["test"][:, column])
+    assert len(np.unique(met["train"], axis=0)) == 6, "both sites on all three soils"
+
+
+def test_the_overrides_are_plain_arguments_of_make() -> None:
+    side = splits.split(IDS[0], "test")
+    np.testing.assert_array_equal(table(harvestgym.make(IDS[0], **side.overrides)), table(side.make()))
+    changed: Any = side.make(rules={"horizon#day": 9})
+    assert int(changed.params.horizon) == 9 and len(table(changed)) == 730
+    assert splits.split("farm/two-climates-v0", "test").overrides == {}, "a generator has no years"
+
+
+def test_an_evaluation_takes_the_split_by_name() -> None:
+    id = "fishing/logistic-survey-v0"
+    both = evaluate_together(id, ("expert",), episodes=20, seed=3, split="test")["expert"]
+    alone = evaluate_id(id, "expert", episodes=20, seed=splits.split(id, "test").seed(3))
+    assert both.seed == alone.seed == 2**31 + 3
+    np.testing.assert_allclose(both.returns, alone.returns, rtol=1e-3)
+    assert not np.allclose(evaluate_id(id, "expert", episodes=20, seed=3).returns, alone.returns)
+
+
+def test_mistakes_are_told() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'test'"):
+        splits.split(IDS[0], "tests")
+    with pytest.raises(ConfigError, match="wanted a seed from 0"):
+        splits.split(IDS[0], "test").seed(-1)
+    for years, said in (([2016], "2012, 2013, 2014, 2015"), ([], "found none")):
+        with pytest.raises(ConfigError, match=said):
+            harvestgym.make(IDS[0], entities={"Weather-0": {"extends": "seattle", "years": years}})
+    with pytest.raises(ConfigError, match="want a table of days"):
+        harvestgym.make(IDS[0], entities={"Weather-0": {"extends": "lille", "years": [2021]}})
+    with pytest.raises(ConfigError, match="did you mean 'sand'"):
+        harvestgym.make("farm/contexts-1x1-v0", context={"only": {"Field-0/Soil-0": ["sandy"]}})

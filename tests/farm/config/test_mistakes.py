@@ -1,0 +1,159 @@
+"""What a person may write wrong in a farm: each mistake is refused in words, with its path and the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import pytest
+
+import harvestgym
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.entities.weather.table import read_table
+
+ID = "farm/bean-clay-1x1-v0"
+INF, NAN = float("inf"), float("nan")
+STAGE = ["Field-0", "Plant-0", "global_stage", []]
+WATER = ["Field-0", "Soil-0", "available_Water#L"]
+
+
+def soil(**changes: Any) -> dict[str, Any]:
+    return {"entities": {"Soil-0": {"extends": "clay", **changes}}}
+
+
+def weather(**changes: Any) -> dict[str, Any]:
+    return {"entities": {"Weather-0": {"extends": "seattle", **changes}}}
+
+
+def init(**values: Any) -> dict[str, Any]:
+    return {"rules": {"init": {"Field-0": {"Weather-0": values}}}}
+
+
+def ends(mapping: Any, operator: str, value: Any, variable: Any = STAGE) -> dict[str, Any]:
+    return {"rules": {"terminal_conditions": [[[variable, mapping, operator, value]]]}}
+
+
+def expert(*rules: dict[str, Any]) -> dict[str, Any]:
+    return {"expert": list(rules)}
+
+
+NUMBERS = [
+    (soil(**{"depth#m": INF}), "fields > Field-0: Soil (extends clay): 1 mistake\n  depth#m: wanted a finite number"),
+    (soil(**{"depth#m": NAN}), "depth#m: wanted a number, not NaN"),
+    (soil(**{"depth#m": 101}), "depth#m: wanted less than or equal to 100; found 101"),
+    (soil(**{"wilting_point#L.m-3": 1e39}), "wilting_point#L.m-3: wanted a number within ±3.4e+38; found 1e+39"),
+    (soil(survival={"cide": {"sensitivity": INF}}), "survival > cide > sensitivity: wanted a finite number"),
+    (soil(survival={"cide": {"low": 3, "high": 1}}), "survival > cide > low: wanted at most high (1), found 3"),
+    (soil(survival={"cide": {"low": INF, "high": INF}}), "cide > low: wanted a number, or -.inf for no bound"),
+    (soil(survival={"cide": {"high": -INF}}), "survival > cide > high: wanted a number, or .inf for no bound"),
+    (soil(**{"wilting_point#L.m-3": 900}), "wilting_point#L.m-3: wanted less than max_water_capacity#L.m-3 (360)"),
+    (soil(start={"water_max#%": 0.1}), "start > water_min#%: wanted at most water_max#% (0.1)"),
+    (soil(start={"K_max#g.m-2": 0}), "start > K_min#g.m-2: wanted at most K_max#g.m-2 (0)"),
+    ({"scoring": {"yield": NAN}}, "scoring > yield: wanted a finite number; found nan"),
+    ({"fields": {"Field-0": {"localization": {"latitude#°": NAN}}}}, "localization > latitude#°: wanted a finite"),
+    ({"rules": {"horizon#day": 2**40}}, "rules > horizon#day: wanted less than or equal to 2147483647"),
+]  # fmt: skip
+WEATHER = [
+    (weather(sit="lille"), "Weather (extends seattle): 1 mistake\n  sit: unknown key; did you mean 'site'?"),
+    (weather(rain_hevy=1), "rain_hevy: unknown key; did you mean 'rain_heavy#mm'?"),
+    (weather(generate="yes"), "generate: wanted a valid boolean; found 'yes'"),
+    (weather(rain="mmm"), "rain: wanted 'auto', 'mm' or 'occurrence'; found 'mmm'"),
+    (weather(**{"station_altitude#m": NAN}), "station_altitude#m: wanted a finite number"),
+    (weather(table=5), "table: wanted the path of a CSV file, or a data frame; found 5"),
+    (init(**{"day#int365": "(1)"}), "Weather-0 > day#int365: wanted an interval (low, high); found '(1)'"),
+    (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: Weather finds this at "
+     "the start of a game itself, and would overrule a value given here; leave it out, and give one of day#int365"),
+    ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: wanted a "
+     "number in [0, 180], found 500"),
+    ({"rules": {"init": {"Field-0": {"Plant-0": {"size#cm": "(10, 61)"}}}}}, "Plant-0 > size#cm: wanted a number in "
+     "[0, 60], found 61"),
+]  # fmt: skip
+PARTS = [
+    ({"entities": ["Weather-0"]}, "entities: wanted a mapping such as {'Weather-0': 'lille'}, found ['Weather-0']"),
+    ({"entities": {5: "lille"}}, "entities: unknown entity '5'"),
+    ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: wanted a valid string, or a valid dictionary; found 5"),
+    ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "unknown Soil set ['clay']; did you mean 'clay'?"),
+    ({"rules": [1]}, "rules: wanted a valid dictionary; found [1]"),
+    ({"fields": {"Field-0": {"entities": [["Weather", "seattle"], ["Plant", "bean"]]}}},
+     "fields > Field-0: Plant-0 needs one Ground on its field, found 0; add a Soil to its entities"),
+    ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "found 0; add a Weather to its"),
+]  # fmt: skip
+CONDITIONS = [
+    ({"scoring": {"terms": {"yield": {"kind": "Tally", "prices": {"water#L": 0}}}}}, "scoring > terms > yield: the "
+     "score has a term of this name"),
+    ({"rules": {"interventions": {"field-0": {"Soil-0": {"watering_discrete": None}}}}, "expert": []},
+     "interventions > field-0: given twice, in two spellings; keep one"),
+    ({"rules": {"interventions": {"Field-0": {"soil-0": {"watering_discrete": None}}}}, "expert": []},
+     "interventions > Field-0 > soil-0: given twice, in two spellings; keep one"),
+    (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "water_discrete", {"amount": 1, "amount#L": 1}]}),
+     "expert > 0 > watering_discrete > amount#L: given twice, in two spellings; keep one"),
+    (init(**{"day": [3]}), "rules > init > Field-0 > Weather-0 > day: given twice, in two spellings; keep one"),
+    ({"scoring": {"intervention_costs": {"Field-0": {"Soil-0": {"water_discrete": 1, "watering_discrete": 1}}}}},
+     "intervention_costs > Field-0 > Soil-0 > watering_discrete: given twice, in two spellings; keep one"),
+    (ends(lambda x: 1 if x[0] > 3 else 0, "==", 1), "conditions > 0 > 0: the mapping '<lambda>' cannot be compiled"),
+    (ends(lambda x: None, "==", 1), "wanted a function of an array of 1 in jax.numpy"),
+    (ends([1], "==", 1), "unknown mapping [1]; valid: max, mean, min, sum, value"),
+    (ends("value", "in", [[1]]), "wanted a number or a label, found [1]"),
+    (ends("value", "in", []), "'in' wants a list of values, found []"),
+    (ends("value", "==", NAN), "wanted a number or a label, found nan"),
+    (ends("value", "==", True), "wanted a number or a label, found True"),
+    (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0: Field-0 > Plant-0: unknown variable "
+     "'globl_stage'; did you mean 'global_stage'?"),
+    ({"rules": {"terminal_conditions": [[]]}}, "rules > terminal_conditions > 0: List should have at least 1 item"),
+    ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: wanted a key, '*' or a plot"),
+    ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "wanted a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
+    (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "waterin", {}]}), "unknown action 'waterin'; did you mean "
+     "'watering_discrete'?; mend the rule, or leave the expert out: `expert: []`"),
+    (expert({"when": [[[["Field-0", "Plant-0", "age_seed#day", []], "value", ">", 1]]],
+             "do": ["BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}]}), "expert > 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "words"), NUMBERS + WEATHER + PARTS + CONDITIONS)
+def test_a_mistake_is_refused_in_words(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        harvestgym.make(ID, **changes)
+    assert words in str(error.value), f"{words!r} is not in {error.value}"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        soil(survival={"cide": {"low": -INF, "high": INF}}),
+        init(**{"consecutive_dry#day": [3]}),
+        ends(jnp.sum, ">", 5),
+        ends(lambda x: 2 * x, ">", 5),
+        {"rules": {"free_observations": [[*WATER, ["(0, 0)"]]]}, "expert": []},
+    ],
+)
+def test_what_looks_like_a_mistake_and_is_none(changes: dict[str, Any]) -> None:
+    harvestgym.make(ID, **changes)
+
+
+def test_yes_and_no_are_values_of_a_truth() -> None:
+    from harvestgym.core.tree import Meta
+    from harvestgym.farm.engine.variables import encoded
+
+    truth = Meta("var", ("wet",), "whether it is wet", "bool", 0, 1)
+    assert (encoded(True, truth, ""), encoded(False, truth, "")) == (1.0, 0.0)
+
+
+def test_a_plot_as_text_is_that_plot() -> None:
+    refs = [[*WATER, [plot]] for plot in ("(0, 0)", [0, 0], (0, 0))]
+    envs = [harvestgym.make(ID, rules={"free_observations": [ref]}, expert=[]) for ref in refs]
+    assert len({tuple(env.plan.labels) for env in envs}) == 1
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda path: path.write_bytes("Tmin,Tmax,T,RH,U,Rain\n1,9,5,80,2,0\n°".encode("latin-1")), "not UTF-8"),
+        (lambda path: path.write_text('Tmin,Tmax\n"' + "x" * 200_000), "not a CSV file"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path, write: Callable[[Path], Any], words: str) -> None:
+    write(tmp_path / "mine.csv")
+    with pytest.raises(ConfigError, match=words):
+        read_table(tmp_path / "mine.csv")

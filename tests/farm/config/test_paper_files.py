@@ -1,0 +1,112 @@
+"""Farm files of one's own: read from a path, with what stands beside them; their schema for editors."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import harvestgym
+from harvestgym.cli import app
+from harvestgym.core import yaml_io
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.entities.weather.site import FOLDER
+from harvestgym.farm.family import CATALOGUE, from_yaml
+from harvestgym.farm.schema import json_schema, read_farm
+
+ID = "farm/bean-clay-1x1-v0"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a farm file, the file that it extends and a weather table."""
+    shutil.copy(CATALOGUE / "one-plot.yaml", tmp_path / "base.yaml")
+    text = (CATALOGUE / "bean-clay-1x1-v0.yaml").read_text(encoding="utf-8")
+    own = text.replace("extends: one-plot", "extends: base").replace(
+        "[Weather, seattle]", "[Weather, {table: mine.csv}]"
+    )
+    (tmp_path / "my-farm.yaml").write_text(own, encoding="utf-8")
+    shutil.copy(FOLDER / "seattle.csv", tmp_path / "mine.csv")
+    return tmp_path
+
+
+def test_a_file_is_the_farm_that_it_says(folder: Path) -> None:
+    """The same days as the catalogue's, from a copy of its table, found beside the file and not where we work."""
+    mine, theirs = from_yaml(folder / "my-farm.yaml"), harvestgym.make(ID)
+    assert mine == theirs, "the same structure"
+    days = [env.params.fields[0].entities[0].sky.days for env in (mine, theirs)]  # pyright: ignore[reportAttributeAccessIssue]
+    np.testing.assert_array_equal(*days)
+
+
+def test_a_path_stands_wherever_an_id_does(folder: Path) -> None:
+    path = str(folder / "my-farm.yaml")
+    env = harvestgym.make(path, entities={"Soil-0": "sand"})
+    sand = harvestgym.make("farm/bean-sand-1x1-v0")
+    for a, b in zip(*(jax.tree.leaves(e.params.fields[0].entities[1]) for e in (env, sand)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert harvestgym.make_vec(path, 2).num_envs == 2
+    again = harvestgym.EnvSpec.from_json(harvestgym.spec(path).to_json())
+    assert again.make() == env
+
+
+def test_the_command_line_runs_a_file(folder: Path) -> None:
+    path = str(folder / "my-farm.yaml")
+    numbers = json.loads(told("run", path, "--policy", "expert", "--episodes", "2", "--json"))
+    assert numbers["id"] == path and numbers["return"]["mean"] > 0
+    assert "watering_discrete" in told("show", path)
+    assert not list(folder.glob("*.png")), "nothing is written that was not asked for"
+
+
+def test_show_tells_what_the_code_of_a_label_means() -> None:
+    assert "0 none, 1 seed, 2 grow" in told("show", ID)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("absent.yaml", None, "absent.yaml: no such file"),
+        ("my.yaml", "fields: [1]", "my.yaml: 1 mistake\n  fields: wanted a valid dictionary; found [1]"),
+        ("my.yaml", "extends: [base]", "my.yaml > extends: unknown farm ['base']; did you mean 'base'?"),
+        ("my.yaml", "extends: bse", "my.yaml > extends: unknown farm 'bse'; did you mean 'base'?"),
+        ("my.yaml", "expert: []", "fields: missing; add it"),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused(folder: Path, name: str, text: str | None, words: str) -> None:
+    if text is not None:
+        (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        from_yaml(folder / name)
+    assert words in str(error.value)
+    result = CliRunner().invoke(app, ["run", str(folder / name)])
+    assert result.exit_code == 2 and words in result.output and "Traceback" not in result.output
+
+
+def test_a_table_that_is_not_there_is_named(folder: Path) -> None:
+    (folder / "mine.csv").unlink()
+    with pytest.raises(ConfigError, match="mine.csv: no such file"):
+        from_yaml(folder / "my-farm.yaml")
+
+
+def test_the_schema_knows_every_farm_of_the_catalogue() -> None:
+    """An editor with this schema finds nothing wrong with our own files, whole or as they extend one another."""
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(told("schema"))
+    assert schema == json_schema()
+    for path in CATALOGUE.glob("*.yaml"):
+        jsonschema.validate(yaml_io.read(path), schema)
+    for path in CATALOGUE.glob("*-v*.yaml"):
+        jsonschema.validate(json.loads(read_farm(path).model_dump_json(by_alias=True)), schema)
+    with pytest.raises(jsonschema.ValidationError, match="horizn"):
+        jsonschema.validate({"rules": {"horizn#day": 3}}, schema)
+
+
+def told(*args: Any) -> str:
+    result = CliRunner().invoke(app, [*args])
+    assert result.exit_code == 0, result.output
+    return result.output

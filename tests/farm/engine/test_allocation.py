@@ -1,0 +1,68 @@
+"""The arbiter: what is given is what is asked, or what there is, by priority; nothing is made or lost between."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym.farm.engine.allocation import arbitrate
+from harvestgym.farm.entities.messages import Ground, Need
+
+
+def need(water: list[float], nutrients: list[float]) -> Need:
+    """What each host asks on one plot, the same of each nutrient."""
+    each = jnp.asarray(nutrients, jnp.float32)[:, None, None, None]
+    return Need(
+        water=jnp.asarray(water, jnp.float32)[:, None, None],
+        nutrients=jnp.broadcast_to(each, (len(nutrients), 4, 1, 1)),
+    )
+
+
+def ground(water: float, nutrients: float, microlife: float = 1.0) -> Ground:
+    one = jnp.ones((1, 1), jnp.float32)
+    return Ground(
+        water=(water + 60) * one, extractable=water * one, capacity=125 * one, wilting=60 * one,
+        nutrients=jnp.full((4, 1, 1), nutrients), microlife=microlife * one, toxin=jnp.zeros((0, 1, 1)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("priorities", "given"),
+    [
+        ([0, 0, 0], [1.5, 3.0, 0.0]),
+        ([0, 1, 0], [0.0, 4.5, 0.0]),
+        ([1, 0, 0], [3.0, 1.5, 0.0]),
+        ([2, 1, 0], [3.0, 1.5, 0.0]),
+    ],
+)
+def test_the_first_in_rank_are_served_and_equals_in_proportion(priorities: list[int], given: list[float]) -> None:
+    """Three ask 3, 6 and 0 of 4.5."""
+    share = arbitrate(need([3, 6, 0], [3, 6, 0]), ground(4.5, 4.5), priorities)
+    np.testing.assert_allclose(share.water[:, 0, 0], given, rtol=1e-6)
+    np.testing.assert_allclose(share.nutrients[:, :, 0, 0], [given] * 4, rtol=1e-6)
+
+
+def test_microlife_passes_its_share_of_what_is_asked() -> None:
+    """Section 4.3: of 3 and 6 g asked, a microlife of 40 % requests 1.2 and 2.4; the stock limits what it requests."""
+    plenty = arbitrate(need([0, 0], [3, 6]), ground(9, 50, 0.4), [0, 0])
+    np.testing.assert_allclose(plenty.nutrients[:, :, 0, 0], [[1.2, 2.4]] * 4, rtol=1e-6)
+    scarce = arbitrate(need([0, 0], [3, 6]), ground(9, 1.8, 0.4), [0, 0])
+    np.testing.assert_allclose(scarce.nutrients[:, :, 0, 0], [[0.6, 1.2]] * 4, rtol=1e-6)
+    assert not np.any(arbitrate(need([0, 0], [3, 6]), ground(9, 50, 0.0), [0, 0]).nutrients)
+
+
+def test_nothing_is_made_or_lost_whatever_is_asked() -> None:
+    """Random needs of four hosts in three ranks, some of nothing, of stocks among which some are empty."""
+    rng = np.random.default_rng(0)
+    asked = jnp.asarray(rng.exponential(2, (4, 30, 30)) * rng.integers(0, 2, (4, 30, 30)), jnp.float32)
+    stock = jnp.asarray(rng.exponential(4, (30, 30)) * rng.integers(0, 2, (30, 30)), jnp.float32)
+    soil = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*leaf.shape[:-2], 30, 30)), ground(0, 50))
+    soil = Ground(**vars(soil) | {"extractable": stock})
+    share = arbitrate(Need(water=asked, nutrients=jnp.zeros((4, 4, 30, 30))), soil, [1, 0, 2, 1]).water
+    total, given = np.asarray(asked).sum(0), np.asarray(share).sum(0)
+    np.testing.assert_allclose(given, np.minimum(total, stock), rtol=1e-6)
+    assert (
+        (share >= 0).all() and (share <= asked * (1 + 1e-6)).all() and (total > stock).any() and (total < stock).any()
+    )

@@ -1,0 +1,135 @@
+"""What a score may charge beside BasicScore: what leaches out of the soil, prices, the life of the soil."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jsonschema
+import numpy as np
+import pytest
+
+from harvestgym import make
+from harvestgym.core import yaml_io
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.risk import CVaR, Entropic
+from harvestgym.farm import BasicRule, BasicScore, Farm, Field, FilesWritten
+from harvestgym.farm.config.compile import build
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.reward_terms import Books, Market, SoilHealth
+from harvestgym.farm.entities.soil import dynamics
+from harvestgym.farm.family import from_yaml, risk
+from harvestgym.farm.schema import farm_spec, json_schema
+from tests.farm.company import air, field
+from tests.farm.entities.test_soil import LOAM, full, state_of, tomorrow
+
+PRICES = {"water#L": -0.002, "leached_N#g": -0.5, "leached_cide#g": -20.0}
+
+
+def test_the_nitrogen_that_is_tallied_is_what_the_flows_say() -> None:
+    place = field((2, 3), scale=2.0)
+    _, ledger = tomorrow(LOAM, state_of(place), place, air(rain=30, rain_intensity=0.4))
+    told = float(ledger.tally["leached_N#g"])
+    assert told == pytest.approx(-float(ledger.flows["nutrients:leaching"][0].sum()), rel=1e-6) and told > 0
+
+
+def test_rain_and_decay_share_what_is_lost_of_a_cide_as_their_rates_do() -> None:
+    """A thousand small steps of a day, in each of which both take their part of what is left."""
+    strength, decay, life = np.float32(0.3), np.float32(0.8), np.float32(0.5)
+    left, washed = 5.0, 0.0
+    for _ in range(1000):
+        rain, rot = strength / 1000 * left, decay * life / 1000 * left
+        left, washed = left - rain - rot, washed + rain
+    after = dynamics.cide_left(jnp.float32(5.0), *map(jnp.asarray, (strength, decay, life)))
+    told = dynamics.cide_leached(5.0 - after, *map(jnp.asarray, (strength, decay, life)))
+    assert float(after) == pytest.approx(left, rel=1e-3) and float(told) == pytest.approx(washed, rel=1e-3)
+
+
+def test_in_dry_weather_no_cide_leaches_and_none_is_lost_without_rain_or_life() -> None:
+    place = field(targets=("soil", "weeds"))
+    sprayed = state_of(place, cide=full(place, 2.0, 2))
+    _, dry = tomorrow(LOAM, sprayed, place, air())
+    assert float(dry.tally["leached_cide#g"]) == 0.0
+    _, wet = tomorrow(LOAM, sprayed, place, air(rain_intensity=0.4))
+    assert 0 < float(wet.tally["leached_cide#g"]) < 4.0
+    assert float(dynamics.cide_leached(jnp.float32(0), jnp.float32(0), LOAM.cide_decay, jnp.float32(0))) == 0.0
+
+
+def test_the_life_of_the_soil_is_paid_once_above_what_is_wanted() -> None:
+    books = Books({}, {}, {"soil": jnp.float32(0.7)}, lambda *_: jnp.zeros(()), jnp.int32(0))
+    term = SoilHealth(weight=np.float32(10.0), wanted=np.float32(0.5))  # pyright: ignore[reportArgumentType]
+    assert float(term.final(books)) == pytest.approx(2.0, rel=1e-6) and float(term.daily(books)) == 0.0
+
+
+def test_each_crop_fetches_its_own_price() -> None:
+    kilograms = {"Plant-0": jnp.float32([[0.5, 0.25]]), "Plant-1": jnp.float32([[2.0, 1.0]])}
+    books = Books({}, {}, {}, lambda field, plant, key: kilograms[plant], jnp.int32(0))
+    term = Market(prices={"Field-0/Plant-0": jnp.float32(4.0), "Field-0/Plant-1": jnp.float32(-0.5)})
+    assert float(term.final(books)) == 0.75 * 4 - 3 * 0.5 and float(term.daily(books)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("plant", "words"),
+    [
+        ("Field-0/Plant-7", "scoring > terms > market: .*'Plant-7'"),
+        ("Plant-0", "prices > Plant-0: wanted a field and a plant"),
+        ("Field-0/Soil-0", "unknown variable 'harvest_weight#kg'"),
+    ],
+)
+def test_a_market_for_what_no_field_bears_is_refused_when_the_farm_is_built(plant: str, words: str) -> None:
+    market = {"kind": "Market", "prices": {plant: 1.0}}
+    with pytest.raises(ConfigError, match=words):
+        make("farm/bean-clay-1x1-v0", scoring={"terms": {"market": market}})
+
+
+def farm(prices: dict[str, float]) -> FarmModel:
+    entities = [["Weather", "rainy"], ["Soil", "sand"], ["Cide", "herbicide"]]
+    place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
+    plot = {"localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": entities}
+    money = {"kind": "Tally", "prices": prices}
+    scoring = {"terms": {"money": money}, "intervention_cost": 0, "stage": 0, "yield": 0}
+    return build(farm_spec({"fields": {"Field-0": plot}, "scoring": scoring}, "test"))
+
+
+def test_a_price_list_charges_what_leaches() -> None:
+    """Twenty days of rain on sand, with a bag of herbicide on the first, and the water of one watering."""
+    env = farm(PRICES)
+    names = [c and c.row.action.name for c in env.actions.choices]
+    plan = [names.index("scatter_bag"), names.index("watering_discrete"), *[0] * 18]
+
+    def day(state: Any, today: Any) -> Any:
+        after = env.transition(jax.random.fold_in(jax.random.key(0), today[0]), state, today[1], env.params)
+        return after, env.gains(after, env.params)["money"]
+
+    start = env.initial(jax.random.key(0), env.params)
+    end, money = jax.jit(lambda: jax.lax.scan(day, start, (jnp.arange(20), jnp.asarray(plan))))()
+    totals = {name: float(value) for name, value in end.totals.items()}
+    assert min(totals["leached_N#g"], totals["leached_cide#g"], totals["water#L"]) > 0
+    worth = sum(price * totals[name] for name, price in PRICES.items())
+    assert float(money.sum()) == pytest.approx(worth, rel=1e-4) and worth < 0
+
+
+def test_a_price_of_nothing_that_is_counted_is_refused_when_the_farm_is_built() -> None:
+    with pytest.raises(
+        ConfigError, match="scoring > terms > money: unknown tally 'leeched_N#g'; did you mean 'leached"
+    ):
+        farm({"leeched_N#g": -1.0})
+
+
+def test_the_risk_of_a_score_is_said_in_python_and_kept_in_files(tmp_path: Path) -> None:
+    place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
+    field = Field(place, {"length#nb": 1, "width#nb": 1}, [("Weather", "rainy"), ("Soil", "sand")])
+    averse = BasicScore(risk=Entropic(aversion=3.0))
+    farm = Farm([field], scoring=averse, rules=BasicRule(), mode="po")
+    farm.to_yaml(tmp_path / "farm.yaml")
+    whole = from_yaml(tmp_path / "farm.yaml")
+    assert risk(farm.model) == risk(whole) == Entropic(aversion=3.0)
+    jsonschema.validate(yaml_io.read(tmp_path / "farm.yaml"), json_schema())
+    with pytest.warns(FilesWritten):
+        Farm([field], scoring=BasicScore(tmp_path / "score.yaml"), rules=BasicRule(), mode="po")
+    text = (tmp_path / "score.yaml").read_text(encoding="utf-8")
+    (tmp_path / "score.yaml").write_text(text.replace("risk:", "risk: {measure: cvar}"), encoding="utf-8")
+    again = Farm([field], scoring=BasicScore(tmp_path / "score.yaml"), rules=BasicRule(), mode="po")
+    assert risk(again.model) == CVaR(level=0.1)

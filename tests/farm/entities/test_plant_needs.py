@@ -1,0 +1,95 @@
+"""What a stand asks of its plot: K_t and transpiration of section 4.2.7 by FAO-56 examples, light, and ground."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym.core.tree import replace
+from harvestgym.farm.entities.hosts import light_left, open_stomata
+from harvestgym.farm.entities.messages import Canopy
+from harvestgym.farm.entities.plant import Plant, laws, needs
+from harvestgym.farm.entities.plant.state import Stage
+from tests.farm.company import air, board, field
+from tests.farm.stands import stand
+
+CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}
+BEAN = CROPS["bean"]
+
+
+@pytest.mark.parametrize(("wind", "humidity", "wanted"), [(1.3, 75.0, 1.07), (4.6, 44.0, 1.30), (2.0, 45.0, 1.20)])
+def test_k_t_is_the_climatic_adjustment_of_fao_56(wind: float, humidity: float, wanted: float) -> None:
+    """Example 27 of FAO-56: maize of 2 m, 1.20 in the table, at Taipei and at Mocha."""
+    found = laws.crop_coefficient(*(jnp.float32(v) for v in (1.20, 0.0, 200.0, wind, humidity)))
+    assert float(found) == pytest.approx(wanted, abs=0.005)
+
+
+@pytest.mark.parametrize(("crop", "wanted"), [("bean", 1.00), ("corn", 1.15), ("tomato", 1.10), ("carrots", 0.95)])
+def test_k_t_of_a_full_grown_crop_is_that_of_fao_56_table_17(crop: str, wanted: float) -> None:
+    grow, height = CROPS[crop].grow, CROPS[crop].size_max
+    standard = laws.crop_coefficient(grow.alpha_0, grow.alpha_1, height, jnp.float32(2), jnp.float32(45))
+    assert float(standard) == pytest.approx(wanted, abs=1e-3)
+
+
+def test_vapour_pressure_of_fao_56_table_2_3() -> None:
+    found = laws.vapour_pressure(jnp.asarray([1.0, 20.0, 24.5, 35.0, 48.0]))
+    np.testing.assert_allclose(found, [0.657, 2.338, 3.075, 5.623, 11.162], atol=2e-3)
+    assert float(laws.least_humidity(jnp.float32(60), jnp.float32(20), jnp.float32(30))) == pytest.approx(
+        60 * 2.338 / 4.243, rel=1e-3
+    )
+
+
+def test_stomata_close_from_the_threshold_to_the_wilting_point() -> None:
+    found = open_stomata(jnp.asarray([0.0, 10.0, 20.0, 90.0]), jnp.float32(20))
+    np.testing.assert_allclose(found, [0.0, 0.5, 1.0, 1.0])
+
+
+def test_a_closed_stand_transpires_k_t_et0_from_its_plot() -> None:
+    """16 beans of 60 cm would cover 1.15 m2 and have 1; of 20 cm they cover 0.384."""
+    place = field()
+    still = air(et0=6.0, wind=7.2, humidity=100, t_mean=20, t_max=33.57)
+    assert float(laws.least_humidity(still.humidity, still.t_mean, still.t_max)) == pytest.approx(45, abs=0.2)
+    for size, cover in ((60.0, 1.0), (20.0, 0.384)):
+        lost = needs.transpiration(BEAN, stand(1, Stage.GROW, size=size, population=16), place.surface, still)
+        assert float(lost[0, 0]) == pytest.approx(6 * (0.15 + 0.0141667 * size) * cover, rel=1e-3)
+
+
+def canopy(shade: float, height: float) -> Canopy:
+    """Something that stands on one plot."""
+    zero, one = jnp.zeros((1, 1)), jnp.ones((1, 1))
+    return Canopy(alive=one, shade=shade * one, height=height * one, flowers=zero, seeds=zero, repulsion=zero)
+
+
+def light_on(own: Canopy, *others: Canopy) -> float:
+    hosts = {f"Plant-{i}": canopy for i, canopy in enumerate((own, *others))}
+    place = replace(field(), hosts=tuple(hosts))
+    return float(light_left(board(place, "Plant-0", *hosts.items()))[0, 0])
+
+
+def test_light_is_what_the_shade_of_taller_hosts_leaves() -> None:
+    bean, corn, weed = canopy(0.8, 60), canopy(0.7, 250), canopy(0.3, 60)
+    assert light_on(bean, corn) == pytest.approx(1 - 0.7 * 250 / 310, rel=1e-6)
+    assert light_on(corn, bean) == pytest.approx(1 - 0.8 * 60 / 310, rel=1e-6)
+    both = (1 - 0.7 * 250 / 310) * (1 - 0.3 / 2)
+    assert light_on(bean, corn, weed) == light_on(bean, weed, corn) == pytest.approx(both, rel=1e-6)
+
+
+def test_light_is_whole_beside_what_does_not_stand() -> None:
+    nothing, bean = canopy(0.0, 0.0), canopy(0.8, 60)
+    assert light_on(bean, nothing) == light_on(nothing, nothing) == 1.0
+    assert light_on(nothing, bean) == pytest.approx(0.2, rel=1e-6), "a sprout has what passes the whole canopy"
+
+
+def test_crowding_is_the_ground_that_a_plant_lacks() -> None:
+    """16 beans that would cover 0.06 m2 each stand in a square of 4 by 4, which reaches 0.245 m beyond 3 spacings."""
+    state = stand(3, Stage.GROW, size=50.0, population=16, spacing=jnp.asarray([[25.0, 20.0, 5.0]]))
+    found = needs.crowding(BEAN, state, jnp.float32(1.0))
+    own = [(3 * d + math.sqrt(0.06)) ** 2 / 16 for d in (0.20, 0.05)]
+    np.testing.assert_allclose(found, [[0.0, *(1 - a / 0.06 for a in own)]], atol=1e-5)
+    alone = stand(1, Stage.GROW, size=50.0, population=1, spacing=5.0)
+    assert float(needs.crowding(BEAN, alone, jnp.float32(1.0))[0, 0]) == pytest.approx(0.0, abs=1e-6)
+    dense = replace(state, population=jnp.full((1, 3), 40, jnp.int32))
+    assert float(needs.crowding(BEAN, dense, jnp.float32(1.0))[0, 0]) == pytest.approx(1 - 0.025 / 0.06, rel=1e-5)

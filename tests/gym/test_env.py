@@ -1,0 +1,215 @@
+"""`GymEnv` is the core step by step, and what Gymnasium and its users expect of an environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env, data_equivalence
+
+from harvestgym.core.autoreset import Lane, advance, begin
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.tree import replace
+from harvestgym.core.wrappers import Log, TimeLimit
+from harvestgym.gym.conversion import action_reader
+from harvestgym.gym.driver import program
+from harvestgym.gym.env import GymEnv
+from tests.toy import BoxStock, Stock
+
+CORES = [Stock(), BoxStock(), TimeLimit(Log(Stock()), 3)]
+
+
+def assert_same(shown: Any, core: Any) -> None:
+    """Integers and flags exactly, floats up to rounding."""
+    assert jax.tree.structure(shown) == jax.tree.structure(core)
+    for a, b in zip(jax.tree.leaves(shown), jax.tree.leaves(core), strict=True):
+        exact = not np.issubdtype(b.dtype, np.floating)
+        np.testing.assert_allclose(a, b, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-6)
+
+
+@pytest.mark.parametrize("core", CORES[1:], ids=repr)
+def test_the_shell_is_the_core_step_by_step_across_resets(core: Any) -> None:
+    env, params = GymEnv(core), core.params
+    start, step = jax.jit(lambda key: begin(core, key, params)), jax.jit(lambda lane, a: advance(core, lane, a, params))
+    env.action_space.seed(1)
+    read = action_reader(env.action_space)
+    obs, info = env.reset(seed=5)
+    lane, seen = start(jax.random.key(5))
+    ends = 0
+    for _ in range(40):
+        assert_same((obs, info), (seen.obs, seen.info))
+        action = env.action_space.sample()
+        obs, reward, terminated, truncated, info = env.step(action)
+        lane, seen, _ = step(lane, read(action))
+        assert_same((obs, reward, terminated, truncated, info), tuple(seen))
+        if terminated or truncated:
+            ends += 1
+            obs, info = env.reset()
+            lane, seen = start(lane.key)
+    assert ends >= 3
+
+
+@pytest.mark.parametrize("core", CORES, ids=repr)
+def test_gymnasiums_checker_has_nothing_to_say(core: Any) -> None:
+    def entry(render_mode: str | None = None) -> GymEnv:
+        return GymEnv(core, render_mode=render_mode)
+
+    gymnasium.register("tests/Toy-v0", entry)
+    check_env(gymnasium.make("tests/Toy-v0").unwrapped)
+    del gymnasium.registry["tests/Toy-v0"]
+
+
+def test_returned_values_are_plain() -> None:
+    env = GymEnv(Stock())
+    env.reset(seed=0)
+    obs, reward, terminated, truncated, info = env.step(2)
+    assert (type(obs), type(reward), type(terminated), type(truncated)) == (np.ndarray, float, bool, bool)
+    assert {name: type(value) for name, value in info.items()} == {
+        "stock": float,
+        "licence": int,
+        "rich": bool,
+        "age": np.ndarray,
+    }
+    assert info["licence"] > 2**24
+    obs[:] = 7
+    assert env.step(2)[0].max() <= 1
+
+
+def test_observations_take_the_dtypes_of_their_space() -> None:
+    env = GymEnv(BoxStock())
+    obs, _ = env.reset(seed=0)
+    assert type(obs["rich"]) is np.int64 and obs["signs"].dtype == np.int8 and obs["stock"].dtype == np.float32
+
+
+def test_seeds_repeat_and_differ() -> None:
+    env = GymEnv(Stock())
+
+    def two_episodes(seed: int) -> list[Any]:
+        begins = [env.reset(seed=seed), env.reset()]
+        return begins + [env.step(1), env.reset()]
+
+    assert data_equivalence(two_episodes(3), two_episodes(3), exact=True)
+    assert not data_equivalence(two_episodes(3), two_episodes(4))
+    first, second, *_ = two_episodes(3)
+    assert first[1]["licence"] != second[1]["licence"]
+    assert GymEnv(Stock()).reset()[1]["licence"] != GymEnv(Stock()).reset()[1]["licence"]
+
+
+BAD = [
+    (Stock(), 4, "wanted an integer from 0 to 3, found 4"),
+    (Stock(), -1, "found -1"),
+    (Stock(), 1.0, "found 1.0"),
+    (Stock(), np.nan, "found nan"),
+    (Stock(), np.array([1, 2]), "found array"),
+    (BoxStock(), np.array([np.nan]), r"action\[0\]: wanted a value within \[-1.0, 1.0\], found nan"),
+    (BoxStock(), np.array([1.5]), "found 1.5"),
+    (BoxStock(), np.array([0.5, 0.5]), r"wanted numbers of shape \(1,\), found float64 of shape \(2,\)"),
+    (BoxStock(), ["x"], "wanted numbers"),
+    (BoxStock(), [[1], [1, 2]], "ragged"),
+]
+
+
+@pytest.mark.parametrize(("core", "action", "words"), BAD, ids=lambda value: str(value)[:30])
+def test_a_bad_action_is_refused_and_changes_nothing(core: Any, action: Any, words: str) -> None:
+    env, twin = GymEnv(core), GymEnv(core)
+    env.action_space.seed(0)
+    good = env.action_space.sample()
+    for one in (env, twin):
+        one.reset(seed=0)
+        one.step(good)
+    with pytest.raises(ConfigError, match=words):
+        env.step(action)
+    assert data_equivalence(env.step(good), twin.step(good), exact=True)
+
+
+def test_actions_of_several_parts_are_checked_part_by_part() -> None:
+    parts = gymnasium.spaces.Dict(
+        crop=gymnasium.spaces.Discrete(3, start=1),
+        pair=gymnasium.spaces.Tuple((gymnasium.spaces.MultiDiscrete([2, 3]), gymnasium.spaces.MultiBinary(2))),
+        steps=gymnasium.spaces.Box(0, 9, (2,), np.int64),
+    )
+    read, several = action_reader(parts), action_reader(parts, (4,))
+    parts.seed(0)
+    action = parts.sample()
+    assert {leaf.dtype.name for leaf in jax.tree.leaves(read(action))} == {"int32"}
+    batch = gymnasium.vector.utils.batch_space(parts, 4)
+    assert [leaf.shape[0] for leaf in jax.tree.leaves(several(batch.sample()))] == [4] * 4
+    with pytest.raises(ConfigError, match=r"action\['pair'\]\[0\]\[1\]: wanted a value within \[0, 2\], found 3"):
+        read(action | {"pair": ([1, 3], [0, 1])})
+    with pytest.raises(ConfigError, match=r"wanted a dict of \['crop', 'pair', 'steps'\], found \['crop'\]"):
+        read({"crop": 1})
+    with pytest.raises(ConfigError, match="a tuple of 2"):
+        read(action | {"pair": 3})
+    with pytest.raises(ConfigError, match="wanted one of Text"):
+        action_reader(gymnasium.spaces.Text(3))("abcd")
+
+
+def test_stepping_without_an_episode_is_refused() -> None:
+    env = GymEnv(TimeLimit(Stock(shortest=9), 2))
+    with pytest.raises(ResetNeeded, match="call reset"):
+        env.step(0)
+    env.reset(seed=0)
+    assert [env.step(0)[3] for _ in range(2)] == [False, True]
+    with pytest.raises(ResetNeeded, match="call reset"):
+        env.step(0)
+    env.reset()
+    env.step(0)
+
+
+def test_a_lane_can_be_kept_and_taken_up_again() -> None:
+    env = GymEnv(BoxStock())
+    env.reset(seed=0)
+    env.step([0.5])
+    kept: Lane = env.lane
+    then = env.step([0.1])
+    other = GymEnv(BoxStock())
+    other.lane = jax.tree.map(jnp.copy, kept)
+    assert data_equivalence(other.step([0.1]), then, exact=True)
+
+
+def test_parameters_change_by_assignment_or_option_and_compile_nothing() -> None:
+    env = GymEnv(Stock())
+    poor = replace(env.params, collapse=jnp.float32(2.0))
+    env.reset(seed=0)
+    assert env.step(0)[2] is False
+    seen: list[str] = []
+    jax.monitoring.register_event_duration_secs_listener(lambda name, *_, **__: seen.append(name))
+    env.reset(seed=0, options={"params": poor})
+    assert env.params is poor and env.step(0)[2] is True
+    assert not [name for name in seen if "trace" in name or "compile" in name]
+    with pytest.raises(ValueError, match="structure"):
+        env.params = (1.0, 2.0)
+    assert env.params is poor
+    with pytest.raises(ConfigError, match="unknown reset option 'param'; did you mean 'params'"):
+        env.reset(options={"param": poor})
+
+
+def test_equal_environments_share_one_program() -> None:
+    one, other = GymEnv(Stock()), GymEnv(Stock())
+    assert one._driver._program is other._driver._program
+    assert GymEnv(Stock(shortest=5))._driver._program is not one._driver._program
+    assert program.cache_info().maxsize == 64
+
+
+def test_masks_are_offered_where_the_environment_has_them() -> None:
+    env = GymEnv(TimeLimit(Stock(shortest=30), 30))
+    env.reset(seed=0)
+    assert env.action_masks().tolist() == [True] * 4
+    for _ in range(3):
+        env.step(3)
+    assert env.action_masks().tolist() == [True, True, True, False]
+    assert not hasattr(GymEnv(BoxStock()), "action_masks")
+
+
+def test_rendering_is_the_environments_or_refused() -> None:
+    env = GymEnv(TimeLimit(BoxStock(), 5), render_mode="ansi")
+    env.reset(seed=0)
+    assert env.metadata["render_modes"] == ["ansi"] and env.render() == "year 0: 0.80"
+    assert GymEnv(BoxStock()).render() is None
+    with pytest.raises(ConfigError, match="unknown render_mode 'rgb_array'"):
+        GymEnv(Stock(), render_mode="rgb_array")

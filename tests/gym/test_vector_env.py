@@ -1,0 +1,184 @@
+"""`VecEnv` is a `SyncVectorEnv` of `GymEnv`s, in each autoreset mode, value by value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.wrappers import TimeLimit
+from harvestgym.gym.env import GymEnv, VecEnv
+from tests.toy import BoxStock, Stock
+
+N = 3
+CORES = [Stock(), BoxStock()]
+
+
+def pair(core: Any, mode: AutoresetMode) -> tuple[VecEnv, SyncVectorEnv]:
+    sync = SyncVectorEnv([lambda: GymEnv(core)] * N, autoreset_mode=mode)
+    return VecEnv(core, N, autoreset_mode=mode), sync
+
+
+def assert_same(ours: Any, theirs: Any, path: str = "") -> None:
+    """Same keys, kinds of number and values; integers exactly, floats up to rounding."""
+    if isinstance(theirs, dict):
+        assert ours.keys() == theirs.keys(), path
+        for name in theirs:
+            assert_same(ours[name], theirs[name], f"{path}/{name}")
+    elif isinstance(theirs, tuple):
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            assert_same(a, b, f"{path}/{i}")
+    elif isinstance(theirs, np.ndarray) and theirs.dtype == object:
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            assert (a is None) == (b is None), path
+            if b is not None:
+                assert_same(a, b, f"{path}/{i}")
+    else:
+        assert ours.shape == theirs.shape and ours.dtype.kind == theirs.dtype.kind, path
+        close = np.issubdtype(theirs.dtype, np.floating)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5 if close else 0, atol=1e-6 if close else 0, err_msg=path)
+
+
+@pytest.mark.parametrize(
+    ("core", "mode"), [*((Stock(), mode) for mode in AutoresetMode), (BoxStock(), AutoresetMode.SAME_STEP)], ids=str
+)
+def test_a_batch_is_gymnasiums_synchronous_one(core: Any, mode: AutoresetMode) -> None:
+    ours, theirs = pair(core, mode)
+    theirs.action_space.seed(0)
+    assert_same(ours.reset(seed=11), theirs.reset(seed=11))
+    ends = 0
+    for _ in range(30):
+        actions = theirs.action_space.sample()
+        got, wanted = ours.step(actions), theirs.step(actions)
+        assert_same(got, wanted)
+        over = got[2] | got[3]
+        ends += over.sum()
+        if mode is AutoresetMode.DISABLED and over.any():
+            mask = {"reset_mask": over}
+            assert_same(ours.reset(options=mask), theirs.reset(options=dict(mask)))
+    assert ends >= 5
+    assert_same(ours.reset(seed=[4, None, 6]), theirs.reset(seed=[4, None, 6]))
+
+
+@pytest.mark.parametrize("core", CORES, ids=repr)
+def test_spaces_and_metadata_are_gymnasiums(core: Any) -> None:
+    ours, theirs = pair(core, AutoresetMode.SAME_STEP)
+    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space", "num_envs"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert ours.metadata == theirs.metadata and ours.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    obs, _ = ours.reset(seed=0)
+    assert obs in ours.observation_space
+    for obs in (ours.step(ours.action_space.sample())[0] for _ in range(10)):
+        assert obs in ours.observation_space
+
+
+def test_a_lane_is_the_environment_with_its_seed() -> None:
+    ours, single = VecEnv(Stock(), N, autoreset_mode="SameStep"), GymEnv(Stock())
+    ours.reset(seed=20)
+    single.reset(seed=22)
+    for _ in range(20):
+        batch, alone = ours.step(np.array([0, 3, 1])), single.step(1)
+        np.testing.assert_allclose(batch[1][2], alone[1], rtol=1e-6)
+        if alone[2] or alone[3]:
+            single.reset()
+
+
+def test_seeds_may_be_given_for_some() -> None:
+    ours = VecEnv(Stock(), N)
+    first = ours.reset(seed=[7, None, 7])[1]["licence"]
+    assert first[0] == first[2] != first[1]
+    unseeded = VecEnv(Stock(), N).reset()[1]["licence"]
+    assert len(set(unseeded.tolist())) == N
+    with pytest.raises(ConfigError, match="wanted one for each of 3 environments, found 2"):
+        ours.reset(seed=[1, 2])
+
+
+def test_returned_arrays_are_the_callers_own() -> None:
+    ours = VecEnv(Stock(), N, autoreset_mode=AutoresetMode.DISABLED)
+    obs, _ = ours.reset(seed=0)
+    obs[:] = 5
+    again, _ = ours.reset(options={"reset_mask": np.array([True, False, False])})
+    assert again.max() <= 1
+
+
+def test_a_bad_action_of_one_changes_none() -> None:
+    ours, twin = VecEnv(Stock(), N), VecEnv(Stock(), N)
+    ours.reset(seed=0)
+    twin.reset(seed=0)
+    with pytest.raises(ConfigError, match=r"action\[1\]: wanted a value within \[0, 3\], found 4"):
+        ours.step(np.array([0, 4, 0]))
+    with pytest.raises(ConfigError, match=r"wanted integers of shape \(3,\)"):
+        ours.step(np.array([0, 1]))
+    assert_same(ours.step(np.array([1, 1, 1])), twin.step(np.array([1, 1, 1])))
+
+
+def test_what_cannot_be_done_is_refused_in_words() -> None:
+    ours = VecEnv(TimeLimit(Stock(shortest=9), 1), N, autoreset_mode=AutoresetMode.DISABLED)
+    some = np.array([True, False, True])
+    with pytest.raises(ResetNeeded, match="no episode has begun"):
+        ours.step(np.zeros(N, int))
+    with pytest.raises(ResetNeeded, match="call reset.. for all"):
+        ours.reset(options={"reset_mask": some})
+    ours.reset(seed=0)
+    ours.step(np.zeros(N, int))
+    ours.reset(options={"reset_mask": some})
+    with pytest.raises(ResetNeeded, match=r"environments \[1\] have ended"):
+        ours.step(np.zeros(N, int))
+    for mask in (some.tolist(), some[:2], some & False):
+        with pytest.raises(ConfigError, match="reset_mask: wanted a bool array of shape"):
+            ours.reset(options={"reset_mask": mask})
+    with pytest.raises(ConfigError, match="did you mean 'reset_mask'"):
+        ours.reset(options={"reset_masks": some})
+    with pytest.raises(ConfigError, match="unknown autoreset_mode 'SameStp'; did you mean 'SameStep'"):
+        VecEnv(Stock(), N, autoreset_mode="SameStp")
+    for number in (0, -1, 1.5, True, "2"):
+        with pytest.raises(ConfigError, match="num_envs: wanted a whole number, 1 or more, found"):
+            VecEnv(Stock(), number)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_bad_seed_changes_nothing_and_numpys_are_good_ones() -> None:
+    ours, twin = VecEnv(Stock(), N), VecEnv(Stock(), N)
+    assert_same(ours.reset(seed=np.int64(3)), twin.reset(seed=3))  # pyright: ignore[reportArgumentType]
+    for seed in (-1, 1.5, True, "ab", [1, -2, 3], [1, "2", 3]):
+        with pytest.raises(ConfigError, match="seed: wanted a whole number, 0 or more, found"):
+            ours.reset(seed=seed)  # pyright: ignore[reportArgumentType]
+    assert_same(ours.step(np.array([1, 1, 1])), twin.step(np.array([1, 1, 1])))
+    assert_same(ours.reset(seed=np.arange(N)), twin.reset(seed=[0, 1, 2]))  # pyright: ignore[reportArgumentType]
+
+
+def test_gymnasiums_wrappers_work() -> None:
+    ours: Any = VecEnv(Stock(), N)
+    wrapped = gymnasium.wrappers.vector.NormalizeObservation(gymnasium.wrappers.vector.RecordEpisodeStatistics(ours))
+    wrapped.reset(seed=0)
+    infos = [wrapped.step(np.full(N, 1))[4] for _ in range(20)]
+    lengths = [info["episode"]["l"][info["_episode"]] for info in infos if "episode" in info]
+    assert sum(len(found) for found in lengths) >= N
+
+
+def test_masks_and_frames_come_one_per_lane() -> None:
+    ours = VecEnv(Stock(), N)
+    ours.reset(seed=0)
+    assert ours.action_masks().shape == (N, 4)
+    drawn = VecEnv(BoxStock(), N, render_mode="ansi")
+    drawn.reset(seed=0)
+    assert drawn.render() == ("year 0: 0.80",) * N
+    assert ours.render() is None
+
+
+def test_lanes_can_be_kept_and_taken_up_again() -> None:
+    ours, other = VecEnv(Stock(), N), VecEnv(Stock(), N)
+    ours.reset(seed=0)
+    ours.step(np.array([1, 2, 3]))
+    other.lane = jax.tree.map(lambda leaf: leaf, ours.lane)
+    assert_same(other.step(np.array([1, 2, 3])), ours.step(np.array([1, 2, 3])))
+
+
+def test_one_program_serves_all_modes() -> None:
+    programs = {id(VecEnv(Stock(), N, autoreset_mode=mode)._driver._program) for mode in AutoresetMode}
+    assert len(programs) == 1

@@ -1,0 +1,105 @@
+"""`check_entity` accepts what keeps the contract and says in words what does not."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.tree import pytree, replace, var
+from harvestgym.farm.entities.base import Board, Deed, Draws, Ledger, Place, action
+from harvestgym.testing.entity import check_entity
+from tests.farm import kinds
+
+SPRING = kinds.Spring(flow=np.float32(1.0))  # pyright: ignore[reportArgumentType]
+REED = kinds.Reed(thirst=np.float32(2.0))  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(("entity", "company"), [(SPRING, ()), (REED, (SPRING,)), (kinds.Gauge(), (SPRING,))])
+def test_kinds_that_keep_the_contract_pass(entity: Any, company: tuple[Any, ...]) -> None:
+    check_entity(entity, company, days=8)
+
+
+@pytree
+class Thief(kinds.Gauge):
+    """Takes what no ledger names."""
+
+    def holds(self, state: Any) -> dict[str, jax.Array]:
+        return {"water": state.level}
+
+
+@pytree
+class Double(kinds.Gauge):
+    """Changes its dtype."""
+
+    def update(self, state: Any, place: Place, board: Board, draws: Draws) -> tuple[Any, Ledger]:
+        return kinds.GaugeState(level=jnp.ones(place.shape, jnp.int32)), Ledger({}, {})
+
+
+@pytree
+class Low(kinds.Gauge):
+    """Leaves its range."""
+
+    def update(self, state: Any, place: Place, board: Board, draws: Draws) -> tuple[Any, Ledger]:
+        return replace(state, level=state.level - 1), Ledger({}, {})
+
+
+@pytree
+class Wild(kinds.Gauge):
+    """An action that does not look where it is aimed."""
+
+    @action("fill")
+    def fill(self, state: Any, place: Place, where: jax.Array) -> Deed:
+        """Fill every plot."""
+        return Deed(replace(state, level=state.level + 1), where, Ledger({}, {}))
+
+
+class BareState:
+    """Not a pytree."""
+
+
+@pytree
+class Bare(kinds.Gauge):
+    """A state without a description."""
+
+    State: ClassVar[type] = BareState
+
+
+@pytree
+class HalfState:
+    """One field described, one not."""
+
+    level: jax.Array = var("level#L", "a level")
+    other: jax.Array
+
+
+@pytree
+class Half(kinds.Gauge):
+    """A field of the state without a description."""
+
+    State: ClassVar[type] = HalfState
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Thief, "water held changes by other than its flows"),
+        (Double, "level wanted float32, found int32"),
+        (Low, r"level leaves \[0, 1e\+09\]: -1"),
+        (Wild, "changes plots that it was not aimed at"),
+        (Bare, "Bare.State is not a @pytree class"),
+        (Half, "other not described; declare them with var"),
+    ],
+)
+def test_each_broken_promise_is_told_in_words(kind: Any, words: str) -> None:
+    with pytest.raises(AssertionError, match=words):
+        check_entity(kind(), (SPRING,), days=3)
+
+
+def test_missing_company_is_named() -> None:
+    with pytest.raises(ConfigError, match="the arbiter needs one Ground"):
+        check_entity(REED)
