@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather, face
+from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather, wrap_actions
 from harvestgym.gym.env import GymEnv
 
 ACTIONS, BLOCKS = 200, 30
@@ -40,7 +40,7 @@ def ways(mode: str) -> dict[str, tuple[Any, Callable[[Any], Any], list[Any]]]:
     plain = GymEnv(told.model)
     out: dict[str, tuple[Any, Callable[[Any], Any], list[Any]]] = {"integers": (plain, plain.step, _draws(plain))}
     for kind in ("discrete", "multidiscrete", "box"):
-        env = GymEnv(face(told.model, kind))
+        env = GymEnv(wrap_actions(told.model, kind))
         out[kind] = (env, env.step, _draws(env))
     actions = _draws(told)
     out["gym_step"] = (told, told.gym_step, actions)

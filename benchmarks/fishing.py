@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from harvestgym.core.autoreset import advance, begin
+from harvestgym.core.autoreset import advance, start_episode
 from harvestgym.fishing import control, keys
 from harvestgym.fishing.analysis.dynamic_programming import solve
 from harvestgym.fishing.family import make
@@ -52,7 +52,7 @@ def timed(function: Callable[[], Any], steps: int) -> dict[str, float]:
 @partial(jax.jit, static_argnums=0)
 def scan(env: FishingModel, lanes: jax.Array, params: Any, rule: Any) -> jax.Array:
     """Sum of rewards of `BATCH` fisheries over `YEARS` years, with new episodes as they end."""
-    lane, first = begin(env, lanes, params)
+    lane, first = start_episode(env, lanes, params)
 
     def year(loop: Any, _: None) -> tuple[Any, None]:
         lane, obs, total = loop

@@ -17,7 +17,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import par, pytree
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import Term
-from harvestgym.farm.engine.reward_terms import Books
+from harvestgym.farm.engine.reward_terms import RewardContext
 
 ID, SEASONS = "farm/bean-clay-1x1-v0", 64
 
@@ -29,7 +29,7 @@ class EarlyMarket(Term):
     premium: jax.Array = par("premium#day-1.kg-1", "more for a kg that is a day earlier", low=0)
     full: jax.Array = par("full#day", "day of the game from which there is no premium", low=1)
 
-    def final(self, books: Books) -> jax.Array:
+    def final(self, books: RewardContext) -> jax.Array:
         """`books.totals` has the tallies of the season, `books.read` every variable of every entity."""
         return self.premium * books.totals["harvest#kg"] * jnp.maximum(self.full - books.day, 0.0)
 

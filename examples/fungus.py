@@ -21,7 +21,7 @@ from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm import BasicRule, Cide, Entity, Farm, Field, Plant, Soil, Weather
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import Air, Canopy, Strain
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 FUNGICIDE = {"extends": "herbicide", "effect": {"fungus": 1, "weeds": 0}}
 BAG = ("BasicFarmer-0", "Field-0", "Cide-0", "scatter_bag", {"plot": (0, 0), "amount#bag": 1})
@@ -70,7 +70,7 @@ class Fungus(Entity):
         death, growth, harvest = jnp.asarray(self.harm)[:, None, None, None] * there
         return Strain(death=death, growth=growth, harvest=harvest)
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """A spot on each plot that is infected, the larger the more of the leaves."""
         spots = seen.plots("infected#%")
         return [Mark("disc", (x + 0.5, y + 0.6), 0.3 * share, "#cc79a7", meaning="fungus") for x, y, share in spots]

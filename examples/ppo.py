@@ -28,7 +28,7 @@ import optax
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
-from harvestgym.core.autoreset import advance, begin, ended, keep
+from harvestgym.core.autoreset import advance, is_done, select, start_episode
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
@@ -243,7 +243,7 @@ class Learner:
         """Fresh nets, and environments at the start of their first seasons."""
         s = self.settings
         actor_key, critic_key, lanes, later = jax.random.split(key, 4)
-        lane, first = begin(self.env, jax.random.split(lanes, s.num_envs), self.params)
+        lane, first = start_episode(self.env, jax.random.split(lanes, s.num_envs), self.params)
         memory, features = self._seen(self._blank(), first.obs)
         width = features.shape[-1]
         actor = perceptron(actor_key, [width, s.hidden, s.hidden, sum(parts(self.env))], 0.01)
@@ -268,9 +268,9 @@ class Learner:
         action = action_of(self.env.action_space, chosen)
         lane, shown, last = advance(self.env, loop.lane, action, self.params, AutoresetMode.SAME_STEP)
         memory, after = self._seen(loop.memory, last.obs)
-        memory, features = keep(ended(last), self._seen(self._blank(), shown.obs), (memory, after))
+        memory, features = select(is_done(last), self._seen(self._blank(), shown.obs), (memory, after))
         did = loop.features, chosen, log_chance(logs, chosen)
-        done = Batch(*did, last.reward, after, last.terminated, ended(last), last.info["episode_return"])
+        done = Batch(*did, last.reward, after, last.terminated, is_done(last), last.info["episode_return"])
         return loop._replace(lane=lane, memory=memory, features=features), done
 
     def _blank(self) -> Any:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 from .registry import EnvSpec, ids, make, make_vec, register, register_catalogues, spec
 
 if TYPE_CHECKING:
-    from harvestgym.core.checkpoint import Moment, load, save
+    from harvestgym.core.checkpoint import Snapshot, load, save
     from harvestgym.core.rollout import rollout
 
 __version__ = "0.1.0"
 
 _LAZY = {
-    "Moment": "harvestgym.core.checkpoint:Moment",
+    "Snapshot": "harvestgym.core.checkpoint:Snapshot",
     "load": "harvestgym.core.checkpoint:load",
     "rollout": "harvestgym.core.rollout:rollout",
     "save": "harvestgym.core.checkpoint:save",
 }
 """Names that need JAX: loaded when first used."""
 
-__all__ = ["EnvSpec", "Moment", "ids", "load", "make", "make_vec", "register", "rollout", "save", "spec"]
+__all__ = ["EnvSpec", "Snapshot", "ids", "load", "make", "make_vec", "register", "rollout", "save", "spec"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from harvestgym.core.autoreset import ended, step_and_restart
+from harvestgym.core.autoreset import is_done, step_and_restart
 from harvestgym.core.env import Env
 from harvestgym.core.random import keys_for
 
@@ -84,7 +84,7 @@ class GymnaxView:
         if not self.five:
             return shown.obs, state, last.reward, last.terminated, last.truncated, info
         info |= {"terminated": last.terminated, "truncated": last.truncated}
-        return shown.obs, state, last.reward, ended(last), info
+        return shown.obs, state, last.reward, is_done(last), info
 
 
 def to_gymnax(space: gymnasium.Space[Any]) -> Any:

@@ -10,7 +10,7 @@ from stable_baselines3.common.vec_env import VecEnv as SB3Base
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import unknown
-from harvestgym.core.wrappers import base
+from harvestgym.core.wrappers import unwrapped
 from harvestgym.gym.env import VecEnv
 
 _PER_LANE = ("action_masks", "render")
@@ -60,7 +60,7 @@ class SB3VecEnv(SB3Base):
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of the batch or of the environment in it, once per index."""
-        for owner in (self.batch, self.batch.core, base(self.batch.core)):
+        for owner in (self.batch, self.batch.core, unwrapped(self.batch.core)):
             if hasattr(owner, attr_name):
                 return [getattr(owner, attr_name) for _ in self._get_indices(indices)]
         raise AttributeError(f"neither the batch nor its environment has an attribute {attr_name!r}")

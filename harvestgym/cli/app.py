@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.evaluate import studies
-from harvestgym.evaluate.export import Episode, Keep, check_extras, check_folder
+from harvestgym.evaluate.export import Episode, Exporter, check_extras, check_folder
 
 if TYPE_CHECKING:
     from harvestgym.evaluate.run import Evaluation
@@ -113,7 +113,7 @@ def run(
     fps: Annotated[float, typer.Option(min=0.1, max=50, help="pictures of a second of a film")] = 10,
 ) -> None:
     """Run a policy for some episodes and print a table of what came of it."""
-    keep = Keep(out, html, gif, mp4, width, fps)
+    keep = Exporter(out, html, gif, mp4, width, fps)
     keep.check()
     env = registry.make(id)
     with _bars(quiet=as_json) as bar:

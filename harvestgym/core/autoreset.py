@@ -24,7 +24,7 @@ BLOCKS = 16
 """A batch restarts by parts of this size: on a day, few of many episodes end."""
 
 
-class Lane(NamedTuple):
+class RunState(NamedTuple):
     """One environment on its way, or a batch.
 
     Attributes:
@@ -47,52 +47,52 @@ class Advance(NamedTuple):
         last: what the step itself gave, before any restart.
     """
 
-    lane: Lane
+    lane: RunState
     shown: Timestep
     last: Timestep
 
 
-def begin(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[Lane, Timestep]:
+def start_episode(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[RunState, Timestep]:
     """A lane at the start of its first episode; a batch for a vector of keys."""
     following, now = split(key)
     state, first = _mapped(env.reset, key.ndim, 1)(now, params)
-    return Lane(following, state, jnp.zeros(key.shape, bool)), first
+    return RunState(following, state, jnp.zeros(key.shape, bool)), first
 
 
-def begin_again(env: Env[Any, Any], lane: Lane, anew: jax.Array, params: Any) -> tuple[Lane, Timestep]:
+def restart_episode(env: Env[Any, Any], lane: RunState, anew: jax.Array, params: Any) -> tuple[RunState, Timestep]:
     """A lane, or a batch, at the start of its next episode; where `anew`, its state is not looked at."""
     following, now = split(lane.key)
     state, first = _mapped(env.again, now.ndim, 3)(now, lane.state, anew, params)
-    return Lane(following, state, jnp.zeros(now.shape, bool)), first
+    return RunState(following, state, jnp.zeros(now.shape, bool)), first
 
 
 def advance(
-    env: Env[Any, Any], lane: Lane, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
+    env: Env[Any, Any], lane: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
     """One step of a lane or a batch, with a restart as `mode` says."""
     key, now = split(lane.key)
     if mode is AutoresetMode.SAME_STEP:
         return _advance_same_step(env, lane, action, params, key, now)
     state, shown, last = step_and_restart(env, mode, (now, now), lane.state, lane.over, action, params)
-    return Advance(Lane(key, state, ended(last)), shown, last)
+    return Advance(RunState(key, state, is_done(last)), shown, last)
 
 
 def _advance_same_step(
-    env: Env[Any, Any], lane: Lane, action: Any, params: Any, key: jax.Array, now: jax.Array
+    env: Env[Any, Any], lane: RunState, action: Any, params: Any, key: jax.Array, now: jax.Array
 ) -> Advance:
     """As `advance`; the key of a restart is split off only when some episode ends, which is rare."""
     state, last = _stepped(env, key.ndim)(now, lane.state, action, params)
-    over = ended(last)
+    over = is_done(last)
 
     def fresh(take: Take) -> tuple[Any, ...]:
         later, again = split(take(key))
         return later, *_begun(env, (again, take(state)), params)
 
     key, state, obs, info = _restart(over, fresh, (key, state, last.obs, last.info))
-    return Advance(Lane(key, state, jnp.zeros_like(over)), last._replace(obs=obs, info=info), last)
+    return Advance(RunState(key, state, jnp.zeros_like(over)), last._replace(obs=obs, info=info), last)
 
 
-def ended(timestep: Timestep) -> jax.Array:
+def is_done(timestep: Timestep) -> jax.Array:
     """Whether the episode is over, whatever ended it."""
     return timestep.terminated | timestep.truncated
 
@@ -117,7 +117,7 @@ def step_and_restart(
         return stepped, last, last
     same = (stepped, last.obs, last.info)
     if mode is AutoresetMode.SAME_STEP:
-        state, obs, info = _restart(ended(last), lambda take: _begun(env, take((again, stepped)), params), same)
+        state, obs, info = _restart(is_done(last), lambda take: _begun(env, take((again, stepped)), params), same)
         return state, last._replace(obs=obs, info=info), last
     state, obs, info = _restart(over, lambda take: _begun(env, take((again, state)), params), same)
     reward = jnp.where(over, 0.0, last.reward)
@@ -125,7 +125,7 @@ def step_and_restart(
     return state, shown, shown
 
 
-def keep(where: jax.Array, old: Any, new: Any) -> Any:
+def select(where: jax.Array, old: Any, new: Any) -> Any:
     """Leaf by leaf, `old` where `where` (a scalar, or one flag per lane) and else `new`."""
 
     def pick(a: jax.Array, b: jax.Array) -> jax.Array:
@@ -140,7 +140,7 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
     Nothing fresh is computed as long as no episode ends; of a batch, block by block, what the ends ask for.
     """
     if which.ndim == 0:
-        return jax.lax.cond(which, lambda: keep(which, fresh(lambda tree: tree), same), lambda: same)
+        return jax.lax.cond(which, lambda: select(which, fresh(lambda tree: tree), same), lambda: same)
     block = -(-which.size // BLOCKS)
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:

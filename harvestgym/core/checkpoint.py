@@ -85,7 +85,7 @@ class Tree:
         return jax.tree.map(_as, tree, self.into(layout_of(tree), what))
 
 
-class Moment(NamedTuple):
+class Snapshot(NamedTuple):
     """A functional environment on its way, or a batch of them: the state and the key have the same leading axes."""
 
     env: Env[Any, Any]
@@ -98,7 +98,7 @@ class Moment(NamedTuple):
         return {"env": self.env}
 
     @classmethod
-    def from_recipe(cls, env: Env[Any, Any]) -> Moment:
+    def from_recipe(cls, env: Env[Any, Any]) -> Snapshot:
         """The moment before any state."""
         return cls(env, None, jax.random.key(0), env.params)
 
@@ -106,7 +106,7 @@ class Moment(NamedTuple):
         """State, key and parameters."""
         return {"state": Tree.of(self.state), "key": self.key, "params": Tree.of(self.params)}
 
-    def restore(self, kept: dict[str, Any]) -> Moment:
+    def restore(self, kept: dict[str, Any]) -> Snapshot:
         """The moment that was kept."""
         params, key = kept["params"].like(self.params, "params"), kept["key"]
 
@@ -116,7 +116,7 @@ class Moment(NamedTuple):
         for _ in key.shape:
             begin = jax.vmap(begin)
         state = kept["state"].into(layout_of(jax.eval_shape(begin, key)), "state")
-        return Moment(self.env, jax.tree.map(jax.numpy.asarray, state), key, params)
+        return Snapshot(self.env, jax.tree.map(jax.numpy.asarray, state), key, params)
 
 
 def save(env: Any, path: str | Path) -> None:
@@ -124,7 +124,7 @@ def save(env: Any, path: str | Path) -> None:
 
     Args:
         env: a `GymEnv`, `VecEnv`, `Farm`, `FishingEnv`, one of the forager's faces, what `gymnasium.make` gives, or a
-            `Moment` of a functional environment.
+            `Snapshot` of a functional environment.
         path: of the file.
 
     Raises:

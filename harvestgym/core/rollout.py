@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from jax.sharding import Mesh, PartitionSpec
 
-from .autoreset import Lane, advance, begin, ended, keep
+from .autoreset import RunState, advance, is_done, select, start_episode
 from .env import Env, Timestep
 from .errors import ConfigError
 from .policy import Policy
@@ -166,11 +166,11 @@ def _rollout(
 def _roll(env: Env[Any, Any], num_steps: int, policy: Policy, keys: jax.Array, params: Any) -> Trajectory:
     lane, first, carry, act_keys = _begin(env, policy, keys, params)
 
-    def one(loop: tuple[Lane, Any, Any], now: jax.Array) -> tuple[tuple[Lane, Any, Any], Trajectory]:
+    def one(loop: tuple[RunState, Any, Any], now: jax.Array) -> tuple[tuple[RunState, Any, Any], Trajectory]:
         lane, obs, carry = loop
         carried, action = _act(policy, carry, obs, act_keys, now)
         lane, shown, last = advance(env, lane, action, params, AutoresetMode.SAME_STEP)
-        carry = keep(ended(last), _repeated(policy.init, keys), carried)
+        carry = select(is_done(last), _repeated(policy.init, keys), carried)
         done = Trajectory(obs, action, last.reward, last.obs, last.terminated, last.truncated, last.info)
         return (lane, shown.obs, carry), done
 
@@ -193,7 +193,7 @@ class _Run(NamedTuple):
     """The loop of an evaluation: an episode that is over stays as it is."""
 
     now: jax.Array
-    lane: Lane
+    lane: RunState
     obs: Any
     carry: Any
     episodes: Episodes
@@ -211,7 +211,7 @@ def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy, keys: jax.Arra
         sofar = run.episodes
         returns, length = sofar.returns + last.reward, sofar.length + 1
         episodes = Episodes(returns, length, last.terminated, last.truncated, last.info)
-        kept = keep(run.lane.over, (run.lane, run.obs, run.carry, sofar), (lane, last.obs, carry, episodes))
+        kept = select(run.lane.over, (run.lane, run.obs, run.carry, sofar), (lane, last.obs, carry, episodes))
         return _Run(run.now + 1, *kept)
 
     none = jnp.zeros(keys.shape, bool)
@@ -220,10 +220,12 @@ def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy, keys: jax.Arra
     return end.episodes._replace(truncated=end.episodes.truncated | ~end.lane.over)
 
 
-def _begin(env: Env[Any, Any], policy: Policy, keys: jax.Array, params: Any) -> tuple[Lane, Timestep, Any, jax.Array]:
+def _begin(
+    env: Env[Any, Any], policy: Policy, keys: jax.Array, params: Any
+) -> tuple[RunState, Timestep, Any, jax.Array]:
     """Lanes, what was seen first, policy memories and policy keys, one per key."""
     world, mind = jax.vmap(lambda key: tuple(keys_for(key, ("world", "policy"))))(keys)
-    lane, first = begin(env, world, params)
+    lane, first = start_episode(env, world, params)
     return lane, first, _repeated(policy.init, keys), mind
 
 

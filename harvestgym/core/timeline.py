@@ -1,6 +1,6 @@
 """What there is to tell of an episode that was recorded: its variables, deeds, gains, costs and deaths.
 
-A family says it (`story(env, record)` in its `make` module); a page or a table shows it.
+A family module gives it (`timeline(env, record)`); a page or a table shows it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Deed:
+class DoneAction:
     """Something that was done in the step that led to `step`: by whom, what, for how much, and what came of it."""
 
     step: int
@@ -52,7 +52,7 @@ class Deed:
 
 
 @dataclass(frozen=True)
-class Fate:
+class Death:
     """A death: at which step, of what, why, and what had gone wrong before it."""
 
     step: int
@@ -62,7 +62,7 @@ class Fate:
 
 
 @dataclass(frozen=True)
-class Story:
+class Timeline:
     """An episode.
 
     Attributes:
@@ -78,10 +78,10 @@ class Story:
     record: Record
     tracks: tuple[Track, ...]
     first: tuple[str, ...]
-    deeds: tuple[Deed, ...]
+    deeds: tuple[DoneAction, ...]
     gains: Mapping[str, np.ndarray]
     costs: Mapping[str, np.ndarray]
-    fates: tuple[Fate, ...] = ()
+    fates: tuple[Death, ...] = ()
     known: Record | None = None
 
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from .autoreset import ended, step_and_restart
+from .autoreset import is_done, step_and_restart
 from .env import Env, Timestep
 from .errors import ConfigError
 from .random import keys_for
@@ -61,19 +61,19 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         raise NotImplementedError
 
 
-def base(env: Env[Any, Any]) -> Env[Any, Any]:
+def unwrapped(env: Env[Any, Any]) -> Env[Any, Any]:
     """The environment inside all wrappers."""
-    return base(env.env) if isinstance(env, Wrapper) else env
+    return unwrapped(env.env) if isinstance(env, Wrapper) else env
 
 
-def base_state(env: Env[Any, Any], state: Any) -> Any:
+def unwrapped_state(env: Env[Any, Any], state: Any) -> Any:
     """The state of the environment inside all wrappers."""
-    return base_state(env.env, env.inner(state)) if isinstance(env, Wrapper) else state
+    return unwrapped_state(env.env, env.inner(state)) if isinstance(env, Wrapper) else state
 
 
-def base_action(env: Env[Any, Any], action: Any) -> Any:
+def unwrapped_action(env: Env[Any, Any], action: Any) -> Any:
     """What the environment inside all wrappers is told by an action."""
-    return base_action(env.env, env.read(action)) if isinstance(env, Wrapper) else action
+    return unwrapped_action(env.env, env.read(action)) if isinstance(env, Wrapper) else action
 
 
 class TimeLimitState(NamedTuple):
@@ -222,13 +222,13 @@ class AutoReset(Wrapper[Params]):
         inner, shown, last = step_and_restart(
             self.env, self.mode, (now, again), state.inner, state.over, action, params
         )
-        return AutoResetState(inner, ended(last)), self._told(shown, last)
+        return AutoResetState(inner, is_done(last)), self._told(shown, last)
 
     def _told(self, shown: Timestep, last: Timestep) -> Timestep:
         if self.mode is not AutoresetMode.SAME_STEP:
             return shown
         final = {"final_obs": last.obs, "final_info": last.info}
-        masks = {f"_{name}": ended(last) for name in final}
+        masks = {f"_{name}": is_done(last) for name in final}
         return shown._replace(info=shown.info | final | masks)
 
 

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import advance, begin, keep
+from harvestgym.core.autoreset import advance, select, start_episode
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.tree import metas, replace
@@ -260,13 +260,13 @@ def _median(
     """The median over the seasons of each watched variable, (days + 1, variables); what has ended stays as it is."""
 
     def season(key: jax.Array) -> jax.Array:
-        lane, first = begin(env, key, params)
+        lane, first = start_episode(env, key, params)
 
         def day(loop: Any, now: jax.Array) -> tuple[Any, jax.Array]:
             lane, obs, carry = loop
             carried, action = policy.act(carry, obs, jax.random.fold_in(key, now))
             after, _, last = advance(env, lane, action, params)
-            loop = keep(lane.over, loop, (after, last.obs, carried))
+            loop = select(lane.over, loop, (after, last.obs, carried))
             return loop, _seen(env, watched, loop[0].state, params)
 
         _, later = jax.lax.scan(day, (lane, first.obs, policy.init), jnp.arange(days))

@@ -41,7 +41,7 @@ class Episode(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Keep:
+class Exporter:
     """What is to be kept of an episode.
 
     Attributes:

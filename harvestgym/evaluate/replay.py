@@ -28,9 +28,9 @@ def write_replay(
         title, about: at the head of the page; by default the id and nothing.
         progress: told of every picture that is drawn.
     """
-    story, scene = family_function(id, "story")(env, record), family_function(id, "scene")
-    shown = {"true": record} | ({} if story.known is None else {"seen": story.known})
+    timeline, scene = family_function(id, "timeline")(env, record), family_function(id, "scene")
+    shown = {"true": record} | ({} if timeline.known is None else {"seen": timeline.known})
     views = {name: partial(scene, env, of) for name, of in shown.items()}
     path = Path(path)
-    path.write_text(to_html(title or id, about, story, views, progress), encoding="utf-8", newline="\n")
+    path.write_text(to_html(title or id, about, timeline, views, progress), encoding="utf-8", newline="\n")
     return path

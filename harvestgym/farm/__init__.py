@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from harvestgym.farm.entities.soil import Soil
     from harvestgym.farm.entities.weather import Weather
     from harvestgym.farm.entities.weeds import Weeds
-    from harvestgym.farm.interface.action_wrappers import face
+    from harvestgym.farm.interface.action_wrappers import wrap_actions
     from harvestgym.farm.interface.farm import Farm, FilesWritten
 
 _HOMES = {
-    "interface.action_wrappers": ("face",),
+    "interface.action_wrappers": ("wrap_actions",),
     "interface.farm": ("Farm", "FilesWritten"),
     "config.builders": ("BasicRule", "BasicScore", "Field"),
     "engine.farmers": ("BasicFarmer", "Farmer", "HourlyFarmer"),
@@ -48,7 +48,7 @@ _LAZY = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for na
 __all__ = [
     "BasicFarmer", "BasicRule", "BasicScore", "Biodiversity", "Birds", "Cide", "CostCap", "Entity", "Facility", "Farm",
     "Farmer", "Fertilizer", "Field", "FilesWritten", "HourlyFarmer", "Market", "Pests", "Plant", "Pollinators", "Rule",
-    "Soil", "SoilHealth", "Tally", "Term", "Weather", "Weeds", "face",
+    "Soil", "SoilHealth", "Tally", "Term", "Weather", "Weeds", "wrap_actions",
 ]  # fmt: skip
 
 

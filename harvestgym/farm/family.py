@@ -115,9 +115,9 @@ def scene(env: FarmModel, record: Mapping[str, np.ndarray], step: int) -> Any:
     return seen(env, record, step)
 
 
-def story(env: FarmModel, record: Mapping[str, np.ndarray]) -> Any:
-    """What there is to tell of a recorded season: `core.timeline.Story`."""
-    from harvestgym.farm.view.timeline import story as told
+def timeline(env: FarmModel, record: Mapping[str, np.ndarray]) -> Any:
+    """What there is to tell of a recorded season: `core.timeline.Timeline`."""
+    from harvestgym.farm.view.timeline import timeline as told
 
     return told(env, record)
 

@@ -18,7 +18,7 @@ from harvestgym.fishing.analysis.reference_points import reference
 from harvestgym.fishing.view.describe import describe
 from harvestgym.fishing.view.figure import figure
 from harvestgym.fishing.view.scene import scene
-from harvestgym.fishing.view.timeline import story
+from harvestgym.fishing.view.timeline import timeline
 
 from . import control
 from .conservation import ConservationParams, DriverModel, RecoveryModel
@@ -28,7 +28,7 @@ from .structured import Patches
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
-__all__ = ["describe", "figure", "from_yaml", "make", "optimum", "policies", "record", "scene", "story", "summary"]
+__all__ = ["describe", "figure", "from_yaml", "make", "optimum", "policies", "record", "scene", "summary", "timeline"]
 
 
 def make(name: str, **overrides: Any) -> FishingModel:

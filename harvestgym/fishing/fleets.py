@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from pettingzoo import ParallelEnv
 
-from harvestgym.core.autoreset import Lane, advance, begin
+from harvestgym.core.autoreset import RunState, advance, start_episode
 from harvestgym.core.checkpoint import Tree
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.packing import layout_of
@@ -66,7 +66,7 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
         self.action_spaces = dict.fromkeys(self.possible_agents, one.action_space)
         self.render_mode = None
         self._rng = np.random.default_rng()
-        self._lane: Lane | None = None
+        self._lane: RunState | None = None
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """What an agent sees."""
@@ -135,10 +135,10 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
 
 @partial(jax.jit, static_argnums=0)
 def _begin(core: CommonsModel, seed: jax.Array, params: FishingParams) -> Any:
-    return begin(core, jax.random.key(seed), params)
+    return start_episode(core, jax.random.key(seed), params)
 
 
 @partial(jax.jit, static_argnums=0)
-def _step(core: CommonsModel, lane: Lane, action: Any, params: FishingParams) -> Any:
+def _step(core: CommonsModel, lane: RunState, action: Any, params: FishingParams) -> Any:
     lane, _, last = advance(core, lane, action, params)
     return lane, last, core.worth(lane.state, params)

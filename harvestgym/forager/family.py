@@ -20,7 +20,7 @@ from harvestgym.forager.policies.baselines import greedy, planner
 from harvestgym.forager.policies.navigator import navigator
 from harvestgym.forager.view.maps import SMALL
 from harvestgym.forager.view.scene import scene as scene
-from harvestgym.forager.view.timeline import story as story
+from harvestgym.forager.view.timeline import timeline as timeline
 
 from . import reward_laws
 from .kinds import NEVER, Delay, DelayLaw, Kind, Place

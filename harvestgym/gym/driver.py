@@ -1,6 +1,6 @@
 """What is behind a shell: lanes on the device, one or a batch, and the compiled functions that move them.
 
-There are two, `begin` and `step`, whatever the autoreset mode: a restart calls `begin` for the lanes that
+There are two, `start` and `step`, whatever the autoreset mode: a restart calls `start` for the lanes that
 are over. They take and give packed buffers, so that a call costs microseconds whatever the state is made of,
 and all that a person sees comes back in one transfer.
 """
@@ -17,12 +17,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import Lane, advance, begin, begin_again, keep
+from harvestgym.core.autoreset import RunState, advance, restart_episode, select, start_episode
 from harvestgym.core.checkpoint import Tree
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, Packed, layout_of
 from harvestgym.core.policy import sample
-from harvestgym.core.wrappers import base, base_state
+from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.core.xla.executable_cache import Shelved
 from harvestgym.core.xla.kernel import noted, of_trace
 
@@ -34,16 +34,16 @@ class Program(NamedTuple):
         lane, seen: the layouts of the lanes and of a Timestep.
         begin: `(lane, params, seeds, seeded, which) -> ((lane, seen), _)` begins an episode for the lanes in
             `which`, with the keys of `seeds` where `seeded`, and else with the keys the lanes have.
-        step: `(lane, params, action) -> ((lane, seen), _)`; in a batch, a lane that is over waits for `begin`.
+        step: `(lane, params, action) -> ((lane, seen), _)`; in a batch, a lane that is over waits for `start`.
         look: `lane -> Lane`.
         mask: `(lane, params) -> mask` if the environment has `action_mask(state, params)`, else None.
     """
 
     lane: Layout
     seen: Layout
-    begin: Shelved
+    start: Shelved
     step: Shelved
-    look: Callable[[Packed], Lane]
+    look: Callable[[Packed], RunState]
     mask: Callable[[Packed, Packed], jax.Array] | None
 
 
@@ -51,19 +51,19 @@ class Program(NamedTuple):
 def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Program:
     """The program of an environment for parameters of a given layout; `batch` is `()` or `(num_envs,)`."""
     seeds = jax.ShapeDtypeStruct(batch, jnp.uint32)
-    lanes, first = jax.eval_shape(lambda s, p: begin(env, _keys(s), params.unpack(p)), seeds, params.zeros())
+    lanes, first = jax.eval_shape(lambda s, p: start_episode(env, _keys(s), params.unpack(p)), seeds, params.zeros())
     lane, seen = layout_of(lanes), layout_of(first)
 
     def begin_(lanes: Packed, given: Packed, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
         old = lane.unpack(lanes)
         key = jnp.where(seeded, _keys(seeds), old.key)
-        new, first = begin_again(env, old._replace(key=key), seeded, params.unpack(given))
-        return lane.pack(keep(which, new, old)), seen.pack(first)
+        new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
+        return lane.pack(select(which, new, old)), seen.pack(first)
 
     def step(lanes: Packed, given: Packed, action: Any) -> Any:
         old = lane.unpack(lanes)
         new, shown, _ = advance(env, old, action, params.unpack(given))
-        return lane.pack(keep(old.over, old, new) if batch else new), seen.pack(shown)
+        return lane.pack(select(old.over, old, new) if batch else new), seen.pack(shown)
 
     mask = _mask(env, params, lane, batch)
     begins, steps = (_of_many(f) if batch else _of_one(f) for f in (begin_, step))
@@ -81,7 +81,7 @@ def _of_many(function: Callable[..., Any]) -> Shelved:
 
 @lru_cache(maxsize=64)
 def _ahead(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread:
-    """The compiling of `step`, begun while `begin` is compiled: XLA uses one core for each, and a first step comes."""
+    """The compiling of `step`, begun while `start` is compiled: XLA uses one core for each, and a first step comes."""
     made = program(env, params, batch)
 
     def compile_step() -> None:
@@ -102,13 +102,13 @@ def _keys(seeds: jax.Array) -> jax.Array:
 def _mask(
     env: Env[Any, Any], params: Layout, lane: Layout, batch: tuple[int, ...]
 ) -> Callable[[Packed, Packed], jax.Array] | None:
-    offered = getattr(base(env), "action_mask", None)
+    offered = getattr(unwrapped(env), "action_mask", None)
     if offered is None:
         return None
 
     def mask(lanes: Packed, given: Packed) -> jax.Array:
         def one(state: Any) -> jax.Array:
-            return offered(base_state(env, state), params.unpack(given))
+            return offered(unwrapped_state(env, state), params.unpack(given))
 
         state = lane.unpack(lanes).state
         return jax.vmap(one)(state) if batch else one(state)
@@ -139,12 +139,12 @@ class Driver:
         self._params = params
 
     @property
-    def lane(self) -> Lane:
+    def lane(self) -> RunState:
         """State and key as a pytree; one may be assigned, to go on from there."""
         return self._program.look(self._lane)
 
     @lane.setter
-    def lane(self, lane: Lane) -> None:
+    def lane(self, lane: RunState) -> None:
         self._lane = self._program.lane.put(lane)
         self.begun = True
 
@@ -160,14 +160,14 @@ class Driver:
         self.params = kept["params"].like(self._params, "params")
         self._lane, self.begun = self._program.lane.put(lane), kept["begun"]
 
-    def begin(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
+    def start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
         """Begin episodes where `which`, from `seeds` (uint32) where `seeded`, else from the lanes' own keys.
 
         Returns a Timestep of Python numbers (arrays for a batch), as `step` does.
         """
         if not self.begun:
             _ahead(*self._made)
-        (self._lane, seen), _ = self._program.begin(self._lane, self._given, seeds, seeded, which)
+        (self._lane, seen), _ = self._program.start(self._lane, self._given, seeds, seeded, which)
         self.begun = True
         return self._program.seen.read(seen)
 

@@ -15,18 +15,18 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from harvestgym.core.autoreset import Lane
+from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 
-from .base import Info, Options, Shell, scenes
+from .base import GymBase, Info, Options, scenes
 from .conversion import action_reader, observation_writer
-from .episode_log import Live
+from .episode_log import EpisodeLog
 from .vector_env import VecEnv
 
 __all__ = ["GymEnv", "VecEnv"]
 
 
-class GymEnv(Shell, gymnasium.Env[Any, Any]):
+class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     """One environment, for Gymnasium.
 
     `reset(seed=s)` begins a lane with `jax.random.key(s)` (modulo 2^32); later resets without a seed go on
@@ -35,7 +35,7 @@ class GymEnv(Shell, gymnasium.Env[Any, Any]):
 
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
         self._wrap(env, params, (), render_mode)
-        self._live = Live(env) if self.render_mode in scenes(env) else None
+        self._live = EpisodeLog(env) if self.render_mode in scenes(env) else None
         self.observation_space, self.action_space = env.observation_space, env.action_space
         self._read, self._write = action_reader(self.action_space), observation_writer(self.observation_space)
         self._over = True
@@ -47,7 +47,7 @@ class GymEnv(Shell, gymnasium.Env[Any, Any]):
         if seed is None and not self._driver.begun:
             seed = int(self.np_random.integers(2**32))
         word = np.asarray((seed or 0) % 2**32, np.uint32)
-        first = self._driver.begin(word, np.asarray(seed is not None), np.asarray(True))
+        first = self._driver.start(word, np.asarray(seed is not None), np.asarray(True))
         self._over = False
         self._forget()
         self._keep(None, first)
@@ -78,7 +78,7 @@ class GymEnv(Shell, gymnasium.Env[Any, Any]):
         self._live.start(self._driver.lane, self._driver.params)
         return self._live.picture(self.render_mode)
 
-    def _placed(self, lane: Lane) -> None:
+    def _placed(self, lane: RunState) -> None:
         self._over = bool(lane.over)
         self._forget()
 

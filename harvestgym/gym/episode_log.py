@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.wrappers import base, base_action, base_state
+from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
 
 MODES = ("rgb_array", "ansi", "svg")
 """The render modes of whatever offers a scene: pixels, text, SVG."""
@@ -38,15 +38,15 @@ def family_of(kind: type) -> ModuleType | None:
 
 def modes(env: Env[Any, Any]) -> tuple[str, ...]:
     """The render modes that a record gives for an environment."""
-    return MODES if family_of(type(base(env))) is not None else ()
+    return MODES if family_of(type(unwrapped(env))) is not None else ()
 
 
-class Live:
+class EpisodeLog:
     """What was kept of an episode so far, one frame for each reset and step; it grows with the episode."""
 
     def __init__(self, env: Env[Any, Any]) -> None:
         self._env = env
-        family = family_of(type(base(env)))
+        family = family_of(type(unwrapped(env)))
         assert family is not None, "modes() offers nothing for an environment without a family"
         self._family = family
         self._frames: dict[str, np.ndarray] = {}
@@ -88,8 +88,8 @@ class Live:
         """Keep the state of a lane as a start, where none was kept: one that was put there by hand."""
         if self.begun:
             return
-        inside: Any = base(self._env)
-        state = base_state(self._env, lane.state)
+        inside: Any = unwrapped(self._env)
+        state = unwrapped_state(self._env, lane.state)
         obs = inside.observation(lane.key, state, None, params)
         ends = inside.terminal(state, params), inside.truncation(state, params)
         timestep = Timestep(obs, np.float32(0.0), *ends, inside.info(state, params))  # pyright: ignore[reportArgumentType]
@@ -102,16 +102,16 @@ class Live:
 
     def picture(self, mode: str) -> Any:
         """The last step in one of the `MODES`."""
-        scene = self._family.scene(_with(base(self._env), self._params), self.record, self._length - 1)
+        scene = self._family.scene(_with(unwrapped(self._env), self._params), self.record, self._length - 1)
         return _renderer(mode)(scene)
 
 
-class Lives:
-    """A `Live` for each environment of a batch: each has the record of its own episode."""
+class BatchEpisodeLog:
+    """A `EpisodeLog` for each environment of a batch: each has the record of its own episode."""
 
     def __init__(self, env: Env[Any, Any], number: int) -> None:
         self._env = env
-        self._lives = [Live(env) for _ in range(number)]
+        self._lives = [EpisodeLog(env) for _ in range(number)]
 
     def clear(self, which: np.ndarray) -> None:
         """Forget the episodes of those in `which`, bool (number,)."""
@@ -156,14 +156,14 @@ def _frame(keep: Any, env: Env[Any, Any], state: Any, action: Any, timestep: Any
     from harvestgym.evaluate.record import frame
     from harvestgym.evaluate.run import nothing
 
-    inside: Any = base(env)
-    done = nothing(inside.action_space) if action is None else base_action(env, action)
-    return frame(keep, inside, base_state(env, state), done, timestep, params)
+    inside: Any = unwrapped(env)
+    done = nothing(inside.action_space) if action is None else unwrapped_action(env, action)
+    return frame(keep, inside, unwrapped_state(env, state), done, timestep, params)
 
 
 @partial(jax.jit, static_argnums=0)
 def _frames(env: Env[Any, Any], state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    family: Any = family_of(type(base(env)))
+    family: Any = family_of(type(unwrapped(env)))
 
     def one(state: Any, action: Any, timestep: Any) -> dict[str, Any]:
         return _frame(family.record, env, state, action, timestep, params)

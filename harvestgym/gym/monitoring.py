@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harvestgym.core.env import Env
-from harvestgym.core.wrappers import base, base_state
+from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.render.monitor import Monitor, Watch, of_state, sink_of
 
 from .driver import Driver
@@ -39,7 +39,7 @@ class Monitored:
         """
         watches = _watches(self.core, variables)
         read = self._driver.reader(lambda state, params: _arrays(self.core, watches, state, params))
-        inside: Any = base(self.core)
+        inside: Any = unwrapped(self.core)
         monitor = Monitor(
             watches,
             read,
@@ -66,10 +66,10 @@ class Monitored:
 
 
 def _watches(env: Env[Any, Any], variables: Sequence[Any]) -> list[Watch]:
-    inside: Any = base(env)
+    inside: Any = unwrapped(env)
     return inside.watches(variables) if hasattr(inside, "watches") else of_state(inside, variables)
 
 
 def _arrays(env: Env[Any, Any], watches: Sequence[Watch], state: Any, params: Any) -> list[Any]:
-    inner = base_state(env, state)
+    inner = unwrapped_state(env, state)
     return [watch.look(inner, params) for watch in watches]

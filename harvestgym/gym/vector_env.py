@@ -12,16 +12,16 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from harvestgym.core.autoreset import Lane
+from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
 
-from .base import Info, Options, Shell, scenes
+from .base import GymBase, Info, Options, scenes
 from .conversion import action_reader, observation_writer
-from .episode_log import Lives
+from .episode_log import BatchEpisodeLog
 
 
-class VecEnv(Shell, gymnasium.vector.VectorEnv[Any, Any, Any]):
+class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """A batch of environments on the device, for Gymnasium, with any of its three autoreset modes.
 
     Observations, flags, infos and restarts are those of a `SyncVectorEnv` of `GymEnv`s, except that numbers
@@ -40,7 +40,7 @@ class VecEnv(Shell, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.autoreset_mode = _mode(autoreset_mode)
         self._wrap(env, params, (num_envs,), render_mode)
         self.metadata["autoreset_mode"] = self.autoreset_mode
-        self._lives = Lives(env, num_envs) if self.render_mode in scenes(env) else None
+        self._lives = BatchEpisodeLog(env, num_envs) if self.render_mode in scenes(env) else None
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -58,7 +58,7 @@ class VecEnv(Shell, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._set_params(options, ("params", "reset_mask"))
         super().reset(seed=seed if isinstance(seed, int) else None)
         words = np.array([(s or 0) % 2**32 for s in seeds], np.uint32)
-        first = self._driver.begin(words, np.array([s is not None for s in seeds]), which)
+        first = self._driver.start(words, np.array([s is not None for s in seeds]), which)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
         self._begun(which, first)
@@ -122,7 +122,7 @@ class VecEnv(Shell, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _restarted(self, which: np.ndarray, seen: Any) -> Any:
         """What is seen when new episodes have begun for `which`."""
         none = np.zeros(self.num_envs, np.uint32)
-        first = self._driver.begin(none, none.astype(bool), which)
+        first = self._driver.start(none, none.astype(bool), which)
         self._begun(which, first)
         obs, info = _merged(which, (first.obs, first.info), (seen.obs, seen.info))
         return seen._replace(obs=obs, info=info)
@@ -169,7 +169,7 @@ class VecEnv(Shell, gymnasium.vector.VectorEnv[Any, Any, Any]):
         if self._lives is not None:
             self._lives.begin(which, self._driver.lane.state, first, self._driver.params)
 
-    def _placed(self, lane: Lane) -> None:
+    def _placed(self, lane: RunState) -> None:
         self._over, self._obs = np.array(lane.over), None
         self._forget()
 

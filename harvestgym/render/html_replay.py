@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.timeline import Story, Track
+from harvestgym.core.timeline import Timeline, Track
 
 from .svg_store import Pictures, Progress, Views
 
@@ -33,7 +33,7 @@ ALIGNED = 8
 """Arrays begin at multiples of this many bytes, as typed arrays of a browser must."""
 
 
-def to_html(title: str, about: str, story: Story, views: Views, progress: Progress | None = None) -> str:
+def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress | None = None) -> str:
     """The page of an episode; `views` gives the scene of a step, by the name of the view (`true`, `seen`).
 
     Needs the extra `plot`, whose charts are written into the page; `progress` is told of every picture.
@@ -99,7 +99,7 @@ def _array(raw: bytes, dtype: str, shape: list[int], place: int) -> np.ndarray:
     return np.frombuffer(raw, kind, int(np.prod(shape, dtype=int)), place).reshape(shape).astype(dtype)
 
 
-def _data(title: str, about: str, story: Story, pictures: Pictures, packed: Packed) -> dict[str, Any]:
+def _data(title: str, about: str, story: Timeline, pictures: Pictures, packed: Packed) -> dict[str, Any]:
     return {
         "version": VERSION,
         "title": title,

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core import checkpoint
-from harvestgym.core.autoreset import ended
+from harvestgym.core.autoreset import is_done
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.packing import Layout, layout_of
 from harvestgym.core.policy import Policy, random_policy
@@ -127,7 +127,7 @@ def _drive(compiled: _Compiled, params: Any, steps: int, seed: int) -> list[_Mom
         action = compiled.acts(seen.obs, keys)
         after, seen = compiled.steps(keys, state, action, params)
         run.append(_Moment(keys, state, action, after, seen))
-        state, seen = compiled.resets(keys, params) if ended(seen).any() else (after, seen)
+        state, seen = compiled.resets(keys, params) if is_done(seen).any() else (after, seen)
     return run
 
 
@@ -181,7 +181,7 @@ def _check_lanes(compiled: _Compiled, params: Any, moment: _Moment) -> None:
 
 def _check_file(compiled: _Compiled, env: Env[Any, Any], moment: _Moment) -> None:
     """Saved before a step and loaded, all lanes take the same step, bit for bit."""
-    saved = checkpoint.Moment(env, moment.state, moment.keys, env.params)
+    saved = checkpoint.Snapshot(env, moment.state, moment.keys, env.params)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "moment"
         checkpoint.save(saved, path)

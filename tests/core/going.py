@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym import Moment
+from harvestgym import Snapshot
 
 
 def played(env: Any, steps: int, seed: int) -> str:
@@ -34,7 +34,7 @@ def told(digest: Any, tree: Any) -> None:
 
 def goes_on(found: Any) -> str:
     """A digest of what becomes of an environment, or of a moment of a functional one."""
-    if not isinstance(found, Moment):
+    if not isinstance(found, Snapshot):
         return played(found, 40, 5)
     keys = jax.vmap(jax.random.fold_in, (0, None))(found.key, 1)
     actions = jnp.zeros((len(keys), *found.env.action_space.shape))

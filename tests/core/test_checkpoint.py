@@ -21,7 +21,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import harvestgym
-from harvestgym import Moment, load, save
+from harvestgym import Snapshot, load, save
 from harvestgym.core import checkpoint, codec
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
@@ -130,7 +130,7 @@ def test_all_families_go_on_in_another_process(tmp_path: Path) -> None:
         "farm": begun(gymnasium.make(FARM), 70),
         "fishery": begun(harvestgym.make_vec("fishing/logistic-v0", 2, Tmax=20)),
         "world": begun(gymnasium.make("forager/weather-v1")),
-        "moment": Moment(fishery, state, keys, fishery.params),
+        "moment": Snapshot(fishery, state, keys, fishery.params),
     }
     paths = [str(tmp_path / name) for name in saved]
     for env, path in zip(saved.values(), paths, strict=True):

@@ -15,7 +15,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
-from harvestgym.core.autoreset import BLOCKS, advance, begin
+from harvestgym.core.autoreset import BLOCKS, advance, start_episode
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy
@@ -40,7 +40,7 @@ STEP = jax.jit(lambda lane, action: advance(ENV, lane, action, ENV.params, Autor
 
 def alone(key: jax.Array, number: int) -> list[tuple[Any, int, Timestep]]:
     """Observation, action and Timestep of one lane, driven from Python with COUNT."""
-    lane, shown = begin(ENV, keys_for(key, ("world", "policy"))[0], ENV.params)
+    lane, shown = start_episode(ENV, keys_for(key, ("world", "policy"))[0], ENV.params)
     seen, year = [], 0
     for _ in range(number):
         action = min(year, 3)
@@ -69,7 +69,7 @@ def test_a_rollout_is_each_lane_step_by_step() -> None:
 
 def test_a_batch_that_restarts_by_parts_is_each_lane_alone() -> None:
     number = 2 * BLOCKS + 3
-    lanes, _ = begin(ENV, jax.random.split(jax.random.key(2), number), ENV.params)
+    lanes, _ = start_episode(ENV, jax.random.split(jax.random.key(2), number), ENV.params)
     mode = AutoresetMode.SAME_STEP
 
     def together(lane: Any, _: None) -> tuple[Any, Any]:

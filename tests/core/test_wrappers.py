@@ -25,9 +25,9 @@ from harvestgym.core.wrappers import (
     Shortfall,
     TimeLimit,
     Utility,
-    base,
-    base_state,
     flatten,
+    unwrapped,
+    unwrapped_state,
 )
 from harvestgym.testing import check_env
 from tests.toy import BoxStock, Stock
@@ -100,8 +100,8 @@ def test_flat_observations_lie_in_the_flat_space() -> None:
 def test_unwrapping_finds_the_environment_and_its_state() -> None:
     env = AutoReset(Flatten(TimeLimit(Log(Stock()), 3)))
     state, _ = env.reset(jax.random.key(0), env.params)
-    assert base(env) == Stock()
-    assert base_state(env, state).stock == np.float32(0.8)
+    assert unwrapped(env) == Stock()
+    assert unwrapped_state(env, state).stock == np.float32(0.8)
 
 
 def test_disabled_never_restarts() -> None:

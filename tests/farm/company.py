@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import metas, replace
-from harvestgym.farm.engine.allocation import arbitrate
+from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Message, Share
 from harvestgym.farm.entities.plant import Plant
@@ -56,7 +56,7 @@ def said_today(
     dawn = [("Weather-0", today), ("Soil-0", ground)]
     morning = board(place, "Plant-0", *dawn)
     own = [say(standing, place, morning, {}) for say in (plant.canopy, plant.need, plant.litter)]
-    share = arbitrate(jax.tree.map(lambda leaf: leaf[None], own[1]), ground, [0])
+    share = allocate(jax.tree.map(lambda leaf: leaf[None], own[1]), ground, [0])
     return [*dawn, *(("Plant-0", message) for message in own), ("arbiter", share)]
 
 

@@ -8,7 +8,17 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.tree import par, pytree, replace, var
-from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.base import (
+    ActionResult,
+    Board,
+    Draws,
+    Entity,
+    Ledger,
+    Parameter,
+    Place,
+    action,
+    publishes,
+)
 from harvestgym.farm.entities.messages import Ground, Need, Share
 
 
@@ -42,11 +52,11 @@ class Spring(Entity):
         )  # fmt: skip
 
     @action("pour", Parameter("amount#L", range=(0.0, 5.0)))
-    def pour(self, state: SpringState, place: Place, where: jax.Array, amount: jax.Array) -> Deed:
+    def pour(self, state: SpringState, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:
         """Pour water on a plot."""
         given = jnp.where(where, amount, 0.0)
         ledger = Ledger({"water:poured": given}, {"water#L": given.sum()})
-        return Deed(replace(state, water=state.water + given), where, ledger)
+        return ActionResult(replace(state, water=state.water + given), where, ledger)
 
     def update(self, state: SpringState, place: Place, board: Board, draws: Draws) -> tuple[SpringState, Ledger]:
         share = board.heard(Share)
@@ -89,13 +99,13 @@ class Reed(Entity):
         return Need(water=jnp.full(place.shape, self.thirst), nutrients=jnp.full((4, *place.shape), 0.1))
 
     @action("dye", Parameter("colour", ("red", "green", "blue")), plot=False)
-    def dye(self, state: ReedState, place: Place, where: jax.Array, colour: jax.Array) -> Deed:
+    def dye(self, state: ReedState, place: Place, where: jax.Array, colour: jax.Array) -> ActionResult:
         """Paint the reed."""
         new = replace(state, colour=jnp.where(where, colour.astype(jnp.int32), state.colour))
-        return Deed(new, where, Ledger({}, {}))
+        return ActionResult(new, where, Ledger({}, {}))
 
     @action("cut", plot=False)
-    def cut(self, state: ReedState, place: Place, where: jax.Array) -> Deed:
+    def cut(self, state: ReedState, place: Place, where: jax.Array) -> ActionResult:
         """Harvest the whole field of old reed."""
         done = where & (state.stage == 1)
         kg = jnp.where(done, state.store, 0.0)
@@ -104,7 +114,7 @@ class Reed(Entity):
             state, stage=jnp.where(done, 0, state.stage), store=state.store - kg,
             food=jnp.where(done, 0.0, state.food),
         )  # fmt: skip
-        return Deed(new, done, Ledger(flows, {"harvest#kg": kg.sum()}))
+        return ActionResult(new, done, Ledger(flows, {"harvest#kg": kg.sum()}))
 
     def update(self, state: ReedState, place: Place, board: Board, draws: Draws) -> tuple[ReedState, Ledger]:
         share = board.mine(Share)

@@ -12,7 +12,7 @@ import harvestgym
 from harvestgym.farm.config.components import KINDS
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.interface.action_wrappers import face
+from harvestgym.farm.interface.action_wrappers import wrap_actions
 from harvestgym.farm.schema import FarmSpec, read_farm
 from harvestgym.gym.env import GymEnv
 from harvestgym.testing import check_env
@@ -45,7 +45,7 @@ def test_stable_baselines3_finds_nothing_to_warn_of(id: str) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     env = harvestgym.make(id)
     asks = isinstance(env, ActiveFarm)
-    checker.check_env(GymEnv(face(env, "discrete")) if asks else gymnasium.make(id).unwrapped)
+    checker.check_env(GymEnv(wrap_actions(env, "discrete")) if asks else gymnasium.make(id).unwrapped)
 
 
 DIFFICULTIES = {

@@ -12,7 +12,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
-from harvestgym.core.autoreset import Lane, advance, begin
+from harvestgym.core.autoreset import RunState, advance
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, TimeLimit
@@ -35,7 +35,8 @@ def assert_same(shown: Any, core: Any) -> None:
 @pytest.mark.parametrize("core", CORES[1:], ids=repr)
 def test_the_shell_is_the_core_step_by_step_across_resets(core: Any) -> None:
     env, params = GymEnv(core), core.params
-    start, step = jax.jit(lambda key: begin(core, key, params)), jax.jit(lambda lane, a: advance(core, lane, a, params))
+    start = jax.jit(lambda key: start_episode(core, key, params))
+    step = jax.jit(lambda lane, a: advance(core, lane, a, params))
     env.action_space.seed(1)
     read = action_reader(env.action_space)
     obs, info = env.reset(seed=5)
@@ -165,7 +166,7 @@ def test_a_lane_can_be_kept_and_taken_up_again() -> None:
     env = GymEnv(BoxStock())
     env.reset(seed=0)
     env.step([0.5])
-    kept: Lane = env.lane
+    kept: RunState = env.lane
     then = env.step([0.1])
     other = GymEnv(BoxStock())
     other.lane = jax.tree.map(jnp.copy, kept)

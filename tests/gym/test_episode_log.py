@@ -11,7 +11,7 @@ import numpy as np
 
 import harvestgym
 from harvestgym.gym.env import GymEnv
-from harvestgym.gym.episode_log import Live, Lives
+from harvestgym.gym.episode_log import BatchEpisodeLog, EpisodeLog
 
 
 def test_a_picture_shows_the_parameters_in_force() -> None:
@@ -30,11 +30,11 @@ def test_each_of_a_batch_has_its_own_picture() -> None:
     states, first = jax.vmap(env.reset, (0, None))(keys, env.params)
     actions = np.full((3, 1), -0.9, np.float32)
     later, steps = jax.vmap(env.step, (0, 0, 0, None))(keys, states, actions, env.params)
-    lives, moved = Lives(env, 3), np.array([True, False, True])
+    lives, moved = BatchEpisodeLog(env, 3), np.array([True, False, True])
     lives.begin(three, states, first, env.params)
     lives.add(moved, later, actions, steps, env.params)
     for i, picture in enumerate(lives.pictures("rgb_array")):
-        alone = Live(env)
+        alone = EpisodeLog(env)
         alone.add(*jax.tree.map(lambda leaf: leaf[i], (states, None, first)), env.params)  # noqa: B023
         if moved[i]:
             alone.add(*jax.tree.map(lambda leaf: leaf[i], (later, actions, steps)), env.params)  # noqa: B023

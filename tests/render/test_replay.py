@@ -16,7 +16,7 @@ import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Map, Mark, Scene, Sprite, Stroke, Words
-from harvestgym.core.timeline import Deed, Fate, Story, Track
+from harvestgym.core.timeline import Death, DoneAction, Timeline, Track
 from harvestgym.evaluate.record import Record, record_episode
 from harvestgym.evaluate.replay import write_replay
 from harvestgym.evaluate.run import family_function, policy_named
@@ -30,7 +30,7 @@ FARM, FISHERY, FORAGER = "farm/paid-looks-1x1-v0", "fishing/logistic-survey-v0",
 STEPS = 6
 
 
-def toy() -> Story:
+def toy() -> Timeline:
     """Two plots of a crop that dies on step 4; the farmer looked on step 2 at the first plot only."""
     rng = np.random.default_rng(1)
     record = {
@@ -49,16 +49,16 @@ def toy() -> Story:
         Track("stage", "F", "stage", codes={0: "none", 1: EVIL, 2: "dead"}, seen=np.zeros(STEPS, bool)),
         Track("odd", "F", "odd", told=np.arange(STEPS, dtype=np.float64), seen=np.ones(STEPS, bool)),
     )
-    return Story(
+    return Timeline(
         when=[f"day {step}, {EVIL}" for step in range(STEPS)],
         watcher="the farmer",
         record=record,
         tracks=tracks,
         first=("water", "stage"),
-        deeds=(Deed(2, EVIL, f"look {EVIL}", 0.5, EVIL), Deed(3, "B", "harvest", 0.25)),
+        deeds=(DoneAction(2, EVIL, f"look {EVIL}", 0.5, EVIL), DoneAction(3, "B", "harvest", 0.25)),
         gains={f"yield {EVIL}": record["reward"] + np.float32(0.5)},
         costs={"looks": np.full(STEPS, 0.5, np.float32)},
-        fates=(Fate(4, EVIL, f"died of {EVIL}", EVIL),),
+        fates=(Death(4, EVIL, f"died of {EVIL}", EVIL),),
         known=record,
     )
 
@@ -171,7 +171,7 @@ def test_the_command_writes_a_page_and_refuses_a_place_that_is_none(tmp_path: Pa
 def test_gains_less_costs_are_the_reward_of_every_step(id: str, farm: tuple[Any, Record]) -> None:
     env, record = farm if id == FARM else recorded(id, "random", **({"horizon": 60} if id == FORAGER else {}))
     before = {name: values.copy() for name, values in record.items()}
-    story = family_function(id, "story")(env, record)
+    story = family_function(id, "timeline")(env, record)
     sums = sum(story.gains.values()) - sum(story.costs.values(), np.float32(0))
     np.testing.assert_allclose(sums, record["reward"], atol=1e-5)
     assert len(story.when) == len(record["reward"]) and set(story.first) <= {t.name for t in story.tracks}
@@ -186,7 +186,7 @@ def test_gains_less_costs_are_the_reward_of_every_step(id: str, farm: tuple[Any,
 
 
 def test_deeds_of_a_farm_cost_what_the_season_paid(farm: tuple[Any, Record]) -> None:
-    story = family_function(FARM, "story")(*farm)
+    story = family_function(FARM, "timeline")(*farm)
     paid = np.zeros(len(story.when))
     np.add.at(paid, [deed.step for deed in story.deeds], [deed.cost for deed in story.deeds])
     np.testing.assert_allclose(paid, story.costs["intervention cost"] + story.costs["observation cost"], atol=1e-6)
@@ -201,7 +201,7 @@ def test_a_death_is_told_with_its_cause_and_what_went_before(farm: tuple[Any, Re
     died = {name: values.copy() for name, values in record.items()}
     died[stage.name][41:], died[limit.name][1:] = stage.meta.labels.index("dead"), limit.meta.labels.index("water")
     died[cause.name][41:] = cause.meta.labels.index("grow: strain")
-    (fate,) = family_function(FARM, "story")(env, died).fates
+    (fate,) = family_function(FARM, "timeline")(env, died).fates
     assert (fate.step, fate.why) == (41, "died as grow: strain")
     assert fate.who == "Field-0/Plant-0 on plot (0, 0)"
     assert fate.before == "growth slowed on days: 20 by water", "41 half days are 20 days"

@@ -11,7 +11,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import pytree, replace, var
-from harvestgym.farm.entities.base import Board, Deed, Draws, Ledger, Place, action
+from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Place, action
 from harvestgym.testing.entity import check_entity
 from tests.farm import kinds
 
@@ -53,9 +53,9 @@ class Wild(kinds.Gauge):
     """An action that does not look where it is aimed."""
 
     @action("fill")
-    def fill(self, state: Any, place: Place, where: jax.Array) -> Deed:
+    def fill(self, state: Any, place: Place, where: jax.Array) -> ActionResult:
         """Fill every plot."""
-        return Deed(replace(state, level=state.level + 1), where, Ledger({}, {}))
+        return ActionResult(replace(state, level=state.level + 1), where, Ledger({}, {}))
 
 
 class BareState:

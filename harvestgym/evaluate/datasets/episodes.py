@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import advance, begin
+from harvestgym.core.autoreset import advance, start_episode
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
@@ -124,7 +124,7 @@ def play(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> Iterator[E
 def _played(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
     """The first Timestep of some lanes, and for each step the actions and the Timesteps, `(steps, lanes, ...)`."""
     keys = jax.vmap(jax.random.key)(seeds)
-    lanes, first = begin(env, keys, params)
+    lanes, first = start_episode(env, keys, params)
     own = jax.vmap(lambda key: key_for(key, "policy"))(keys)
     carries = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(seeds), *jnp.shape(leaf))), policy.init)
 

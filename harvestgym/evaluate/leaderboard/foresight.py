@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import Lane, advance, begin, keep
+from harvestgym.core.autoreset import RunState, advance, select, start_episode
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, sample
@@ -109,7 +109,7 @@ class _Run(NamedTuple):
     """Seasons on their way; one that is over stays as it is."""
 
     now: jax.Array
-    lane: Lane
+    lane: RunState
     obs: Any
     carry: Any
     returns: jax.Array
@@ -130,17 +130,17 @@ def _live(env: Env[Any, Any], steps: int, act: Any, write: Any, run: _Run, param
         obs = None if run.obs is None else last.obs
         old = (run.lane, run.obs, run.carry, run.returns, run.length)
         new = (lane, obs, carry, run.returns + last.reward, run.length + 1)
-        lane, obs, carry, returns, length = keep(over, old, new)
+        lane, obs, carry, returns, length = select(over, old, new)
         actions = write(run.actions, action, over, run.now)
         return _Run(run.now + 1, lane, obs, carry, returns, length, actions)
 
     return jax.lax.while_loop(going, one, run)
 
 
-def _lanes(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[Lane, Any, jax.Array]:
+def _lanes(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunState, Any, jax.Array]:
     """The lanes of some keys, what is seen first and the keys of a policy, as `core.rollout.evaluate` has them."""
     world, mind = jax.vmap(lambda key: tuple(keys_for(key, ("world", "policy"))))(keys)
-    lane, first = begin(env, world, params)
+    lane, first = start_episode(env, world, params)
     return lane, first.obs, mind
 
 

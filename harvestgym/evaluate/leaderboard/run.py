@@ -24,7 +24,7 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.rollout import Episodes
-from harvestgym.core.wrappers import Wrapper, base
+from harvestgym.core.wrappers import Wrapper, unwrapped
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import batch_key, family_function, horizon, nothing, played
 from harvestgym.evaluate.statistics import Summary, summarise
@@ -170,7 +170,7 @@ def _played(
     """The returns of a policy, and the means of what else is told of its seasons."""
     first = jax.eval_shape(env.reset, jax.random.key(0), env.params)[1]
     game = Paying(env) if LOOKS in first.info else env
-    inside = base(env)
+    inside = unwrapped(env)
     whole: Episodes = played(game, policy, seasons, seed, horizon(inside))
     columns = family_function(id, "summary")(inside, whole)
     if f"total/{LOOKS}" in whole.info:

@@ -35,7 +35,7 @@ from harvestgym.evaluate.studies.common.trials import (
     soil_of,
     tended,
 )
-from harvestgym.farm.engine.model import FarmState, Report
+from harvestgym.farm.engine.model import DayReport, FarmState
 from harvestgym.farm.entities.plant.state import Stage
 
 SOILS = ("clay", "silt", "loam", "sand")
@@ -120,7 +120,7 @@ def act(level: jax.Array, state: FarmState) -> list[Wish]:
     return tended(state, LITRES, jnp.any(soil_of(state).water < level))
 
 
-def watch(state: FarmState, report: Report) -> dict[str, jax.Array]:
+def watch(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
     """The crop of the evening, the water of the day, and the air of tomorrow."""
     air, crop, flows = state.fields[0][0], crop_of(state), report.flows[0]
     return harvest(state, report) | {

@@ -17,7 +17,7 @@ from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.conditions import compile_conditions
 from harvestgym.farm.engine.initial_values import starts_of
 from harvestgym.farm.engine.model import FarmModel, FarmParams, FieldParams
-from harvestgym.farm.engine.observations import Plan, plan_of, plan_of_all
+from harvestgym.farm.engine.observations import ObservationPlan, plan_of, plan_of_all
 from harvestgym.farm.engine.scoring import score_of
 from harvestgym.farm.engine.variables import FieldSlots, Variable, entity_names, numbered, slots_of, variables_of
 from harvestgym.farm.entities.base import Entity, Place
@@ -144,13 +144,15 @@ def _built(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, 
     return ActiveFarm(**parts, tallies=tallies, offered=_offered(spec, slots, table, plan))
 
 
-def _offered(spec: FarmSpec, slots: Sequence[FieldSlots], table: Sequence[Variable], free: Plan) -> Plan:
+def _offered(
+    spec: FarmSpec, slots: Sequence[FieldSlots], table: Sequence[Variable], free: ObservationPlan
+) -> ObservationPlan:
     """What can be asked for, each number once and none that is free: as the rules list it, or every variable."""
     listed = spec.rules.observations
     looks = (plan_of_all(table) if listed is None else plan_of(slots, table, listed)).looks
     whole = {look.variable for look in (*looks, *free.looks) if look.plot is None}
     kept = (look for look in looks if look not in free.looks)
-    return Plan(tuple(look for look in kept if look.plot is None or look.variable not in whole))
+    return ObservationPlan(tuple(look for look in kept if look.plot is None or look.variable not in whole))
 
 
 def _f32(value: float) -> Any:

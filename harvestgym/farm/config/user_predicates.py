@@ -19,7 +19,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.conditions import OPERATORS
-from harvestgym.farm.engine.observations import Look
+from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.engine.variables import Variable
 
 from .names import Names
@@ -152,7 +152,7 @@ def condition(event: Any, names: Names, where: str) -> dict[str, Any]:
     return made | _compiled(mapping, sign, value, _look(names, ref, where), where)
 
 
-def _look(names: Names, ref: Sequence[Any], where: str) -> Look:
+def _look(names: Names, ref: Sequence[Any], where: str) -> ObservedItem:
     found: Any = names.tree[(ref[0], ref[1])][ref[2]]
     for step in ref[3]:
         found = found[step] if isinstance(step, str) else found
@@ -161,10 +161,10 @@ def _look(names: Names, ref: Sequence[Any], where: str) -> Look:
             f"{where}: {'/'.join(map(str, ref[:3]))} is several variables; name one of {', '.join(found)}"
         )
     plots = [step for step in ref[3] if not isinstance(step, str)]
-    return Look(found, plots[0] if plots else None)
+    return ObservedItem(found, plots[0] if plots else None)
 
 
-def _compiled(function: Callable[[Any], Any], sign: str, value: Any, look: Look, where: str) -> dict[str, Any]:
+def _compiled(function: Callable[[Any], Any], sign: str, value: Any, look: ObservedItem, where: str) -> dict[str, Any]:
     shape = look.variable.shape if look.plot is None else look.variable.shape[:-2]
     numeric = int(value) if isinstance(value, bool) else value
     for mapping in (Traced(function, shape, look.variable.meta), function):
@@ -186,7 +186,7 @@ def _compiled(function: Callable[[Any], Any], sign: str, value: Any, look: Look,
     return {"mapping": hosted, "operator": "==", "value": 1.0}
 
 
-def _coded(value: Any, look: Look) -> np.ndarray:
+def _coded(value: Any, look: ObservedItem) -> np.ndarray:
     """A reference value as numbers; words that are no labels cannot be compiled."""
     labels = look.variable.meta.labels
     each = value if isinstance(value, (list, tuple)) else [value]

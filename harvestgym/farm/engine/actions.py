@@ -50,7 +50,7 @@ class Orders(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class ActionRow:
     """One intervention of one entity, with the plots and values that the rules allow."""
 
     field: int
@@ -87,7 +87,7 @@ class Row:
 class Choice:
     """One concrete action."""
 
-    row: Row
+    row: ActionRow
     farmer: int
     plot: tuple[int, int] | None
     values: tuple[float, ...]
@@ -113,7 +113,7 @@ class ActionTable:
     """The allowed interventions of a farm: rows of the table, and the farmers who can do them."""
 
     farmers: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ActionRow, ...]
     fields: tuple[FieldSlots, ...]
 
     @cached_property
@@ -131,7 +131,7 @@ class ActionTable:
         """Where each row begins among the actions of one farmer, and their number at the end."""
         return np.cumsum([0, *(r.count for r in self.rows)]).astype(np.int32)
 
-    def numbers(self, row: Row, farmer: int = 0) -> range:
+    def numbers(self, row: ActionRow, farmer: int = 0) -> range:
         """The numbers of a row's actions in the integer form."""
         r, each = self.rows.index(row), int(self.starts[-1])
         return range(*(1 + farmer * each + int(end) for end in self.starts[r : r + 2]))
@@ -259,7 +259,7 @@ class ActionTable:
     def _names(self) -> Names:
         return Names(self.farmers, self.fields, ())
 
-    def row(self, field: int, entity: int, name: str) -> Row:
+    def row(self, field: int, entity: int, name: str) -> ActionRow:
         """The row of an entity's action by name; ConfigError if it is not allowed."""
         mine = [r for r in self.rows if (r.field, r.entity) == (field, entity)]
         found = [r for r in mine if r.action.name == name]
@@ -268,7 +268,7 @@ class ActionTable:
             raise unknown("action", name, (r.action.name for r in mine), f"{self.fields[field].name} > {slot.name}")
         return found[0]
 
-    def _filled(self, row: Row, farmer: int, parameters: Mapping[str, Any]) -> Choice:
+    def _filled(self, row: ActionRow, farmer: int, parameters: Mapping[str, Any]) -> Choice:
         where = " > ".join((*row.names, row.action.name))
         given = self._names.parameters(row.action, parameters, where)
         missing = [key for key in keys_of(row.action) if key not in given]
@@ -308,7 +308,7 @@ class Choices(Sequence["Choice | None"]):
         return self._table.choice(range(self._size)[at])
 
 
-def _allowed_plot(plot: Any, row: Row, shape: tuple[int, int], where: str) -> tuple[int, int] | None:
+def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str) -> tuple[int, int] | None:
     if not row.action.plot:
         return None
     at = check_plot(plot, shape, where)
@@ -325,18 +325,20 @@ def table_of(farmers: Sequence[str], fields: Sequence[FieldSlots], allowed: Mapp
     return ActionTable(tuple(farmers), tuple(rows), tuple(fields))
 
 
-def _rows(f: int, field: FieldSlots) -> list[Row]:
+def _rows(f: int, field: FieldSlots) -> list[ActionRow]:
     plots = tuple((x, y) for x in range(field.shape[0]) for y in range(field.shape[1]))
     return [
-        Row(f, e, (field.name, slot.name), action, plots, action.parameters)
+        ActionRow(f, e, (field.name, slot.name), action, plots, action.parameters)
         for e, slot in enumerate(field.slots)
         for action in slot.kind.actions
     ]
 
 
-def _restricted(rows: list[Row], fields: Sequence[FieldSlots], field: str, of_field: Mapping[str, Any]) -> list[Row]:
+def _restricted(
+    rows: list[ActionRow], fields: Sequence[FieldSlots], field: str, of_field: Mapping[str, Any]
+) -> list[ActionRow]:
     f = find_field(fields, field, "interventions")
-    out: list[Row] = []
+    out: list[ActionRow] = []
     for entity, of_entity in of_field.items():
         e = find_entity(fields[f], entity, f"interventions > {field}")
         mine = {r.action.name: r for r in rows if (r.field, r.entity) == (f, e)}
@@ -348,7 +350,7 @@ def _restricted(rows: list[Row], fields: Sequence[FieldSlots], field: str, of_fi
     return out
 
 
-def _narrowed(row: Row, limits: Mapping[str, Any], shape: tuple[int, int], where: str) -> Row:
+def _narrowed(row: ActionRow, limits: Mapping[str, Any], shape: tuple[int, int], where: str) -> ActionRow:
     wanted = keys_of(row.action)
     for key in limits:
         if key not in wanted:
@@ -358,4 +360,4 @@ def _narrowed(row: Row, limits: Mapping[str, Any], shape: tuple[int, int], where
         plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
         check_apart(plots, f"{where} > plot")
     allowed = tuple(narrow(p, limits.get(p.key), where) for p in row.action.parameters)
-    return Row(row.field, row.entity, row.names, row.action, plots, allowed)
+    return ActionRow(row.field, row.entity, row.names, row.action, plots, allowed)

@@ -19,8 +19,8 @@ from harvestgym.core.tree import pytree, replace, var
 
 from .farmers import Work
 from .model import FarmModel, FarmParams, FarmState
-from .observations import Plan
-from .requests import Asks, AskTable
+from .observations import ObservationPlan
+from .requests import Requests, RequestTable
 
 Looked = tuple[tuple[Any, ...], jax.Array, jax.Array, jax.Array]
 """What the farmers remember, their wages, which entries were seen, what was paid."""
@@ -40,7 +40,7 @@ class ActiveFarm(FarmModel):
     """A farm on which observations are asked for and paid.
 
     An action is `{"request": which looks of `offered` to make, "order": the intervention}`; the half-step
-    that is due reads its own part. A request may also be `Asks`, a list in the paper's terms, as an order may be
+    that is due reads its own part. A request may also be `Requests`, a list in the paper's terms, as an order may be
     `Orders`; there is none where nothing is offered. An observation is `{"values", "mask"}` over the free looks
     and then the offered ones; values that were not observed are 0 and their mask is 0.
 
@@ -50,7 +50,7 @@ class ActiveFarm(FarmModel):
 
     steps_per_day: ClassVar[int] = 2
     step_unit: ClassVar[str] = "half days"
-    offered: Plan
+    offered: ObservationPlan
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -77,9 +77,9 @@ class ActiveFarm(FarmModel):
         return self._morning(super().initial(key, params))
 
     @cached_property
-    def asking(self) -> AskTable:
+    def asking(self) -> RequestTable:
         """What one can ask for in the paper's terms."""
-        return AskTable(self.variables, self.offered)
+        return RequestTable(self.variables, self.offered)
 
     def _morning(self, state: FarmState) -> ActiveState:
         nothing = jnp.zeros(self.offered.size, bool)
@@ -105,7 +105,7 @@ class ActiveFarm(FarmModel):
 
     def _look(self, state: ActiveState, request: Any, params: FarmParams) -> Looked:
         """What the farmers have time for, in the order of the list or else of the offer."""
-        if isinstance(request, Asks):
+        if isinstance(request, Requests):
             return self._answer(state, request, params)
         wanted = jnp.asarray(request).astype(bool)
         sizes = np.asarray([look.size for look in self.offered.looks], int)
@@ -117,7 +117,7 @@ class ActiveFarm(FarmModel):
         paid = jnp.sum(jnp.where(done, prices, 0.0))
         return (shift.memory, *state.farmers[1:]), shift.wages, seen, paid
 
-    def _answer(self, state: ActiveState, asks: Asks, params: FarmParams) -> Looked:
+    def _answer(self, state: ActiveState, asks: Requests, params: FarmParams) -> Looked:
         covered, weight = self.asking.covered(asks), jnp.asarray(self.asking.weight)
         unit = jnp.asarray(params.score.observation_costs)[self.asking.owner]
         prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))

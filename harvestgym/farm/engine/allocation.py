@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from harvestgym.farm.entities.messages import Ground, Need, Share
 
 
-def arbitrate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
+def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
     """Serve the hosts, higher priorities first, equals in proportion to what they ask.
 
     Water is limited by what the soil can give above the wilting point. Of the nutrients asked only the

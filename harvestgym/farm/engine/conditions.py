@@ -17,10 +17,10 @@ from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
 from harvestgym.farm.schema import AnyOfAll, Condition
 
-from .observations import Look
+from .observations import ObservedItem
 from .variables import FieldSlots, Variable, encoded, find_variables
 
-Read = Callable[[Look], jax.Array]
+Read = Callable[[ObservedItem], jax.Array]
 
 MAPPINGS: dict[str, Callable[..., Any]] = {
     "value": lambda x: x, "sum": jnp.sum, "mean": jnp.mean, "min": jnp.min, "max": jnp.max,
@@ -42,7 +42,7 @@ OPERATORS: dict[str, Callable[[jax.Array, Any], jax.Array]] = {
 class Event:
     """The structure of a condition: what is looked at, the mapping and the operator; its value is a parameter."""
 
-    look: Look
+    look: ObservedItem
     mapping: Callable[..., Any]
     operator: str
 
@@ -95,7 +95,7 @@ def _event(
         raise ConfigError(f"{where}: {condition.observation} is several variables; name one")
     check_name("operator", condition.operator, OPERATORS, where)
     value = _reference(condition, found[0].meta, f"{where}: {found[0].name}")
-    event = Event(Look(found[0], plot), _mapping(condition.mapping, where), condition.operator)
+    event = Event(ObservedItem(found[0], plot), _mapping(condition.mapping, where), condition.operator)
     if callable(condition.mapping):
         _try(event, value, where)
     return event, value

@@ -8,21 +8,21 @@ import jax.numpy as jnp
 from harvestgym.core.tree import par, pytree
 
 from .actions import Orders
-from .reward_terms import Books
+from .reward_terms import RewardContext
 
 
 @pytree
 class Rule:
     """Base of all further rules: forbids nothing, ends nothing."""
 
-    def permits(self, orders: Orders, prices: jax.Array, books: Books) -> jax.Array:
+    def permits(self, orders: Orders, prices: jax.Array, books: RewardContext) -> jax.Array:
         """Which of the orders of a day are allowed, bool (m,).
 
         `prices` is what the score charges for each, 0 where an earlier rule refuses it. Farmers come after the rules.
         """
         return jnp.ones(orders.kind.shape, bool)
 
-    def ends(self, books: Books) -> jax.Array:
+    def ends(self, books: RewardContext) -> jax.Array:
         """Whether the game has ended."""
         return jnp.asarray(False)
 
@@ -33,5 +33,5 @@ class CostCap(Rule):
 
     most: jax.Array = par("max_action_schedule_cost", "cost of the orders of a day", low=0)
 
-    def permits(self, orders: Orders, prices: jax.Array, books: Books) -> jax.Array:
+    def permits(self, orders: Orders, prices: jax.Array, books: RewardContext) -> jax.Array:
         return jnp.cumsum(prices) <= self.most

@@ -21,8 +21,8 @@ from harvestgym.core.tree import par, pytree, replace, var
 
 from .actions import Orders
 from .active import ActiveFarm
-from .model import FarmModel, FarmParams, FarmState, Report
-from .reward_terms import Books
+from .model import DayReport, FarmModel, FarmParams, FarmState
+from .reward_terms import RewardContext
 from .variables import Variable
 
 STREAM = "context"
@@ -301,7 +301,7 @@ class ContextFarm(FarmModel):
         context = self.drawing.next_episode(key_for(start, STREAM), last.context, anew, params)
         return self._opened(look, self._started(start, context, params), params)
 
-    def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, Report]:
+    def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         assert isinstance(params, ContextParams)
         new, report = super().day(key, state, orders, self._in_force(state, params))
         return replace(new, context=self.drawing.next_day(key_for(key, STREAM), state.context, new.day, params)), report
@@ -312,7 +312,7 @@ class ContextFarm(FarmModel):
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
         return super().value(variable, state, self._in_force(state, params) if variable.derived else params)
 
-    def books(self, state: FarmState, params: FarmParams) -> Books:
+    def books(self, state: FarmState, params: FarmParams) -> RewardContext:
         return super().books(state, self._in_force(state, params))
 
     def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:

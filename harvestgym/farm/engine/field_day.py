@@ -12,13 +12,13 @@ from harvestgym.core.random import uniforms
 from harvestgym.farm.entities.base import ARBITER, Board, Draws, Entity, Ledger, Place
 from harvestgym.farm.entities.messages import Ground, Message, Need, Share
 
-from .allocation import arbitrate
+from .allocation import allocate
 from .variables import FieldSlots, Slot
 
 Posts = dict[type[Message], dict[str, Message]]
 
 
-def live(
+def simulate_day(
     key: jax.Array, field: FieldSlots, place: Place, entities: tuple[Entity, ...], states: list[Any]
 ) -> tuple[tuple[Any, ...], list[Ledger]]:
     """The states of tomorrow, and what crossed the boundary through each entity."""
@@ -54,7 +54,7 @@ def publish(
 
 def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
     board = Board(place, posts, "the arbiter", ARBITER)
-    return arbitrate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
+    return allocate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
 
 
 def _draws(key: jax.Array, field: FieldSlots) -> list[Draws]:

@@ -18,7 +18,7 @@ from .variables import FieldSlots, Variable, encoded, find_entity, find_field
 
 
 @dataclass(frozen=True)
-class Start:
+class InitialValue:
     """Which variable gets an initial value, and how: one of several choices, or any number in between."""
 
     variable: Variable
@@ -47,12 +47,12 @@ def starts_of(
     fields: Sequence[FieldSlots],
     table: Sequence[Variable],
     limits: Callable[[int, int], Mapping[str, float]],
-) -> list[tuple[Start, Any]]:
+) -> list[tuple[InitialValue, Any]]:
     """The starting conditions of a file `field: entity: variable: value, list or interval`, with values.
 
     `limits` gives, for a field and an entity, the most that parameters allow some fields of its state.
     """
-    out: list[tuple[Start, Any]] = []
+    out: list[tuple[InitialValue, Any]] = []
     for field, of_field in init.items():
         f = find_field(fields, field, "rules > init")
         for entity, values in of_field.items():
@@ -77,13 +77,13 @@ def _check_open(variable: Variable, others: Sequence[str], where: str) -> None:
         )
 
 
-def _start(variable: Variable, value: Any, most: float, where: str) -> tuple[Start, Any]:
+def _start(variable: Variable, value: Any, most: float, where: str) -> tuple[InitialValue, Any]:
     between = isinstance(value, Interval)
     given = [value.low, value.high] if between else list(value)
     drawn = np.asarray([_checked(variable, v, most, where) for v in given], np.float32)
     if not drawn.size or (between and drawn[0] > drawn[1]):
         raise ConfigError(f"{where}: wanted values, or an interval with low <= high; found {given}")
-    return Start(variable, between), drawn
+    return InitialValue(variable, between), drawn
 
 
 def _checked(variable: Variable, value: Any, most: float, where: str) -> float:

@@ -28,11 +28,11 @@ from .actions import ActionTable, Orders
 from .conditions import AnyOf, Values, occurs
 from .constraints import Rule
 from .farmers import Farmer, Work
-from .field_day import live
-from .initial_values import Start
-from .observations import Plan
-from .reward_terms import Books
-from .scoring import BasicScore
+from .field_day import simulate_day
+from .initial_values import InitialValue
+from .observations import ObservationPlan
+from .reward_terms import RewardContext
+from .scoring import Score
 from .variables import FieldSlots, Variable, find_variables
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class FarmParams:
     fields: tuple[FieldParams, ...]
     farmers: tuple[Farmer, ...]
     rules: dict[str, Rule]
-    score: BasicScore
+    score: Score
     starts: tuple[jax.Array, ...]
     stops: Values
     horizon: jax.Array = par("horizon#day", "days after which the game is truncated", low=1, dtype="int")
@@ -77,7 +77,7 @@ class FarmState:
     effective: jax.Array = var("effective", "which orders of today had an effect", dtype="bool", axes=("order",))
 
 
-class Report(NamedTuple):
+class DayReport(NamedTuple):
     """What crossed the boundary in a day: per field the flows per plot, over the farm the tally."""
 
     flows: tuple[dict[str, jax.Array], ...]
@@ -106,8 +106,8 @@ class FarmModel(Env[FarmState, FarmParams]):
     fields: tuple[FieldSlots, ...]
     actions: ActionTable
     variables: tuple[Variable, ...]
-    plan: Plan
-    starts: tuple[Start, ...]
+    plan: ObservationPlan
+    starts: tuple[InitialValue, ...]
     stops: AnyOf
     schedule: int
     tallies: tuple[str, ...]
@@ -191,7 +191,7 @@ class FarmModel(Env[FarmState, FarmParams]):
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         return self.day(key, state, self.actions.orders(action), params)[0]
 
-    def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, Report]:
+    def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         """One day with a schedule of orders: the next state and what crossed the boundary.
 
         Days after the end go on, but earn and cost nothing.
@@ -203,10 +203,10 @@ class FarmModel(Env[FarmState, FarmParams]):
         ledgers = [list(ledgers) for ledgers in deeds]
         after: list[tuple[Any, ...]] = []
         for f, states in enumerate(fields):
-            grown, of_field = live(key, self.fields[f], *_parts(params, f), states)
+            grown, of_field = simulate_day(key, self.fields[f], *_parts(params, f), states)
             after.append(grown)
             ledgers[f] += of_field
-        report = Report(tuple(_flows(of) for of in ledgers), self._tally(entry for of in ledgers for entry in of))
+        report = DayReport(tuple(_flows(of) for of in ledgers), self._tally(entry for of in ledgers for entry in of))
         new = FarmState(
             fields=tuple(after),
             farmers=farmers,
@@ -241,9 +241,11 @@ class FarmModel(Env[FarmState, FarmParams]):
             memories.append(shift.memory)
         return taken, tuple(memories), wages
 
-    def books(self, state: FarmState, params: FarmParams) -> Books:
+    def books(self, state: FarmState, params: FarmParams) -> RewardContext:
         """What scores and rules may look at."""
-        return Books(state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day)
+        return RewardContext(
+            state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day
+        )
 
     def _reader(self, state: FarmState, params: FarmParams) -> Any:
         def read(field: str, entity: str, key: str) -> jax.Array:

@@ -15,7 +15,7 @@ from .variables import FieldSlots, Variable, find_variables
 
 
 @dataclass(frozen=True)
-class Look:
+class ObservedItem:
     """One variable seen whole (`plot=None`) or on one plot."""
 
     variable: Variable
@@ -55,10 +55,10 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ObservationPlan:
     """What is seen, in order; the whole observation is one flat float32 vector."""
 
-    looks: tuple[Look, ...]
+    looks: tuple[ObservedItem, ...]
 
     @property
     def size(self) -> int:
@@ -83,7 +83,7 @@ class Plan:
         seen = [look.take(values(look.variable)) for look in self.looks]
         return jnp.concatenate(seen) if seen else jnp.zeros(0, jnp.float32)
 
-    def entries(self, look: Look) -> np.ndarray:
+    def entries(self, look: ObservedItem) -> np.ndarray:
         """The entries of the observation that a look is (KeyError unless the plan shows it)."""
         start = 0
         for mine in self.looks:
@@ -93,22 +93,22 @@ class Plan:
         raise KeyError(look.variable.name)
 
     @staticmethod
-    def _within(mine: Look, look: Look, start: int) -> np.ndarray:
+    def _within(mine: ObservedItem, look: ObservedItem, start: int) -> np.ndarray:
         at = np.arange(start, start + mine.size)
         if mine.plot == look.plot or look.plot is None:
             return at
         return at.reshape(mine.variable.shape)[..., look.plot[0], look.plot[1]].ravel()
 
 
-def plan_of(fields: Sequence[FieldSlots], table: Sequence[Variable], refs: Sequence[Sequence[Any]]) -> Plan:
+def plan_of(fields: Sequence[FieldSlots], table: Sequence[Variable], refs: Sequence[Sequence[Any]]) -> ObservationPlan:
     """The plan of a list of observations `(field, entity, name, path)`, each variable once."""
-    looks: dict[Look, None] = {}
+    looks: dict[ObservedItem, None] = {}
     for field, entity, name, path in refs:
         found, plot = find_variables(fields, table, field, entity, name, path)
-        looks.update(dict.fromkeys(Look(v, plot) for v in found))
-    return Plan(tuple(looks))
+        looks.update(dict.fromkeys(ObservedItem(v, plot) for v in found))
+    return ObservationPlan(tuple(looks))
 
 
-def plan_of_all(table: Sequence[Variable]) -> Plan:
+def plan_of_all(table: Sequence[Variable]) -> ObservationPlan:
     """Everything."""
-    return Plan(tuple(Look(v) for v in table))
+    return ObservationPlan(tuple(ObservedItem(v) for v in table))

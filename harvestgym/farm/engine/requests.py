@@ -12,16 +12,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .observations import Plan
+from .observations import ObservationPlan
 from .variables import Variable
 
 
-class Asks(NamedTuple):
+class Requests(NamedTuple):
     """At most m observations asked for; a group of 0 is «nothing».
 
     Attributes:
         farmer: int32 (m,).
-        group: int32 (m,), 1 + the place in `AskTable.groups`.
+        group: int32 (m,), 1 + the place in `RequestTable.groups`.
         plot: int32 (m, 2); (-1, -1) is the whole field.
     """
 
@@ -31,7 +31,7 @@ class Asks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AskTable:
+class RequestTable:
     """The groups of variables that one can ask for, and the entries of what is offered.
 
     Attributes:
@@ -40,7 +40,7 @@ class AskTable:
     """
 
     variables: tuple[Variable, ...]
-    offered: Plan
+    offered: ObservationPlan
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
@@ -78,19 +78,19 @@ class AskTable:
             held[row, list(members)] = True
         return held
 
-    def covered(self, asks: Asks) -> jax.Array:
+    def covered(self, asks: Requests) -> jax.Array:
         """Which entries each of the asks is for, bool (m, entries)."""
         of_group = jnp.asarray(self._members[:, self.owner])[asks.group]
         plot = jnp.asarray(asks.plot)[:, None]
         return of_group & ((plot[..., 0] < 0) | (jnp.asarray(self.plots) == plot).all(-1))
 
-    def asks(self, wanted: Sequence[tuple[int, str, tuple[int, int] | None]], size: int) -> Asks:
+    def asks(self, wanted: Sequence[tuple[int, str, tuple[int, int] | None]], size: int) -> Requests:
         """`(farmer, group, plot)` of each observation as arrays of length `size`."""
         farmer, group, plot = np.zeros(size, np.int32), np.zeros(size, np.int32), np.full((size, 2), -1, np.int32)
         for i, (who, name, at) in enumerate(wanted):
             farmer[i], group[i] = who, 1 + self._number[name]
             plot[i] = (-1, -1) if at is None else at
-        return Asks(farmer, group, plot)
+        return Requests(farmer, group, plot)
 
     @cached_property
     def _number(self) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Terms that a score may add to BasicScore: life, soil, what leaches, money; and the base of your own.
 
-A term reads the books of a season (`Books`) and gives what a day is worth, and once, at the end, what the season
-is. The reward is the sum of all terms.
+A term reads a `RewardContext` and returns the value of a day, and at the end, once, the value of the season. The
+reward is the sum of all terms.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harvestgym.core.tree import open_par, par, pytree
 Read = Callable[[str, str, str], jax.Array]
 
 
-class Books(NamedTuple):
+class RewardContext(NamedTuple):
     """What a score may look at.
 
     Attributes:
@@ -39,11 +39,11 @@ class Books(NamedTuple):
 class Term:
     """Base of all terms: worth nothing."""
 
-    def daily(self, books: Books) -> jax.Array:
+    def daily(self, books: RewardContext) -> jax.Array:
         """What the day was worth."""
         return jnp.float32(0.0)
 
-    def final(self, books: Books) -> jax.Array:
+    def final(self, books: RewardContext) -> jax.Array:
         """What the season was worth, paid once when it ends."""
         return jnp.float32(0.0)
 
@@ -59,7 +59,7 @@ class Tally(Term):
 
     prices: dict[str, jax.Array] = open_par("prices", "worth of a unit of a tally")
 
-    def daily(self, books: Books) -> jax.Array:
+    def daily(self, books: RewardContext) -> jax.Array:
         for name in self.prices:
             check_name("tally", name, books.today)
         worth = [price * books.today[name] for name, price in self.prices.items()]
@@ -75,7 +75,7 @@ class Market(Term):
 
     prices: dict[str, jax.Array] = open_par("prices", "worth of a kilogram of what a plant bears")
 
-    def final(self, books: Books) -> jax.Array:
+    def final(self, books: RewardContext) -> jax.Array:
         kilograms = {name: books.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
         return sum((price * kilograms[name] for name, price in self.prices.items()), jnp.float32(0.0))
 
@@ -94,7 +94,7 @@ class Biodiversity(Term):
     GROUPS: ClassVar[tuple[str, ...]] = ("birds#nb", "pollinators#nb", "weeds#nb", "pests#nb")
     weight: jax.Array = par("weight", "worth of the greatest diversity", default=1.0)
 
-    def final(self, books: Books) -> jax.Array:
+    def final(self, books: RewardContext) -> jax.Array:
         counts = jnp.stack([books.totals.get(name, jnp.float32(0.0)) for name in self.GROUPS])
         shares = counts / jnp.maximum(counts.sum(), 1e-9)
         logs = jnp.where(shares > 0, jnp.log(jnp.where(shares > 0, shares, 1.0)), 0.0)
@@ -108,5 +108,5 @@ class SoilHealth(Term):
     weight: jax.Array = par("weight", "worth of a microlife of 1 more", default=1.0)
     wanted: jax.Array = par("wanted", "microlife that is worth nothing", low=0, high=1, default=0.0)
 
-    def final(self, books: Books) -> jax.Array:
+    def final(self, books: RewardContext) -> jax.Array:
         return self.weight * (books.indices["soil"] - self.wanted)

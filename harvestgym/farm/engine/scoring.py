@@ -15,8 +15,8 @@ from harvestgym.farm.config.components import term as part_term
 from harvestgym.farm.schema import ScoreSpec
 
 from .actions import ActionTable, Orders
-from .observations import Plan
-from .reward_terms import Books, Term
+from .observations import ObservationPlan
+from .reward_terms import RewardContext, Term
 from .variables import FieldSlots, Variable, find_entity, find_field
 
 RESOURCES = {"water#L": 1.0, "fertilizer#kg": 1.0, "cide#g": 0.001}
@@ -29,7 +29,7 @@ TERMS = ("bio", "resource", "soil", "yield", "plant")
 
 
 @pytree
-class BasicScore:
+class Score:
     """The score of a farm as parameters; the resource term is negative."""
 
     intervention_costs: jax.Array = par("intervention_costs", "cost of each row of the action table", low=0)
@@ -45,18 +45,18 @@ class BasicScore:
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
         return jnp.where(orders.kind > 0, each, 0.0)
 
-    def look_costs(self, plan: Plan, table: Sequence[Variable]) -> jax.Array:
+    def look_costs(self, plan: ObservationPlan, table: Sequence[Variable]) -> jax.Array:
         """What each look of a plan costs: the unit cost of its variable times the entries seen."""
         at = np.asarray([table.index(look.variable) for look in plan.looks], int)
         entries = np.asarray([look.size for look in plan.looks], np.float32)
         return jnp.asarray(self.observation_costs)[at] * entries
 
-    def daily(self, books: Books) -> dict[str, jax.Array]:
+    def daily(self, books: RewardContext) -> dict[str, jax.Array]:
         """The terms of the reward of a day, by name: stages passed, and the further terms."""
         stage = self.stage * books.today.get("stages#nb", jnp.float32(0.0))
         return {"stage": stage} | {name: term.daily(books) for name, term in self.terms.items()}
 
-    def final(self, books: Books) -> dict[str, jax.Array]:
+    def final(self, books: RewardContext) -> dict[str, jax.Array]:
         """The weighted terms of the final reward, by name."""
         zero = jnp.float32(0.0)
         raw = {
@@ -80,7 +80,7 @@ def score_of(
     table: Sequence[Variable],
     fields: Sequence[FieldSlots],
     made: Mapping[str, Term] | None = None,
-) -> BasicScore:
+) -> Score:
     """The score of a farm from its file, every name checked; `made` has terms that are made already."""
     rows = {(*r.names, r.action.name): i for i, r in enumerate(actions.rows)}
     costs = np.full(len(rows), spec.intervention_cost, np.float32)
@@ -98,7 +98,7 @@ def score_of(
     numbers: dict[str, Any] = {
         "intervention_costs": costs, "observation_costs": looks, "stage": np.float32(spec.stage), "weights": weights,
     }  # fmt: skip
-    return BasicScore(terms=terms, **numbers)
+    return Score(terms=terms, **numbers)
 
 
 def _named(

@@ -25,7 +25,7 @@ from harvestgym.core.scene import Mark, Sprite, sprites
 from harvestgym.core.tree import Meta, metas, par, pytree, static
 
 from .messages import ARBITER, Ground, Message, Share
-from .observed import Seen
+from .observed import DrawContext
 
 M = TypeVar("M", bound=Message)
 E = TypeVar("E", bound="Entity")
@@ -78,7 +78,7 @@ class Ledger(NamedTuple):
     tally: dict[str, jax.Array]
 
 
-class Deed(NamedTuple):
+class ActionResult(NamedTuple):
     """What an action did: the new state, where it had an effect, and what crossed the boundary by it."""
 
     state: Any
@@ -189,11 +189,11 @@ class Entity:
         path = cls.file().with_name("sprites.yaml")
         return sprites(path) if path.is_file() else {}
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """What of it there is to be seen on the map of its field; host only, NumPy."""
         return []
 
-    def tell(self, seen: Seen, place: Place) -> list[str]:
+    def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """What there is to say of it, in lines of a few words; host only, NumPy."""
         return []
 
@@ -300,6 +300,6 @@ class Board:
 
 
 __all__ = [
-    "ARBITER", "Action", "Board", "Deed", "Draws", "Entity", "Ledger", "Parameter", "Place", "Share",
+    "ARBITER", "Action", "ActionResult", "Board", "Draws", "Entity", "Ledger", "Parameter", "Place", "Share",
     "action", "publishes",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ SMALL, CORNER = 0.17, 0.4
 """Of a small drawing, in plots."""
 
 
-class Seen(dict[str, np.ndarray]):
+class DrawContext(dict[str, np.ndarray]):
     """The variables of an entity by key, `seen["plot_population#nb"]`; a number that is not known is NaN.
 
     Attributes:

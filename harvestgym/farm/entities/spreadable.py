@@ -15,9 +15,9 @@ import numpy as np
 from harvestgym.core.scene import Mark, Sprite
 from harvestgym.core.tree import par, pytree, replace, var
 
-from .base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action
+from .base import ActionResult, Board, Draws, Entity, Ledger, Parameter, Place, action
 from .messages import Ground
-from .observed import Seen
+from .observed import DrawContext
 
 GRAMS = 1000.0
 """In a kilogram."""
@@ -54,21 +54,21 @@ class Scattered(Entity):
         """Nothing on any plot."""
         return Pile(amount=jnp.zeros(place.shape), total=jnp.zeros(place.shape))
 
-    def lay(self, pile: Pile, where: jax.Array, kg: jax.Array) -> Deed:
+    def lay(self, pile: Pile, where: jax.Array, kg: jax.Array) -> ActionResult:
         """Scatter `kg` on each of the plots."""
         given = jnp.where(where, kg, 0.0)
         new = Pile(amount=pile.amount + given, total=pile.total + given)
-        return Deed(new, given > 0, self.booked(given))
+        return ActionResult(new, given > 0, self.booked(given))
 
     @action("scatter_bag", Parameter("amount#bag", BAGS))
-    def scatter_bag(self, state: Pile, place: Place, where: jax.Array, bags: jax.Array) -> Deed:
+    def scatter_bag(self, state: Pile, place: Place, where: jax.Array, bags: jax.Array) -> ActionResult:
         """Scatter some bags on a plot."""
         return self.lay(state, where, bags * self.bag)
 
-    def heaps(self, seen: Seen, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
+    def heaps(self, seen: DrawContext, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
         """A drawing on each plot where something is left, fainter as it goes: at half a bag half as strong."""
         bags = np.asarray(seen.get("amount#kg", 0.0), float) / (float(self.bag) or 1.0)
-        lies = Seen({"part": np.where(bags >= TRACE, np.minimum(bags, 1.0), 0.0)}, crowded=seen.crowded)
+        lies = DrawContext({"part": np.where(bags >= TRACE, np.minimum(bags, 1.0), 0.0)}, crowded=seen.crowded)
         marks = zip(lies.marks(sprite, "part", at, meaning), lies.plots("part"), strict=True)
         return [dataclasses.replace(mark, opacity=0.4 + 0.6 * part) for mark, (_, _, part) in marks]
 

@@ -21,7 +21,7 @@ from harvestgym.core.wrappers import Flatten, Wrapper
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel, FarmParams
-from harvestgym.farm.engine.requests import Asks
+from harvestgym.farm.engine.requests import Requests
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Listed(_Face):
         what, farmer, plot = action[:, 0], action[:, 1], action[:, 2:HEAD]
         values = jax.lax.bitcast_convert_type(action[:, HEAD:], jnp.float32)
         order = Orders(jnp.maximum(what, 0), farmer, plot, values)
-        return self._whole(Asks(farmer, jnp.maximum(-what, 0), plot), order)
+        return self._whole(Requests(farmer, jnp.maximum(-what, 0), plot), order)
 
 
 def _part(where: jax.Array, n: Any) -> jax.Array:
@@ -192,7 +192,7 @@ def _discrete(model: FarmModel) -> _Face:
 FACES = {"discrete": _discrete, "multidiscrete": lambda model: Numbers(model, several=True), "box": Vector}
 
 
-def face(model: FarmModel, actions: str, flat: bool = True) -> Env[Any, Any]:
+def wrap_actions(model: FarmModel, actions: str, flat: bool = True) -> Env[Any, Any]:
     """A farm with `discrete`, `multidiscrete` or `box` actions; if `flat`, observation and mask are one vector."""
     check_name("face", actions, FACES)
     made = FACES[actions](model)

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.autoreset import Lane
+from harvestgym.core.autoreset import RunState
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.xla import compile_cache
 from harvestgym.farm.config import whole
@@ -126,7 +126,7 @@ class Farm(GymEnv):
         """Whether the next step is an intervention: always, unless observations are asked for."""
         return self._acting or not isinstance(self._model, ActiveFarm)
 
-    def _placed(self, lane: Lane) -> None:
+    def _placed(self, lane: RunState) -> None:
         super()._placed(lane)
         self._acting = bool(getattr(lane.state, "acting", False))
         seen = self._model.observation(lane.key, lane.state, None, self.params)

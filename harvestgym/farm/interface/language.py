@@ -15,7 +15,7 @@ from gymnasium import spaces
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.spaces import MultiUnion
 from harvestgym.farm.config.names import Names, keys_of
-from harvestgym.farm.engine.actions import Choice, Row
+from harvestgym.farm.engine.actions import ActionRow, Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
@@ -213,7 +213,7 @@ class Language:
         return self._tellings[ask](obs)[0]
 
 
-def _row_space(row: Row) -> spaces.Space[Any]:
+def _row_space(row: ActionRow) -> spaces.Space[Any]:
     """The parameters of an intervention; `Discrete(1)` for one that has none."""
     if not keys_of(row.action):
         return spaces.Discrete(1)

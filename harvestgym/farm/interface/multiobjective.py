@@ -16,7 +16,7 @@ from harvestgym.core.checkpoint import Tree
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
-from harvestgym.core.wrappers import base, base_state
+from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.scoring import TERMS
 from harvestgym.gym.base import Info
@@ -38,14 +38,14 @@ class MultiObjectiveEnv(GymEnv):
     """
 
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
-        model, whole = base(env), env.params if params is None else params
+        model, whole = unwrapped(env), env.params if params is None else params
         if not isinstance(model, FarmModel):
             raise ConfigError(f"wanted a farm, whose score has terms, found {type(model).__name__}")
         self._weighted = whole
         super().__init__(env, _unweighted(whole), render_mode)
         state, first = jax.eval_shape(env.reset, jax.random.key(0), whole)
         self._terms = tuple(name for name in first.info if name.startswith(GAIN))
-        self._costs = tuple(jax.eval_shape(model.costs, base_state(env, state), whole))
+        self._costs = tuple(jax.eval_shape(model.costs, unwrapped_state(env, state), whole))
         self.objectives = (*(name.removeprefix(GAIN) for name in self._terms), *self._costs)
         self.reward_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.objectives),), np.float32)
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harvestgym.farm.engine.actions import Row
+from harvestgym.farm.engine.actions import ActionRow
 from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
@@ -73,7 +73,7 @@ def _context(model: FarmModel) -> Iterator[str]:
             yield from _wrapped("  ", f"{draw.name}: {told} ({'shown' if draw.shown else 'hidden'})")
 
 
-def _parameters(row: Row) -> Iterator[str]:
+def _parameters(row: ActionRow) -> Iterator[str]:
     if row.action.plot:
         yield f"plot of {len(row.plots)}"
     for p in row.allowed:

@@ -20,7 +20,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.conditions import AnyOf, Event, Values, compile_conditions
-from harvestgym.farm.engine.observations import Look, Plan, plan_of
+from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem, plan_of
 from harvestgym.farm.engine.variables import check_plot, find_entity, find_field
 from harvestgym.farm.schema import ExpertRule
 
@@ -31,7 +31,7 @@ EACH = "each"
 """As the plot of a rule's action: every plot on which the trigger holds, the neediest first."""
 
 LONG_AGO = 10**6
-Read = Callable[[Look], tuple[jax.Array, jax.Array]]
+Read = Callable[[ObservedItem], tuple[jax.Array, jax.Array]]
 """The numbers of a look, and whether each is seen."""
 
 
@@ -106,7 +106,7 @@ class Rules:
         offered: how many observations can be asked for; None where looking is no action.
     """
 
-    plan: Plan
+    plan: ObservationPlan
     rules: tuple[Rule, ...]
     schedule: int
     offered: int | None
@@ -161,7 +161,7 @@ class Rules:
         values = obs if self.offered is None else obs["values"]
         seen = None if self.offered is None else obs["mask"] > 0
 
-        def read(look: Look) -> tuple[jax.Array, jax.Array]:
+        def read(look: ObservedItem) -> tuple[jax.Array, jax.Array]:
             at = self.plan.entries(look)
             return values[at], jnp.asarray(True) if seen is None else seen[at]
 
@@ -173,7 +173,7 @@ def rule_policy(env: FarmModel) -> Policy:
     if not env.spec.expert:
         raise ConfigError("expert: the farm file has no rules; wanted at least one")
     offered = env.offered.looks if isinstance(env, ActiveFarm) else ()
-    plan = Plan((*env.plan.looks, *offered))
+    plan = ObservationPlan((*env.plan.looks, *offered))
     rules, values, actions, pauses = [], [], [], []
     for i, written in enumerate(env.spec.expert):
         rule, numbers, mine = _compiled(env, plan, offered, written, f"expert > {i}")
@@ -189,7 +189,7 @@ def rule_policy(env: FarmModel) -> Policy:
 
 
 def _compiled(
-    env: FarmModel, plan: Plan, offered: Sequence[Look], written: ExpertRule, where: str
+    env: FarmModel, plan: ObservationPlan, offered: Sequence[ObservedItem], written: ExpertRule, where: str
 ) -> tuple[Rule, Values, list[int]]:
     trigger, numbers = compile_conditions(written.when, env.fields, env.variables, where)
     for event in (event for group in trigger for event in group):
@@ -207,7 +207,7 @@ def _compiled(
     return Rule(trigger, flat), numbers, mine
 
 
-def _looks(env: FarmModel, offered: Sequence[Look], ref: tuple[Any, ...], where: str) -> tuple[int, ...]:
+def _looks(env: FarmModel, offered: Sequence[ObservedItem], ref: tuple[Any, ...], where: str) -> tuple[int, ...]:
     wanted = plan_of(env.fields, env.variables, [ref]).looks
     missing = [look.variable.name for look in wanted if look not in offered]
     if missing:
@@ -218,7 +218,7 @@ def _looks(env: FarmModel, offered: Sequence[Look], ref: tuple[Any, ...], where:
     return tuple(list(offered).index(look) for look in wanted)
 
 
-def _check_seen(plan: Plan, event: Event, where: str) -> None:
+def _check_seen(plan: ObservationPlan, event: Event, where: str) -> None:
     try:
         plan.entries(event.look)
     except KeyError:

@@ -13,7 +13,7 @@ from harvestgym.core.scene import Mark, Sprite, sprites
 from harvestgym.farm.engine.actions import DURATION, Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel, FarmParams
-from harvestgym.farm.engine.observations import Look
+from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.engine.variables import Variable
 
 Record = Mapping[str, np.ndarray]
@@ -25,7 +25,7 @@ MANY = 4
 """More plots than these are counted, not named."""
 
 
-class Deed(NamedTuple):
+class LoggedAction(NamedTuple):
     """One intervention that was asked for.
 
     Attributes:
@@ -46,7 +46,7 @@ def looking(record: Record, step: int) -> bool:
     return step > 0 and bool(days[step] == days[step - 1])
 
 
-def of(env: FarmModel, record: Record, step: int) -> Iterator[Deed]:
+def of(env: FarmModel, record: Record, step: int) -> Iterator[LoggedAction]:
     """The interventions asked for in a step."""
     kinds, prices = record["orders/kind"][step], record["orders/price"][step]
     for i in np.flatnonzero(kinds).tolist():
@@ -55,7 +55,7 @@ def of(env: FarmModel, record: Record, step: int) -> Iterator[Deed]:
         values = tuple(record["orders/values"][step][i].tolist()[: len(row.allowed)])
         choice = Choice(row, int(record["orders/farmer"][step][i]), (x, y) if x >= 0 else None, values)
         came = (bool(record[f"info/{flag}"][step][i]) for flag in ("accepted", "effective"))
-        yield Deed(choice, float(prices[i]), *came)
+        yield LoggedAction(choice, float(prices[i]), *came)
 
 
 def marks(env: FarmModel, record: Record, step: int, field: int, margin: float, crowded: bool) -> list[Mark]:
@@ -90,7 +90,7 @@ def _eyes(env: FarmModel, record: Record, step: int, field: int) -> list[Mark]:
     return [Mark(_own("look"), (x + 0.88, y + 0.11), SIZE, meaning="looked at") for x, y in plots]
 
 
-def _looks(env: FarmModel, record: Record, step: int) -> list[Look]:
+def _looks(env: FarmModel, record: Record, step: int) -> list[ObservedItem]:
     """What was asked for and seen this morning."""
     if not isinstance(env, ActiveFarm) or step == 0:
         return []
@@ -98,14 +98,14 @@ def _looks(env: FarmModel, record: Record, step: int) -> list[Look]:
     return [look for look in env.offered.looks if _was_seen(look, record, morning)]
 
 
-def _was_seen(look: Look, record: Record, step: int) -> bool:
+def _was_seen(look: ObservedItem, record: Record, step: int) -> bool:
     seen = np.asarray(record[f"seen/{look.variable.name}"][step])
     return all(bool(seen[at]) for at in look.entries)
 
 
 def told(env: FarmModel, record: Record, step: int) -> Iterator[str]:
     """A line for each thing that was done: how much, where, and what it cost or why it did nothing."""
-    alike: dict[tuple[str, str], list[Deed]] = {}
+    alike: dict[tuple[str, str], list[LoggedAction]] = {}
     for deed in of(env, record, step):
         alike.setdefault((_what(env, deed.choice), _outcome(deed)), []).append(deed)
     for (what, outcome), deeds in alike.items():
@@ -121,7 +121,7 @@ def _what(env: FarmModel, choice: Choice) -> str:
     return " ".join(filter(None, (who, _verb(env, choice), _amount(env, choice), field)))
 
 
-def _outcome(deed: Deed) -> str:
+def _outcome(deed: LoggedAction) -> str:
     return "refused" if not deed.accepted else "" if deed.effective else "no effect"
 
 
@@ -140,7 +140,7 @@ def looked(env: FarmModel, params: FarmParams, record: Record, step: int) -> Ite
         return
     assert isinstance(env, ActiveFarm)
     prices = np.asarray(params.score.look_costs(env.offered, env.variables))
-    alike: dict[Variable, list[Look]] = {}
+    alike: dict[Variable, list[ObservedItem]] = {}
     for look in looks:
         alike.setdefault(look.variable, []).append(look)
     for variable, of_it in alike.items():

@@ -11,7 +11,7 @@ import numpy as np
 
 from harvestgym.farm.engine.active import ActiveFarm, ActiveState
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.observations import Plan
+from harvestgym.farm.engine.observations import ObservationPlan
 from harvestgym.farm.engine.variables import Variable
 
 
@@ -41,7 +41,7 @@ def seen(env: FarmModel, state: Any) -> dict[str, jax.Array]:
     return out
 
 
-def _mark(out: dict[str, jax.Array], plan: Plan, mask: jax.Array) -> None:
+def _mark(out: dict[str, jax.Array], plan: ObservationPlan, mask: jax.Array) -> None:
     start = 0
     for look in plan.looks:
         name, shape = f"seen/{look.variable.name}", look.variable.shape

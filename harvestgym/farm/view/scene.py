@@ -17,7 +17,7 @@ from harvestgym.farm.engine.contexts import ContextFarm, ContextParams
 from harvestgym.farm.engine.model import FarmModel, FarmParams
 from harvestgym.farm.engine.variables import FieldSlots
 from harvestgym.farm.entities.base import Place
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 from harvestgym.farm.entities.soil import Soil, wetness
 
 from . import action_log
@@ -79,7 +79,9 @@ def _in_force(env: FarmModel, record: Record, step: int) -> FarmParams:
     return env.params
 
 
-def _entities(env: FarmModel, params: FarmParams, record: Record, step: int, f: int) -> Iterator[tuple[Any, Seen]]:
+def _entities(
+    env: FarmModel, params: FarmParams, record: Record, step: int, f: int
+) -> Iterator[tuple[Any, DrawContext]]:
     """Each entity of a field with what is known of it; the soil first, then in the order of the file."""
     field = env.fields[f]
     values: dict[int, dict[str, np.ndarray]] = {}
@@ -89,7 +91,7 @@ def _entities(env: FarmModel, params: FarmParams, record: Record, step: int, f: 
     for e in sorted(range(len(field.slots)), key=lambda e: not field.slots[e].name.startswith("Soil")):
         slot = field.slots[e]
         like = [other.name for other in field.slots if other.kind is slot.kind]
-        seen = Seen(
+        seen = DrawContext(
             values.get(e, {}), slot.name, sets(env, record, step, field, e), like.index(slot.name), len(like),
             margin(field.shape), crowded(field.shape),
         )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from harvestgym.core.timeline import Deed, Fate, Record, Story, Track, part_names
+from harvestgym.core.timeline import Death, DoneAction, Record, Timeline, Track, part_names
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.actions import Choice
 from harvestgym.farm.engine.active import ActiveFarm
@@ -27,12 +27,12 @@ COUNTS = ("", "nb", "int5", "int365", "seed")
 """What stands behind the # of keys that are counts or codes, no units."""
 
 
-def story(env: FarmModel, record: Record) -> Story:
+def timeline(env: FarmModel, record: Record) -> Timeline:
     """The season of a record, as `record_episode` makes it."""
     tracks = (*(_track(v, record) for v in env.variables), *_totals(record))
     first = tuple(v.name for v in env.variables if v.field == 0 and v.key in FIRST)
     prefix = "info/reward/"
-    return Story(
+    return Timeline(
         when=_when(env, record),
         watcher="the farmer",
         record=record,
@@ -101,12 +101,12 @@ def _date(day: int) -> str:
 # What was done.
 
 
-def _orders(env: FarmModel, record: Record) -> Iterator[Deed]:
+def _orders(env: FarmModel, record: Record) -> Iterator[DoneAction]:
     for step in range(len(record["reward"])):
         for deed in action_log.of(env, record, step):
             note = "" if deed.effective else "had no effect" if deed.accepted else "refused"
             who, cost = env.actions.farmers[deed.choice.farmer], deed.price if deed.accepted else 0.0
-            yield Deed(step, who, _told(env, deed.choice), cost, note)
+            yield DoneAction(step, who, _told(env, deed.choice), cost, note)
 
 
 def _told(env: FarmModel, choice: Choice) -> str:
@@ -129,7 +129,7 @@ def _space(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
-def _looks(env: FarmModel, record: Record) -> Iterator[Deed]:
+def _looks(env: FarmModel, record: Record) -> Iterator[DoneAction]:
     """The observations that were asked for and made, each look once a morning."""
     if not isinstance(env, ActiveFarm):
         return
@@ -141,7 +141,7 @@ def _looks(env: FarmModel, record: Record) -> Iterator[Deed]:
         if asked is not None:  # some of it may be seen for nothing
             made &= asked[:, n].astype(bool)
         what = f"look at {look.variable.name}" + (f" on plot {look.plot}" if look.plot is not None else "")
-        yield from (Deed(int(step), env.actions.farmers[0], what, float(price)) for step in np.flatnonzero(made))
+        yield from (DoneAction(int(step), env.actions.farmers[0], what, float(price)) for step in np.flatnonzero(made))
 
 
 def _mornings(record: Record) -> np.ndarray:
@@ -152,7 +152,7 @@ def _mornings(record: Record) -> np.ndarray:
 # What became of the plants.
 
 
-def _fates(env: FarmModel, record: Record) -> Iterator[Fate]:
+def _fates(env: FarmModel, record: Record) -> Iterator[Death]:
     """Every death, and how each plant that lived ended, with what had slowed its growth."""
     for cause in (v for v in env.variables if v.attr == "cause_of_death"):
         mine = {v.attr: v for v in env.variables if v.where == cause.where}
@@ -163,7 +163,9 @@ def _fates(env: FarmModel, record: Record) -> Iterator[Fate]:
             yield from _lives(who, told, mine, _mornings(record))
 
 
-def _lives(who: str, told: Mapping[str, np.ndarray], mine: Mapping[str, Variable], still: np.ndarray) -> Iterator[Fate]:
+def _lives(
+    who: str, told: Mapping[str, np.ndarray], mine: Mapping[str, Variable], still: np.ndarray
+) -> Iterator[Death]:
     """The lives on one plot, from each first day of a stand to its death, harvest or the end of the record."""
     stages, dead = mine["stage"].meta.labels, mine["stage"].meta.labels.index("dead")
     stands = (told["stage"] > 0) & (told["stage"] != dead)
@@ -177,7 +179,7 @@ def _lives(who: str, told: Mapping[str, np.ndarray], mine: Mapping[str, Variable
         else:
             ended = "taken away" if len(gone) else "alive at the end"
             why = f"{'harvested' if told['harvested'][end] else ended}, {last}"
-        yield Fate(end, who, why, _slowed(limits, mine["limiting_factor"].meta))
+        yield Death(end, who, why, _slowed(limits, mine["limiting_factor"].meta))
 
 
 def _slowed(limits: np.ndarray, meta: Meta) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.timeline import Deed, Record, Story, Track, part_names
+from harvestgym.core.timeline import DoneAction, Record, Timeline, Track, part_names
 from harvestgym.fishing.analysis import levels
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
@@ -26,12 +26,12 @@ DOCS = {
 }
 
 
-def story(env: FishingModel, record: Record) -> Story:
+def timeline(env: FishingModel, record: Record) -> Timeline:
     """The years of a record, as `record_episode` makes it."""
     kept = [name for name in DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())]
     spent = _effort(env, record)
     watched = "stock" if record["seen"].shape == record["stock"].shape else "biomass"
-    return Story(
+    return Timeline(
         when=[f"year {year}" for year in range(len(record["reward"]))],
         watcher="the manager",
         record=record,
@@ -62,13 +62,13 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     return Track(name, "fishery", name, unit, DOCS[name], parts, {}, np.full(values.shape, known), told)
 
 
-def _deeds(env: FishingModel, record: Record) -> Iterator[Deed]:
+def _deeds(env: FishingModel, record: Record) -> Iterator[DoneAction]:
     wanted = np.asarray(env.units.wanted(jnp.asarray(record["action"])))
     fished = not isinstance(env, RecoveryModel)
     asked = env.units.control if fished else "action"
     for year in range(1, len(wanted)):
         note = f"caught {_numbers(record['catch'][year])}" if fished else ""
-        yield Deed(year, "the manager", f"{asked} {_numbers(wanted[year])}", 0.0, note)
+        yield DoneAction(year, "the manager", f"{asked} {_numbers(wanted[year])}", 0.0, note)
 
 
 def _numbers(values: np.ndarray) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harvestgym.core.timeline import Deed, Record, Story, Track
+from harvestgym.core.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.forager.jax_engine.model import Forager
 
 MOVES = ("north", "east", "south", "west")
@@ -22,9 +22,9 @@ DOCS = {
 }
 
 
-def story(env: Forager, record: Record) -> Story:
+def timeline(env: Forager, record: Record) -> Timeline:
     """The steps of a record, as `record_episode` makes it; of what is in view, the picture tells."""
-    return Story(
+    return Timeline(
         when=[f"step {step}" for step in range(len(record["reward"]))],
         watcher="",
         record=record,
@@ -46,10 +46,10 @@ def _track(env: Forager, name: str) -> Track:
     return Track(name, "life", label, unit, DOCS[name], codes=codes.get(name, {}))
 
 
-def _meetings(env: Forager, record: Record) -> Iterator[Deed]:
+def _meetings(env: Forager, record: Record) -> Iterator[DoneAction]:
     for step in np.flatnonzero(record["collided"] >= 0):
         what = f"went {MOVES[int(record['action'][step])]}, met {env.world.names[int(record['collided'][step])]}"
-        yield Deed(int(step), "the forager", what, note=f"reward {record['reward'][step]:g}")
+        yield DoneAction(int(step), "the forager", what, note=f"reward {record['reward'][step]:g}")
 
 
 def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:

@@ -17,7 +17,7 @@ from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer as Base
 from harvestgym.farm.engine.farmers import HourlyFarmer, Pocket, Shift, Work
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.reward_terms import Biodiversity, Books, Term
+from harvestgym.farm.engine.reward_terms import Biodiversity, RewardContext, Term
 from harvestgym.farm.schema import farm_spec
 from tests.farm.engine.test_engine import FILE, REED, SPRING
 
@@ -39,7 +39,7 @@ class Thirst(Term):
 
     weight: jax.Array = par("weight", "worth of a litre")
 
-    def daily(self, books: Books) -> jax.Array:
+    def daily(self, books: RewardContext) -> jax.Array:
         return self.weight * books.read("Field-0", "Reed-0", "cumulated_water#L").sum()
 
 
@@ -47,10 +47,10 @@ class Thirst(Term):
 class Dry(Rule):
     """No watering on the first day; the game ends on the third."""
 
-    def permits(self, orders: Orders, prices: jax.Array, books: Books) -> jax.Array:
+    def permits(self, orders: Orders, prices: jax.Array, books: RewardContext) -> jax.Array:
         return jnp.broadcast_to(books.day > 0, orders.kind.shape)
 
-    def ends(self, books: Books) -> jax.Array:
+    def ends(self, books: RewardContext) -> jax.Array:
         return books.day >= 3
 
 
@@ -124,7 +124,9 @@ def test_prices_and_terms_of_ones_own_are_added_to_the_reward() -> None:
 
 def test_biodiversity_is_shannons_index() -> None:
     counts = {"birds#nb": 1.0, "weeds#nb": 3.0}
-    books = Books({}, {n: jnp.float32(v) for n, v in counts.items()}, {}, lambda *_: jnp.zeros(()), jnp.int32(0))
+    books = RewardContext(
+        {}, {n: jnp.float32(v) for n, v in counts.items()}, {}, lambda *_: jnp.zeros(()), jnp.int32(0)
+    )
     wanted = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75)) / np.log(4)
     assert float(Biodiversity(weight=1.0).final(books)) == pytest.approx(wanted, rel=1e-5)  # pyright: ignore
 

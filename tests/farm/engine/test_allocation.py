@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.farm.engine.allocation import arbitrate
+from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.entities.messages import Ground, Need
 
 
@@ -39,18 +39,18 @@ def ground(water: float, nutrients: float, microlife: float = 1.0) -> Ground:
 )
 def test_the_first_in_rank_are_served_and_equals_in_proportion(priorities: list[int], given: list[float]) -> None:
     """Three ask 3, 6 and 0 of 4.5."""
-    share = arbitrate(need([3, 6, 0], [3, 6, 0]), ground(4.5, 4.5), priorities)
+    share = allocate(need([3, 6, 0], [3, 6, 0]), ground(4.5, 4.5), priorities)
     np.testing.assert_allclose(share.water[:, 0, 0], given, rtol=1e-6)
     np.testing.assert_allclose(share.nutrients[:, :, 0, 0], [given] * 4, rtol=1e-6)
 
 
 def test_microlife_passes_its_share_of_what_is_asked() -> None:
     """Section 4.3: of 3 and 6 g asked, a microlife of 40 % requests 1.2 and 2.4; the stock limits what it requests."""
-    plenty = arbitrate(need([0, 0], [3, 6]), ground(9, 50, 0.4), [0, 0])
+    plenty = allocate(need([0, 0], [3, 6]), ground(9, 50, 0.4), [0, 0])
     np.testing.assert_allclose(plenty.nutrients[:, :, 0, 0], [[1.2, 2.4]] * 4, rtol=1e-6)
-    scarce = arbitrate(need([0, 0], [3, 6]), ground(9, 1.8, 0.4), [0, 0])
+    scarce = allocate(need([0, 0], [3, 6]), ground(9, 1.8, 0.4), [0, 0])
     np.testing.assert_allclose(scarce.nutrients[:, :, 0, 0], [[0.6, 1.2]] * 4, rtol=1e-6)
-    assert not np.any(arbitrate(need([0, 0], [3, 6]), ground(9, 50, 0.0), [0, 0]).nutrients)
+    assert not np.any(allocate(need([0, 0], [3, 6]), ground(9, 50, 0.0), [0, 0]).nutrients)
 
 
 def test_nothing_is_made_or_lost_whatever_is_asked() -> None:
@@ -60,7 +60,7 @@ def test_nothing_is_made_or_lost_whatever_is_asked() -> None:
     stock = jnp.asarray(rng.exponential(4, (30, 30)) * rng.integers(0, 2, (30, 30)), jnp.float32)
     soil = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*leaf.shape[:-2], 30, 30)), ground(0, 50))
     soil = Ground(**vars(soil) | {"extractable": stock})
-    share = arbitrate(Need(water=asked, nutrients=jnp.zeros((4, 4, 30, 30))), soil, [1, 0, 2, 1]).water
+    share = allocate(Need(water=asked, nutrients=jnp.zeros((4, 4, 30, 30))), soil, [1, 0, 2, 1]).water
     total, given = np.asarray(asked).sum(0), np.asarray(share).sum(0)
     np.testing.assert_allclose(given, np.minimum(total, stock), rtol=1e-6)
     assert (

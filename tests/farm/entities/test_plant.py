@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.base import Deed, Ledger, Place
+from harvestgym.farm.entities.base import ActionResult, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Litter, Load, Message, Need, Strain, Visits
 from harvestgym.farm.entities.plant import Plant, needs
 from harvestgym.farm.entities.plant.state import CAUSES, GLOBAL_STAGES, LIMITS, STAGES, PlantState, Stage
@@ -173,7 +173,7 @@ def test_the_canopy() -> None:
     np.testing.assert_allclose(canopy.repulsion, 0.1 * alive, rtol=1e-6)
 
 
-def act(name: str, state: PlantState, where: jax.Array = ALL, *values: float) -> Deed:
+def act(name: str, state: PlantState, where: jax.Array = ALL, *values: float) -> ActionResult:
     return getattr(BEAN, name)(state, ROW, where, *(jnp.float32(v) for v in values))
 
 

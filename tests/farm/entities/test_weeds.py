@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from harvestgym.core.tree import replace
 from harvestgym.farm.config.compile import build
-from harvestgym.farm.engine.allocation import arbitrate
+from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Ground, Message, Need, Share
@@ -66,7 +66,7 @@ def morning(state: WeedsState, place: Place, today: Air, soil: Ground, *others: 
     said: list[tuple[str, Message]] = [("Weather-0", today), ("Soil-0", soil), *others]
     said.append(("Weeds-0", WEED.canopy(state, place, board(place, "Weeds-0"), {})))
     need = WEED.need(state, place, board(place, "Weeds-0", *said), {})
-    share = arbitrate(jax.tree.map(lambda leaf: leaf[None], need), soil, [1])
+    share = allocate(jax.tree.map(lambda leaf: leaf[None], need), soil, [1])
     return board(place, "Weeds-0", *said, ("Weeds-0", need), ("arbiter", share))
 
 
@@ -395,5 +395,5 @@ def test_weeds_drink_before_the_crop() -> None:
     assert [slot.kind.priority for slot in entities] == [0, 1]
     place = field(hosts=("Plant-0", "Weeds-0"))
     asked = Need(water=jnp.asarray([[[4.0]], [[5.0]]]), nutrients=jnp.zeros((2, 4, 1, 1)))
-    share: Share = arbitrate(asked, ground(place, water=113.0), [slot.kind.priority for slot in entities])
+    share: Share = allocate(asked, ground(place, water=113.0), [slot.kind.priority for slot in entities])
     np.testing.assert_allclose(share.water[:, 0, 0], [0.0, 3.0])

@@ -18,7 +18,7 @@ from harvestgym.farm.config.names import spelled
 from harvestgym.farm.engine.actions import ActionTable, table_of
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.variables import FieldSlots, Slot, entity_names
-from harvestgym.farm.interface.action_wrappers import Listed, face
+from harvestgym.farm.interface.action_wrappers import Listed, wrap_actions
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
 
@@ -340,7 +340,7 @@ def test_a_farmer_of_one_s_own_is_taken_as_it_is() -> None:
 
 
 def test_a_vector_outside_of_the_box_counts_as_its_edge(plain: Farm) -> None:
-    env: Any = face(plain.model, "box", flat=False)
+    env: Any = wrap_actions(plain.model, "box", flat=False)
     wild = 3 * jax.random.normal(jax.random.key(0), (50, *env.action_space.shape))
     for a, b in zip(jax.vmap(env.read)(wild), jax.vmap(env.read)(jnp.clip(wild, -1, 1)), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -350,14 +350,14 @@ def test_a_vector_outside_of_the_box_counts_as_its_edge(plain: Farm) -> None:
 @pytest.mark.parametrize("kind", ["discrete", "multidiscrete", "box"])
 def test_learners_take_every_face(mode: str, kind: str) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    env = GymEnv(face(farm(mode).model, kind))
+    env = GymEnv(wrap_actions(farm(mode).model, kind))
     checker.check_env(env, warn=True, skip_render_check=True)
 
 
 def test_a_number_of_a_face_is_a_look_or_an_order() -> None:
     """1 is the first observation, after the last comes the first intervention; 0 is done. Looks add up in a day."""
     game = farm()
-    env = GymEnv(face(game.model, "discrete", flat=False))
+    env = GymEnv(wrap_actions(game.model, "discrete", flat=False))
     looks = len(game.model.offered.looks)  # type: ignore[attr-defined]
     env.reset(seed=0)
     obs, _, _, _, info = env.step(1)
@@ -372,7 +372,7 @@ def test_a_number_of_a_face_is_a_look_or_an_order() -> None:
 def test_asking_again_for_the_same_ends_the_day() -> None:
     """So no policy can keep the day from passing."""
     game = farm()
-    env = GymEnv(face(game.model, "discrete", flat=False))
+    env = GymEnv(wrap_actions(game.model, "discrete", flat=False))
     env.reset(seed=0)
     told = [(env.step(1)[-1]["observation cost"], int(env.lane.state.inner.day)) for _ in range(4)]
     assert [day for _, day in told] == [0, 1, 1, 2]
@@ -381,7 +381,7 @@ def test_asking_again_for_the_same_ends_the_day() -> None:
 
 def test_a_vector_says_which_where_and_how_much(plain: Farm) -> None:
     """Of nothing, pour, dye and cut, pour is the second quarter; (1, 2) the last sixth; 0.2 is three fifths of 5 L."""
-    env = GymEnv(face(plain.model, "box"))
+    env = GymEnv(wrap_actions(plain.model, "box"))
     env.reset(seed=0)
     start = env.lane
     env.step(np.asarray([-0.3, 0.99, 0.2], np.float32))
@@ -391,7 +391,7 @@ def test_a_vector_says_which_where_and_how_much(plain: Farm) -> None:
     plain.farmgym_step([pour(1, 2, 3.0)])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), after, plain.lane.state)
     with pytest.raises(ConfigError, match="unknown face 'boxes'; did you mean 'box'"):
-        face(plain.model, "boxes")
+        wrap_actions(plain.model, "boxes")
 
 
 @pytest.mark.parametrize("mode", ["po", "ao"])
@@ -403,7 +403,7 @@ def test_a_picture_of_a_face_tells_what_was_done(mode: str, kind: str) -> None:
     vector = np.full(looks + 2 + model.actions.width, -0.3, np.float32)
     asking = np.where(np.arange(len(vector)) == 0, 0.5, vector)
     look, pour = {"discrete": (1, 1 + looks), "multidiscrete": ([1], [1 + looks]), "box": (asking, vector)}[kind]
-    env = GymEnv(face(model, kind), render_mode="ansi")
+    env = GymEnv(wrap_actions(model, kind), render_mode="ansi")
     env.reset(seed=0)
     for _ in range(2):
         if mode == "ao":

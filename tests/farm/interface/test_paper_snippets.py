@@ -257,11 +257,11 @@ def test_3_2_a_simple_game_and_the_loop_of_section_2(tmp_path: Path, monkeypatch
     assert all(isinstance(yaml_io.read(Path(f"game0_{name}.yaml")), dict) for name in names)
     farm.reset(seed=0)
     farm.action_space.seed(0)
-    rewards, days, is_done = [], 0, False
-    while not is_done and days < 5:
+    rewards, days, done = [], 0, False
+    while not done and days < 5:
         _, _, _, _, info = farm.step(farm.action_space.sample())
         obs_cost = info["observation cost"]
-        _, gain, is_done, _, info = farm.step(farm.action_space.sample())
+        _, gain, done, _, info = farm.step(farm.action_space.sample())
         int_cost = info["intervention cost"]
         rewards.append(gain - obs_cost - int_cost)
         days += 1

@@ -24,7 +24,7 @@ from harvestgym.farm import Farm
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.entities.base import Entity
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 from harvestgym.farm.entities.plant.state import STAGES
 from harvestgym.farm.entities.weather.picture import sky_of
 from harvestgym.farm.family import CATALOGUE, record, scene
@@ -216,7 +216,7 @@ def test_what_the_farmer_has_not_seen_is_not_drawn() -> None:
 
 def test_the_sky_is_that_of_the_day_as_far_as_it_is_known() -> None:
     def sky(**values: float) -> str:
-        return sky_of(Seen({key: np.asarray(value) for key, value in values.items()}))
+        return sky_of(DrawContext({key: np.asarray(value) for key, value in values.items()}))
 
     dry = {"rain_amount": 0.0, "air_temperature/mean#°C": 10.0}
     assert [sky(**dry, **{"sun_exposure#int5": sun}) for sun in (0, 2, 5)] == ["overcast", "fair", "sunny"]
@@ -279,7 +279,7 @@ class Together:
     def __init__(self, env: Env[Any, Any], seed: int) -> None:
         self.env, self.frames = env, []
         self.step = jax.jit(self._step)
-        self.lane, first = jax.jit(lambda key: autoreset.begin(env, key, env.params))(jax.random.key(seed))
+        self.lane, first = jax.jit(lambda key: autoreset.start_episode(env, key, env.params))(jax.random.key(seed))
         self.keep(first, np.int32(0))
 
     def _step(self, lane: Any, action: Any) -> Any:

@@ -18,7 +18,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.actions import Orders
-from harvestgym.farm.engine.model import FarmModel, FarmState, Report
+from harvestgym.farm.engine.model import DayReport, FarmModel, FarmState
 from harvestgym.farm.entities.plant.state import Stage
 from harvestgym.farm.schema import farm_spec
 
@@ -40,7 +40,7 @@ Wish = tuple[tuple[str, str], jax.Array, Sequence[Any]]
 Act = Callable[[Any, FarmState], Sequence[Wish]]
 """What is done today, by the treatment and the state of the farm."""
 
-Watch = Callable[[FarmState, Report], dict[str, jax.Array]]
+Watch = Callable[[FarmState, DayReport], dict[str, jax.Array]]
 """What is kept of each day, as scalars."""
 
 
@@ -111,7 +111,7 @@ def tended(state: FarmState, litres: Any, dry: Any = True) -> list[Wish]:
     return [(WATER, growing(state) & (litres > 0) & dry, (litres, MINUTES)), (HARVEST, ripe, ())]
 
 
-def harvest(state: FarmState, report: Report) -> dict[str, jax.Array]:
+def harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
     """The least that is kept of a day: what is harvested, kg."""
     return {"kg": report.tally["harvest#kg"]}
 

@@ -13,7 +13,7 @@ from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import Flock, Structures
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 MOST = 100_000
 """The most birds on a field, whatever lures them: the end of the paper's range."""
@@ -64,7 +64,7 @@ class Birds(Entity):
         most = jnp.minimum(self.max_population + built.bird_lure, MOST)
         return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Up to three above the northern edge, and how many they are."""
         here = seen.number("population#nb")
         shown = int(min(here, 3)) if here > 0 else 0
@@ -77,7 +77,7 @@ class Birds(Entity):
             for i in range(shown)
         ]  # fmt: skip
 
-    def tell(self, seen: Seen, place: Place) -> list[str]:
+    def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """How many came."""
         here = seen.number("population#nb")
         return [f"birds: {here:.0f}"] if here > 0 else []

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import open_par, pytree
-from harvestgym.farm.entities.base import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.messages import Dose
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 from harvestgym.farm.entities.spreadable import GRAMS, Pile, Scattered
 
 
@@ -23,7 +23,7 @@ class Cide(Scattered):
     effect: dict[str, jax.Array] = open_par("effect", "grams in effect on each target per gram set free", low=0)
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 0.02)))
-    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> Deed:
+    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:
         """Scatter any amount on a plot."""
         return self.lay(state, where, amount)
 
@@ -31,7 +31,7 @@ class Cide(Scattered):
         """Grams scattered."""
         return Ledger({}, {"cide#g": GRAMS * given.sum()})
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """At the eastern side of a plot, where some is left, with a badge of whom it acts on most."""
         sprites, at = self.sprites(), (0.88, 0.65 - 0.16 * (seen.rank % 2))
         most = max(self.effect, key=lambda target: (float(self.effect[target]), target in sprites), default="other")

@@ -10,9 +10,19 @@ import numpy as np
 
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
-from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.base import (
+    ActionResult,
+    Board,
+    Draws,
+    Entity,
+    Ledger,
+    Parameter,
+    Place,
+    action,
+    publishes,
+)
 from harvestgym.farm.entities.messages import Structures
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 NONE = "none"
 TYPES = ("basic", "advanced")
@@ -55,16 +65,16 @@ class Facility(Entity):
         return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)
 
     @action("put_scarecrow", Parameter("type", TYPES), plot=False)
-    def put_scarecrow(self, state: FacilityState, place: Place, where: jax.Array, kind: jax.Array) -> Deed:
+    def put_scarecrow(self, state: FacilityState, place: Place, where: jax.Array, kind: jax.Array) -> ActionResult:
         """Put up a scarecrow, in the place of another one if there is one; nothing happens where it stands already."""
         return _placed(state, where, 1 + kind.astype(jnp.int32))
 
     @action("remove_scarecrow", plot=False)
-    def remove_scarecrow(self, state: FacilityState, place: Place, where: jax.Array) -> Deed:
+    def remove_scarecrow(self, state: FacilityState, place: Place, where: jax.Array) -> ActionResult:
         """Take the scarecrow away, if there is one."""
         return _placed(state, where, jnp.int32(0))
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """The scarecrow at the eastern edge; along the southern one a hedge, where it lures any."""
         room, (length, width) = seen.margin, place.shape
         marks = []
@@ -82,6 +92,8 @@ class Facility(Entity):
         return state, Ledger({}, {})
 
 
-def _placed(state: FacilityState, where: jax.Array, scarecrow: jax.Array) -> Deed:
+def _placed(state: FacilityState, where: jax.Array, scarecrow: jax.Array) -> ActionResult:
     done = where & (state.scarecrow != scarecrow)
-    return Deed(FacilityState(scarecrow=jnp.where(done.any(), scarecrow, state.scarecrow)), done, Ledger({}, {}))
+    return ActionResult(
+        FacilityState(scarecrow=jnp.where(done.any(), scarecrow, state.scarecrow)), done, Ledger({}, {})
+    )

@@ -14,9 +14,9 @@ import numpy as np
 
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree
-from harvestgym.farm.entities.base import Board, Deed, Draws, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.messages import NUTRIENTS, Feed
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 from harvestgym.farm.entities.spreadable import GRAMS, Pile, Scattered
 
 
@@ -33,7 +33,7 @@ class Fertilizer(Scattered):
             yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: wanted at most 1 together, found {total:g}"
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 10.0)))
-    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> Deed:
+    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:
         """Scatter any amount on a plot."""
         return self.lay(state, where, amount)
 
@@ -41,7 +41,7 @@ class Fertilizer(Scattered):
         """Nutrients that come in, and kilograms scattered."""
         return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """At the eastern side of a plot, where some is left."""
         return self.heaps(seen, self.sprites()["heap"], (0.88 - 0.16 * seen.rank, 0.8), "fertilizer left")
 

@@ -17,7 +17,7 @@ from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Load, Structures
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 from . import flows, moves
 from .flows import PESTS_MAX, Appear, Stay, Surroundings
@@ -94,11 +94,11 @@ class Pests(Entity):
         on_host = moves.spread(state.population, canopy.alive, canopy.repulsion, draws["host"])
         return Load(pests=on_host.astype(jnp.float32))
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """At the western side of a plot."""
         return seen.marks(self.sprites()["pest"], "plot_population#nb", (0.11 + 0.1 * seen.rank, 0.33), "pests")
 
-    def tell(self, seen: Seen, place: Place) -> list[str]:
+    def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """How many there are."""
         number = seen.total("plot_population#nb")
         return [f"pests: {number:.0f}"] if number > 0 else []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.scene import Mark
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 from .state import CAUSES, STAGES, Stage
 
@@ -15,7 +15,7 @@ LETTERS = 0.1
 """Height of the letters below a plant, in plots."""
 
 
-def stands(crop: Any, seen: Seen) -> list[Mark]:
+def stands(crop: Any, seen: DrawContext) -> list[Mark]:
     """The stand of each plot, and below it how many plants there are, their stage and their height."""
     if "stage" not in seen:
         return []
@@ -37,16 +37,16 @@ def stands(crop: Any, seen: Seen) -> list[Mark]:
     ]
 
 
-def name(seen: Seen) -> str:
+def name(seen: DrawContext) -> str:
     """What the crop is called: as its parameter set, else as the entity."""
     return seen.sets[0] if seen.sets else seen.name
 
 
-def _species(seen: Seen, drawings: Any) -> str:
+def _species(seen: DrawContext, drawings: Any) -> str:
     return next((of for of in seen.sets if f"{of}_{STAGES[Stage.SEED]}" in drawings), "crop")
 
 
-def _at(seen: Seen, key: str, x: int, y: int) -> float:
+def _at(seen: DrawContext, key: str, x: int, y: int) -> float:
     return float(seen[key][x, y]) if key in seen else float("nan")
 
 
@@ -57,16 +57,16 @@ def _height(label: str, share: float) -> float:
     return 0.28 + 0.44 * (min(max(share, 0.0), 1.0) if np.isfinite(share) else 0.5)
 
 
-def _column(seen: Seen) -> float:
+def _column(seen: DrawContext) -> float:
     """Where in a plot the crop stands: side by side with the others of the field."""
     return 0.5 if seen.kinds == 1 else 0.32 + 0.36 * seen.rank / (seen.kinds - 1)
 
 
-def _ground(seen: Seen) -> float:
+def _ground(seen: DrawContext) -> float:
     return 0.87 - LETTERS * (seen.kinds - 1)
 
 
-def _words(seen: Seen, label: str, size: float, x: int, y: int) -> str:
+def _words(seen: DrawContext, label: str, size: float, x: int, y: int) -> str:
     who = f"{name(seen)} " if seen.kinds > 1 else ""
     if label == STAGES[Stage.DEAD]:
         cause = _at(seen, "cause_of_death", x, y)
@@ -77,7 +77,7 @@ def _words(seen: Seen, label: str, size: float, x: int, y: int) -> str:
     return f"{count}{who}{label}{tall}"
 
 
-def told(seen: Seen) -> list[str]:
+def told(seen: DrawContext) -> list[str]:
     """On how many plots the crop is in which stage, and how much was harvested."""
     stage = np.asarray(seen.get("stage", np.nan), float)
     known = stage[np.isfinite(stage)].astype(int)

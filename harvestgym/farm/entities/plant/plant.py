@@ -12,7 +12,17 @@ import jax.numpy as jnp
 
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import metas, pytree, replace
-from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.base import (
+    ActionResult,
+    Board,
+    Draws,
+    Entity,
+    Ledger,
+    Parameter,
+    Place,
+    action,
+    publishes,
+)
 from harvestgym.farm.entities.hosts import Drivers, light_left
 from harvestgym.farm.entities.messages import (
     NUTRIENTS,
@@ -27,7 +37,7 @@ from harvestgym.farm.entities.messages import (
     Strain,
     Visits,
 )
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 from . import needs, picture, season
 from .conditions import Crop
@@ -99,7 +109,9 @@ class Plant(Crop, Entity):
         return Litter(nutrients=jnp.where(state.stage == Stage.DEAD, released, 0.0))
 
     @action("sow", Parameter("amount#seed", SEEDS), Parameter("spacing#cm", SPACINGS))
-    def sow(self, state: PlantState, place: Place, where: jax.Array, seeds: jax.Array, spacing: jax.Array) -> Deed:
+    def sow(
+        self, state: PlantState, place: Place, where: jax.Array, seeds: jax.Array, spacing: jax.Array
+    ) -> ActionResult:
         """Sow an empty plot; nothing happens where something stands."""
         done = where & (state.stage == Stage.NONE)
         sown = {
@@ -107,35 +119,35 @@ class Plant(Crop, Entity):
             "cause_of_death": 0, "death_exponent": 0.0,
         }  # fmt: skip
         new = {n: jnp.where(done, v, getattr(state, n)).astype(getattr(state, n).dtype) for n, v in sown.items()}
-        return Deed(replace(state, **new), done, Ledger({}, {}))
+        return ActionResult(replace(state, **new), done, Ledger({}, {}))
 
     @action("harvest", plot=False)
-    def harvest(self, state: PlantState, place: Place, where: jax.Array) -> Deed:
+    def harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
         """Harvest the whole field: every plot in fruit or ripe, with its plants."""
         return self._harvest(state, where)
 
     @action("micro_harvest")
-    def micro_harvest(self, state: PlantState, place: Place, where: jax.Array) -> Deed:
+    def micro_harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
         """Harvest a plot in fruit or ripe, with its plants."""
         return self._harvest(state, where)
 
     @action("remove")
-    def remove(self, state: PlantState, place: Place, where: jax.Array) -> Deed:
+    def remove(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
         """Take away what stands on a plot, dead or alive."""
         done = where & (state.stage != Stage.NONE)
-        return Deed(cleared(state, done), done, Ledger(_exports(state, done), {}))
+        return ActionResult(cleared(state, done), done, Ledger(_exports(state, done), {}))
 
-    def _harvest(self, state: PlantState, where: jax.Array) -> Deed:
+    def _harvest(self, state: PlantState, where: jax.Array) -> ActionResult:
         done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
         new = replace(cleared(state, done), harvested=state.harvested | done, harvest_weight=state.harvest_weight + kg)
-        return Deed(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
+        return ActionResult(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """The stand of each plot in its stage, as high as it has grown."""
         return picture.stands(self, seen)
 
-    def tell(self, seen: Seen, place: Place) -> list[str]:
+    def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """On how many plots it is in which stage, and what it has yielded."""
         return picture.told(seen)
 

@@ -22,7 +22,7 @@ from .conditions import Crop
 from .state import CAUSES, FIRST_CAUSE, FLOWERS_MAX, PlantState, Stage
 
 
-class Fate(NamedTuple):
+class PlantFate(NamedTuple):
     """Who survives the day, and what the others die of."""
 
     survives: jax.Array
@@ -39,12 +39,12 @@ def hazards(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
     return [choose(list(zip(here, row, strict=True)), 0.0) for row in rows]
 
 
-def fate(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Fate:
+def fate(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantFate:
     """B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term of its exponent."""
     each = hazards(crop, state, day)
     worst, exponent = largest(each)
     first = choose([(state.stage == stage, cause) for stage, cause in FIRST_CAUSE.items()], 0)
-    return Fate(bernoulli(uniform, jnp.exp(-sum(each))), first + worst, exponent)
+    return PlantFate(bernoulli(uniform, jnp.exp(-sum(each))), first + worst, exponent)
 
 
 class Marks(NamedTuple):
@@ -136,7 +136,7 @@ def kept(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
     return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
 
 
-def buried(state: PlantState, fate: Fate) -> PlantState:
+def buried(state: PlantState, fate: PlantFate) -> PlantState:
     """The dead of the day: those whom `fate` takes, and ripe plants without a fruit left."""
     bare = (state.stage == Stage.RIPE) & (state.fruits == 0)
     dies = bare | ~fate.survives

@@ -14,7 +14,7 @@ from harvestgym.core.scene import Mark
 from harvestgym.core.tree import pytree, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Structures, Visits
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 TARGET = "pollinators"
 """What cides act on when they keep pollinators away."""
@@ -82,12 +82,12 @@ class Pollinators(Entity):
         come = bernoulli(draws["visit"], self.chance(place, board)) & flowering
         return Visits(occurrence=come.astype(jnp.float32))
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Over the plots that are visited."""
         at = (0.88 - 0.1 * seen.rank, 0.33)
         return seen.marks(self.sprites()["bee"], "occurrence#bin", at, "pollinators came")
 
-    def tell(self, seen: Seen, place: Place) -> list[str]:
+    def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """On how many plots they came."""
         plots = sum(1 for _ in seen.plots("occurrence#bin"))
         return [f"pollinators on {plots}"] if plots else []

@@ -15,9 +15,19 @@ import numpy as np
 
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, replace, var
-from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.base import (
+    ActionResult,
+    Board,
+    Draws,
+    Entity,
+    Ledger,
+    Parameter,
+    Place,
+    action,
+    publishes,
+)
 from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 from . import dynamics, wetness
 from .dynamics import Bucket, Survival, Water
@@ -133,35 +143,37 @@ class Soil(Entity):
     @action("watering_discrete", Parameter("amount#L", LITRES), Parameter("duration#min", MINUTES))
     def watering_discrete(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
-    ) -> Deed:
+    ) -> ActionResult:
         """Water a plot with one of some amounts; its whole surface is wet the while."""
         return self._watered(state, place, where, amount, minutes)
 
     @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), Parameter("duration#min", MINUTES))
     def watering_continuous(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
-    ) -> Deed:
+    ) -> ActionResult:
         """Water a plot with any amount; its whole surface is wet the while."""
         return self._watered(state, place, where, amount, minutes)
 
-    def _watered(self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array) -> Deed:
+    def _watered(
+        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
+    ) -> ActionResult:
         done, bucket = where & (amount > 0), self.bucket(place)
         poured = jnp.where(done, amount, 0.0)
         lost = poured * dynamics.run_past(state.water - bucket.wilting, bucket, self.bypass)
         wet = state.wet_surface + jnp.where(done, place.surface * minutes / MINUTES_A_DAY, 0.0)
         new = replace(state, water=state.water + poured - lost, wet_surface=jnp.minimum(wet, place.surface))
         flows = {"water:watering": poured, "water:drainage": -lost}
-        return Deed(new, done, Ledger(flows, {"water#L": poured.sum()}))
+        return ActionResult(new, done, Ledger(flows, {"water#L": poured.sum()}))
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Each plot in the colour of its water; grey where that is not known."""
         return wetness.squares(self._filled(seen, place))
 
-    def tell(self, seen: Seen, place: Place) -> list[str]:
+    def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """How much of the water that plants can take is there."""
         return wetness.told(self._filled(seen, place))
 
-    def _filled(self, seen: Seen, place: Place) -> np.ndarray:
+    def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
         """Water above the wilting point as a share of what the soil can hold of it; NaN where it is not known."""
         bucket = self.bucket(place)
         water = np.asarray(seen.get("available_Water#L", np.full(place.shape, np.nan)), float)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.scene import Mark
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 from .site import DIRECTIONS
 
@@ -23,7 +23,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def sky_of(seen: Seen) -> str:
+def sky_of(seen: DrawContext) -> str:
     """What the day's sky is called in `WORDS`; empty if nothing of it is known."""
     rain, sun, warm = (seen.number(k) for k in ("rain_amount", "sun_exposure#int5", "air_temperature/mean#°C"))
     if np.isnan(rain):
@@ -36,7 +36,7 @@ def sky_of(seen: Seen) -> str:
     return ("overcast", "overcast", "fair", "fair", "sunny", "sunny")[int(sun)]
 
 
-def sky(weather: Any, seen: Seen) -> list[Mark]:
+def sky(weather: Any, seen: DrawContext) -> list[Mark]:
     """The sky, and wind and frost where there are, at the north-western corner."""
     room, what = seen.margin, sky_of(seen)
     signs = [(what, WORDS[what])] if what else []
@@ -53,7 +53,7 @@ def sky(weather: Any, seen: Seen) -> list[Mark]:
     ]
 
 
-def told(seen: Seen) -> list[str]:
+def told(seen: DrawContext) -> list[str]:
     """Temperatures, rain, wind and humidity, those that are known."""
     low, mean, high = (seen.number(f"air_temperature/{which}#°C") for which in ("min", "mean", "max"))
     rain, wind, damp = (seen.number(key) for key in ("rain/amount#mm", "wind/speed#km.h-1", "humidity_index#%"))

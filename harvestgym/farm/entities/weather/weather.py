@@ -23,7 +23,7 @@ from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, replace, static, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import Air
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 from . import picture
 from .climate import climate_of
@@ -204,11 +204,11 @@ class Weather(Entity):
             frost_days=state.frost.astype(jnp.float32), et0=et0,
         )  # fmt: skip
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """The sky, and wind and frost where there are, at the north-western corner."""
         return picture.sky(self, seen)
 
-    def tell(self, seen: Seen, place: Place) -> list[str]:
+    def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """The air of the day in figures."""
         return picture.told(seen)
 

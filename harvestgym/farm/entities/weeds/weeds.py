@@ -14,10 +14,10 @@ import numpy as np
 
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import pytree, replace, var
-from harvestgym.farm.entities.base import Board, Deed, Draws, Entity, Ledger, Place, action, publishes
+from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
 from harvestgym.farm.entities.hosts import Drivers, light_left, open_stomata, shortages, water_threshold
 from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
-from harvestgym.farm.entities.observed import Seen
+from harvestgym.farm.entities.observed import DrawContext
 
 from . import dynamics
 from .conditions import WEEDS_MAX, Weed
@@ -93,15 +93,15 @@ class Weeds(Weed, Entity):
         return Litter(nutrients=state.remains)
 
     @action("remove")
-    def remove(self, state: WeedsState, place: Place, where: jax.Array) -> Deed:
+    def remove(self, state: WeedsState, place: Place, where: jax.Array) -> ActionResult:
         """Take away the weeds of a plot, growing or in bloom; their seeds stay in the soil."""
         done = where & (_stand(state) > 0)
         gone = ("growing", "flowering", "water", "nutrients")
         bare = {n: jnp.where(done, jnp.zeros((), getattr(state, n).dtype), getattr(state, n)) for n in gone}
         flows = {f"{n}:export": bare[n] - getattr(state, n) for n in ("water", "nutrients")}
-        return Deed(replace(state, **bare), done, Ledger(flows, {}))
+        return ActionResult(replace(state, **bare), done, Ledger(flows, {}))
 
-    def draw(self, seen: Seen, place: Place) -> list[Mark]:
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """At the western side of a plot those that grow and above them those in bloom."""
         kinds = (("grow", "grow#nb", 0.72, "weeds that grow"), ("bloom", "flowers#nb", 0.52, "weeds in bloom"))
         return [
@@ -109,7 +109,7 @@ class Weeds(Weed, Entity):
             for mark in seen.marks(self.sprites()[name], key, (0.11 + 0.1 * seen.rank, y), meaning)
         ]  # fmt: skip
 
-    def tell(self, seen: Seen, place: Place) -> list[str]:
+    def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """How many there are out of the seed."""
         number = np.nansum([seen.total("grow#nb"), seen.total("flowers#nb")])
         return [f"weeds: {number:.0f}"] if number > 0 else []
