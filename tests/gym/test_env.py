@@ -12,7 +12,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
-from harvestgym.core.autoreset import RunState, advance
+from harvestgym.core.autoreset import RunState, advance, start_episode
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, TimeLimit
