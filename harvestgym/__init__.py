@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .core.loading import load_object
 from .registry import EnvSpec, ids, make, make_vec, register, register_catalogues, spec
 
 if TYPE_CHECKING:
@@ -24,10 +25,8 @@ __all__ = ["EnvSpec", "Snapshot", "ids", "load", "make", "make_vec", "register",
 
 
 def __getattr__(name: str) -> Any:
-    from .registry import load
-
     if name in _LAZY:
-        return load(_LAZY[name])
+        return load_object(_LAZY[name])
     raise AttributeError(f"module 'harvestgym' has no attribute {name!r}")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.loading import load_object
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -60,7 +60,7 @@ class EnvSpec:
         from harvestgym.core.xla import compile_cache
 
         compile_cache.enable()
-        return load(self.entry_point)(**(self.kwargs | overrides))
+        return load_object(self.entry_point)(**(self.kwargs | overrides))
 
     def to_json(self) -> str:
         """The spec as JSON text."""
@@ -73,22 +73,6 @@ class EnvSpec:
 
 
 _SPECS: dict[str, EnvSpec] = {}
-
-
-def load(target: str) -> Callable[..., Any]:
-    """The object that a `module:name` string names; ConfigError if there is none."""
-    module, _, name = target.partition(":")
-    if not module or not name:
-        raise ConfigError(f"wanted package.module:function, found {target!r}")
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # the module is there; something that it imports is not
-        raise ConfigError(f"{target}: there is no module {error.name!r}; wanted package.module:function") from None
-    if not hasattr(found, name):
-        raise unknown("function", name, [known for known in vars(found) if not known.startswith("_")], target)
-    return getattr(found, name)
 
 
 def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import gymnasium
 import pytest
 
@@ -28,27 +26,6 @@ def test_an_unknown_id_names_the_nearest() -> None:
 def test_what_is_no_name_is_no_id(name: object) -> None:
     with pytest.raises(ConfigError, match="unknown environment"):
         harvestgym.make(name)  # pyright: ignore[reportArgumentType]
-
-
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        ("nowhere", "wanted package.module:function, found 'nowhere'"),
-        ("nowhere.at.all:make", "there is no module 'nowhere'"),
-        ("harvestgym.nowhere:make", "there is no module 'harvestgym.nowhere'"),
-        ("harvestgym.registry:mak", "unknown function 'mak'; did you mean 'make'"),
-    ],
-)
-def test_a_target_that_cannot_be_loaded_is_told(target: str, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        harvestgym.EnvSpec("farm/my-v0", target).make()
-
-
-def test_what_a_module_of_ones_own_lacks_is_its_own_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mymodel.py").write_text("import a_library_that_is_not_there\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="a_library_that_is_not_there"):
-        harvestgym.EnvSpec("farm/my-v0", "mymodel:make").make()
 
 
 def test_gymnasium_knows_every_id_also_without_an_import_of_ours() -> None:

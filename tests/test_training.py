@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from harvestgym import make
+from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
-from harvestgym.evaluate.leaderboard.run import module_at, rows
+from harvestgym.evaluate.leaderboard.run import rows
 
 from .short import ALL
 
@@ -29,7 +30,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 def ppo() -> ModuleType:
     """The example as a module."""
     pytest.importorskip("optax")
-    return module_at(EXAMPLES / "ppo.py")
+    return import_file(EXAMPLES / "ppo.py")
 
 
 def told(folder: Path, name: str, *args: str) -> tuple[float, float, float]:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from blocks import PICTURES, body, put
 
+from harvestgym.core.loading import import_file
 from harvestgym.core.tables import Table
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.calibrate import curves, fitted
-from harvestgym.evaluate.leaderboard.run import module_at
 from harvestgym.evaluate.run import policy_named
 
 PAGES = {
@@ -43,7 +43,7 @@ def study(name: str) -> None:
 
 def calibration() -> None:
     """Fit the corn of the example, and put the table and the picture of what is found into docs/calibration.md."""
-    maize = module_at(Path(__file__).parent.parent / "examples" / "calibrate_maize.py")
+    maize = import_file(Path(__file__).parent.parent / "examples" / "calibrate_maize.py")
     found = maize.calibrated()
     rows: list[tuple[str, ...]] = []
     for path, value in found.values.items():

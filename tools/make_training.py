@@ -18,10 +18,10 @@ import numpy as np
 from blocks import DOCS, PICTURES, body, put
 from matplotlib.figure import Figure
 
+from harvestgym.core.loading import import_file
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tables import Table
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.leaderboard.run import module_at
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 
@@ -83,7 +83,7 @@ HELD_OUT = {
 
 def contexts() -> None:
     """Train an agent once, and put into the page what it makes of contexts that it was and was not trained in."""
-    ppo = module_at(DOCS.parent / "examples" / "ppo.py")
+    ppo = import_file(DOCS.parent / "examples" / "ppo.py")
     side, settings = splits.split(ID, "train"), ppo.Settings()
     school = side.make()
     actor, moments = ppo.train(school, settings, school.params, side.key(0))[0]

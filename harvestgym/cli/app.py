@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.loading import load_object
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.export import Episode, Exporter, check_extras, check_folder
 
@@ -211,7 +212,7 @@ def leaderboard(
 
     if out is not None:
         check_folder("--out", out)
-    entrants = {name: made.entrant(target) for name, target in map(_entrant, policy or [])}
+    entrants = {name: load_object(target) for name, target in map(_entrant, policy or [])}
     wanted = made.chosen(ids or [])
     found = []
     with _bars(quiet=False) as bar:

@@ -13,10 +13,10 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import unknown
+from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
-from harvestgym.registry import load
 from harvestgym.registry import spec as spec_of
 
 from . import splits
@@ -100,7 +100,7 @@ def nothing(space: gymnasium.Space[Any]) -> Any:
 def family_function(id: str, name: str) -> Callable[..., Any]:
     """A function of the module that makes an id (`policies`, `summary`, `record`, `figure`)."""
     module = spec_of(id).entry_point.partition(":")[0]
-    return load(f"{module}:{name}")
+    return load_object(f"{module}:{name}")
 
 
 def risk_of(id: str, env: Env[Any, Any]) -> Measure | None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import load_object
 from harvestgym.evaluate.record import Record
-from harvestgym.registry import load
 
 from .session import Session
 
@@ -148,7 +148,7 @@ class FarmerSession(Session):
     @property
     def beliefs(self) -> Record:
         """The record as the farmer knows it: each number as it was when last seen, NaN before that."""
-        return load(KNOWN)(self.model, self.record)
+        return load_object(KNOWN)(self.model, self.record)
 
     # What is done.
 

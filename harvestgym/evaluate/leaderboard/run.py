@@ -7,12 +7,8 @@ is kept in the file of the table beside the rest.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -21,14 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.wrappers import Wrapper, unwrapped
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import batch_key, family_function, horizon, nothing, played
 from harvestgym.evaluate.statistics import Summary, summarise
-from harvestgym.registry import FAMILIES, ids, load
+from harvestgym.registry import FAMILIES, ids
 from harvestgym.registry import spec as spec_of
 
 from .foresight import Search, ceiling
@@ -76,27 +72,6 @@ def chosen(names: Iterable[str]) -> list[str]:
     """The ids that ids and names of families stand for; all, if there are none."""
     found = [id for name in names for id in (ids(name) if name in FAMILIES else [spec_of(name).id])]
     return found or ids()
-
-
-def entrant(target: str) -> Entrant:
-    """The function that `module:name` or `path/to/file.py:name` names."""
-    place, _, name = target.rpartition(":")
-    if not place.endswith(".py"):
-        return load(target)
-    module = module_at(Path(place))
-    if not hasattr(module, name):
-        raise unknown("function", name, (each for each in vars(module) if each[0] != "_"), place)
-    return getattr(module, name)
-
-
-def module_at(path: Path) -> ModuleType:
-    """The module that a file is, by its path, so that it takes no other's name; ConfigError if there is none."""
-    spec = importlib.util.spec_from_file_location(str(path.resolve()), path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise ConfigError(f"{path}: no such file; wanted path/to/file.py:function or package.module:function")
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # its dataclasses look it up
-    spec.loader.exec_module(module)
-    return module
 
 
 def rows(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from harvestgym.core.config import build
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import unknown
+from harvestgym.core.loading import load_object
 from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.reward_terms import Term
@@ -55,14 +55,7 @@ def load(name: str, known: Mapping[str, str], base: type[P], where: str) -> type
     target = name if ":" in name else known.get(name)
     if target is None:
         raise unknown(base.__name__.lower(), name, known, where)
-    module, _, attribute = target.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{where}: cannot load {target!r} ({error})") from None
-    if not (isinstance(found, type) and issubclass(found, base)):
-        raise ConfigError(f"{where}: wanted a kind of {base.__name__}, found {target!r}, which is none")
-    return found
+    return load_object(target, base, where)
 
 
 def kind_named(name: str) -> type[Entity]:

@@ -15,13 +15,12 @@ from typer.testing import CliRunner
 
 from harvestgym import registry
 from harvestgym.cli import app
-from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard import store
 from harvestgym.evaluate.leaderboard.foresight import Search
-from harvestgym.evaluate.leaderboard.run import chosen, entrant, rows
+from harvestgym.evaluate.leaderboard.run import chosen, rows
 from tests.evaluate.reeds import DAYS, LOOK
 
 QUICK = Search(trials=8, generations=6, elites=2)
@@ -111,14 +110,7 @@ def test_the_parquet_has_a_row_for_each_id_and_policy(tmp_path: Path) -> None:
     assert found["yield kg"] == [0.0, None] and found["AAV"] == [None, 0.5] and "columns" not in found
 
 
-def test_policies_come_from_files(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def best(id, env):\n    return id\n", encoding="utf-8")
-    assert entrant(f"{tmp_path / 'mine.py'}:best")("its id", None) == "its id"  # pyright: ignore[reportArgumentType]
-    assert entrant("harvestgym.core.policy:random_policy").__name__ == "random_policy"
-    with pytest.raises(ConfigError, match="no such file"):
-        entrant(f"{tmp_path / 'yours.py'}:best")
-    with pytest.raises(ConfigError, match="unknown function 'bets'; did you mean 'best'"):
-        entrant(f"{tmp_path / 'mine.py'}:bets")
+def test_chosen_expands_the_names_of_families() -> None:
     assert chosen(["fishing/may-v0"]) == ["fishing/may-v0"] and chosen(["farm"]) == registry.ids("farm")
 
 

@@ -175,7 +175,7 @@ def test_the_cost_of_a_schedule_can_be_capped() -> None:
     [
         ({"farmers": [{"kind": "HourlyFarmr"}]}, "farmers > 0.*HourlyFarmr.*HourlyFarmer"),
         ({"farmers": [{"kind": "HourlyFarmer", "hours": 3}]}, r"farmers > 0(.|\n)*hours: unknown key.*hours#h.day-1"),
-        ({"farmers": [{"kind": "json:loads"}]}, "wanted a kind of Farmer"),
+        ({"farmers": [{"kind": "json:loads"}]}, "expected a subclass of Farmer"),
         ({"scoring": {"terms": {"x": {"kind": "Talley"}}}}, "scoring > terms > x.*Talley.*Tally"),
         ({"further": {"cap": {"kind": "CostCap"}}}, r"rules > further > cap(.|\n)*max_action_schedule_cost: missing"),
     ],

@@ -6,13 +6,13 @@ comes first, and who survives may move on, both once a day.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.pick import choose, largest
 from harvestgym.core.random import bernoulli, binomial
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.hosts import Drivers, chance, terms
@@ -159,3 +159,24 @@ def moved(crop: Crop, state: PlantState, moves: jax.Array) -> PlantState:
         fruits=jnp.where(sets, state.pollinated, state.fruits),
         fruit_weight=jnp.where(sets, crop.fruit_weight_start, state.fruit_weight),
     )
+
+
+def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
+    """Select elementwise the value of the first case `(condition, value)` that holds, or `otherwise`.
+
+    Written out, as `largest` is: on a CPU `jnp.select` and `argmax` cost more than the day around them.
+    """
+    found = jnp.asarray(otherwise)
+    for holds, value in reversed(cases):
+        found = jnp.where(holds, value, found)
+    return found
+
+
+def largest(rows: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    """Return elementwise the index (int32) of the largest of some arrays, the first of equals, and its value."""
+    best = jnp.asarray(rows[0])
+    at = jnp.zeros(best.shape, jnp.int32)
+    for i, row in enumerate(rows[1:], start=1):
+        more = row > best
+        best, at = jnp.where(more, row, best), jnp.where(more, i, at)
+    return at, best

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.pick import choose, largest
+from harvestgym.farm.entities.plant.season import choose, largest
 
 
 def test_the_first_case_that_holds_is_chosen() -> None:
