@@ -24,8 +24,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Mark, Sprite, sprites
 from harvestgym.core.tree import Meta, metas, par, pytree, static
 
+from .drawing import DrawContext
 from .messages import ARBITER, Ground, Message, Share
-from .observed import DrawContext
 
 M = TypeVar("M", bound=Message)
 E = TypeVar("E", bound="Entity")

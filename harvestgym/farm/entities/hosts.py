@@ -15,7 +15,7 @@ from .base import Board
 from .messages import NUTRIENTS, Canopy, Ground
 
 Drivers = dict[str, jax.Array]
-"""Today's value of every driver of a host, by the names of its `conditions.py`."""
+"""Today's value of every driver of a host, by the names of its `parameters.py`."""
 
 
 def terms(response: Response, drivers: Drivers) -> Drivers:

@@ -16,8 +16,8 @@ from harvestgym.core.scene import Mark, Sprite
 from harvestgym.core.tree import par, pytree, replace, var
 
 from .base import ActionResult, Board, Draws, Entity, Ledger, Parameter, Place, action
+from .drawing import DrawContext
 from .messages import Ground
-from .observed import DrawContext
 
 GRAMS = 1000.0
 """In a kilogram."""

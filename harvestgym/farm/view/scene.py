@@ -17,8 +17,8 @@ from harvestgym.farm.engine.contexts import ContextFarm, ContextParams
 from harvestgym.farm.engine.model import FarmModel, FarmParams
 from harvestgym.farm.engine.variables import FieldSlots
 from harvestgym.farm.entities.base import Place
-from harvestgym.farm.entities.observed import DrawContext
-from harvestgym.farm.entities.soil import Soil, wetness
+from harvestgym.farm.entities.drawing import DrawContext
+from harvestgym.farm.entities.soil import Soil, drawing
 
 from . import action_log
 
@@ -52,7 +52,7 @@ def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int
         marks += entity.draw(seen, place)
         lines += entity.tell(seen, place)
     marks += action_log.marks(env, record, step, f, room, crowded(field.shape))
-    drawn = Map(_about(field.name, place), field.shape, tuple(marks), room, tuple(wetness.scale()))
+    drawn = Map(_about(field.name, place), field.shape, tuple(marks), room, tuple(drawing.scale()))
     return drawn, [f"{field.name}:"] * (len(env.fields) > 1) + joined(lines)
 
 

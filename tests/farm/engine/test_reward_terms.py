@@ -19,11 +19,11 @@ from harvestgym.farm import BasicRule, BasicScore, Farm, Field, FilesWritten
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Market, RewardContext, SoilHealth
-from harvestgym.farm.entities.soil import dynamics
+from harvestgym.farm.entities.soil import equations
 from harvestgym.farm.family import from_yaml, risk
 from harvestgym.farm.schema import farm_spec, json_schema
 from tests.farm.company import air, field
-from tests.farm.entities.test_soil import LOAM, full, state_of, tomorrow
+from tests.farm.entities.soil.test_soil import LOAM, full, state_of, tomorrow
 
 PRICES = {"water#L": -0.002, "leached_N#g": -0.5, "leached_cide#g": -20.0}
 
@@ -42,8 +42,8 @@ def test_rain_and_decay_share_what_is_lost_of_a_cide_as_their_rates_do() -> None
     for _ in range(1000):
         rain, rot = strength / 1000 * left, decay * life / 1000 * left
         left, washed = left - rain - rot, washed + rain
-    after = dynamics.cide_left(jnp.float32(5.0), *map(jnp.asarray, (strength, decay, life)))
-    told = dynamics.cide_leached(5.0 - after, *map(jnp.asarray, (strength, decay, life)))
+    after = equations.cide_left(jnp.float32(5.0), *map(jnp.asarray, (strength, decay, life)))
+    told = equations.cide_leached(5.0 - after, *map(jnp.asarray, (strength, decay, life)))
     assert float(after) == pytest.approx(left, rel=1e-3) and float(told) == pytest.approx(washed, rel=1e-3)
 
 
@@ -54,7 +54,7 @@ def test_in_dry_weather_no_cide_leaches_and_none_is_lost_without_rain_or_life() 
     assert float(dry.tally["leached_cide#g"]) == 0.0
     _, wet = tomorrow(LOAM, sprayed, place, air(rain_intensity=0.4))
     assert 0 < float(wet.tally["leached_cide#g"]) < 4.0
-    assert float(dynamics.cide_leached(jnp.float32(0), jnp.float32(0), LOAM.cide_decay, jnp.float32(0))) == 0.0
+    assert float(equations.cide_leached(jnp.float32(0), jnp.float32(0), LOAM.cide_decay, jnp.float32(0))) == 0.0
 
 
 def test_the_life_of_the_soil_is_paid_once_above_what_is_wanted() -> None:

@@ -24,9 +24,9 @@ from harvestgym.farm import Farm
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.entities.base import Entity
-from harvestgym.farm.entities.observed import DrawContext
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.plant.state import STAGES
-from harvestgym.farm.entities.weather.picture import sky_of
+from harvestgym.farm.entities.weather.drawing import sky_of
 from harvestgym.farm.family import CATALOGUE, record, scene
 from harvestgym.farm.schema import farm_spec
 from harvestgym.farm.view.recorder import known

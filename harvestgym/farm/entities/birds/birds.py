@@ -12,8 +12,8 @@ from harvestgym.core.random import uniform_int
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Flock, Structures
-from harvestgym.farm.entities.observed import DrawContext
 
 MOST = 100_000
 """The most birds on a field, whatever lures them: the end of the paper's range."""

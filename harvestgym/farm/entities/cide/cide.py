@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import open_par, pytree
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Dose
-from harvestgym.farm.entities.observed import DrawContext
 from harvestgym.farm.entities.spreadable import GRAMS, Pile, Scattered
 
 

@@ -21,8 +21,8 @@ from harvestgym.farm.entities.base import (
     action,
     publishes,
 )
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Structures
-from harvestgym.farm.entities.observed import DrawContext
 
 NONE = "none"
 TYPES = ("basic", "advanced")

@@ -15,8 +15,8 @@ import numpy as np
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import NUTRIENTS, Feed
-from harvestgym.farm.entities.observed import DrawContext
 from harvestgym.farm.entities.spreadable import GRAMS, Pile, Scattered
 
 

@@ -1,7 +1,7 @@
 """Pests: insects that come in waves from the wild edge, drift with the wind and live on what grows (section 4.4.3).
 
 A morning's pests spread over the plants and weeds of their plot; in the evening some have left, others have come, and
-all step to a neighbour plot or stay. The equations are in `flows.py`, the steps in `moves.py`.
+all step to a neighbour plot or stay. The equations are in `equations.py`, the steps in `movement.py`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from harvestgym.core.random import normal
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Load, Structures
-from harvestgym.farm.entities.observed import DrawContext
 
-from . import flows, moves
-from .flows import PESTS_MAX, Appear, Stay, Surroundings
+from . import equations, movement
+from .equations import PESTS_MAX, Appear, Stay, Surroundings
 
 TARGET = "pests"
 """What cides act on when they keep pests away."""
@@ -82,7 +82,7 @@ class Pests(Entity):
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
         """Besides the axes of the field the days ahead, the ways to step and the draws among them, none on one plot."""
-        ways = (len(moves.WAYS) + 1) * (place.shape != (1, 1))
+        ways = (len(movement.WAYS) + 1) * (place.shape != (1, 1))
         return place.sizes | {"lead": (LOOKAHEAD,), "way": (ways,), "turn": (max(ways - 1, 0),)}
 
     @publishes(Load)
@@ -91,7 +91,7 @@ class Pests(Entity):
         canopy = board.by_host(Canopy)
         if not canopy.alive.shape[0]:
             return Load(pests=jnp.zeros((len(place.hosts), *place.shape)))
-        on_host = moves.spread(state.population, canopy.alive, canopy.repulsion, draws["host"])
+        on_host = movement.spread(state.population, canopy.alive, canopy.repulsion, draws["host"])
         return Load(pests=on_host.astype(jnp.float32))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
@@ -110,18 +110,18 @@ class Pests(Entity):
             state.ahead[0],
             jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0),
         )
-        p_stay, p_appear = flows.staying(self.stay, now), flows.appearing(self.appear, now)
-        population = flows.come_and_go(state.population, edge, p_stay, p_appear, (draws["stay"], draws["come"]))
+        p_stay, p_appear = equations.staying(self.stay, now), equations.appearing(self.appear, now)
+        population = equations.come_and_go(state.population, edge, p_stay, p_appear, (draws["stay"], draws["come"]))
         if place.shape != (1, 1):
-            weights = moves.pulls(draws["pull"], air.wind, air.wind_x, air.wind_y)
-            population = moves.walked(population, weights, draws["step"])
+            weights = movement.pulls(draws["pull"], air.wind, air.wind_x, air.wind_y)
+            population = movement.walked(population, weights, draws["step"])
         on_host = board.sent(Load).pests.astype(jnp.int32)
         tally = {"pests#nb": population.sum().astype(jnp.float32)}
         forecast = self._forecast(ahead, draws["forecast"])
         return PestsState(population=population, on_host=on_host, forecast=forecast, ahead=ahead), Ledger({}, tally)
 
     def _waves(self, happens: jax.Array, size: jax.Array) -> jax.Array:
-        return flows.burst(self.frequency, self.least, self.most, happens, size)
+        return equations.burst(self.frequency, self.least, self.most, happens, size)
 
     def _forecast(self, ahead: jax.Array, uniform: jax.Array) -> jax.Array:
         """The attacks of the days ahead with an error whose variance grows with the lead, as the weather's does."""

@@ -9,12 +9,12 @@ from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.hosts import Drivers, open_stomata, shortages, water_threshold
 from harvestgym.farm.entities.messages import Air, Ground
 
-from . import laws
-from .conditions import Crop
+from . import equations
+from .parameters import Crop
 from .state import PlantState, Stage, is_alive
 
 COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
-"""The days that a plant has counted, as they are named in `PlantState` and in `conditions.py`."""
+"""The days that a plant has counted, as they are named in `PlantState` and in `parameters.py`."""
 
 KMH = 3.6
 """km/h in 1 m/s."""
@@ -45,9 +45,9 @@ def _root(area: jax.Array) -> jax.Array:
 
 def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -> jax.Array:
     """The water, L, that plants short of nothing lose today in full light (4.2.7): ET_0 K_t from what they cover."""
-    humidity = laws.least_humidity(air.humidity, air.t_mean, air.t_max)
+    humidity = equations.least_humidity(air.humidity, air.t_mean, air.t_max)
     grow = crop.grow
-    coefficient = laws.crop_coefficient(grow.alpha_0, grow.alpha_1, state.size, air.wind / KMH, humidity)
+    coefficient = equations.crop_coefficient(grow.alpha_0, grow.alpha_1, state.size, air.wind / KMH, humidity)
     return air.et0 * coefficient * ground_covered(crop, state, surface)
 
 
@@ -90,7 +90,7 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
 
 
 def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array) -> Drivers:
-    """What the weather, the soil and the plants' own past are to them today, by the names of `conditions.py`.
+    """What the weather, the soil and the plants' own past are to them today, by the names of `parameters.py`.
 
     `asked` is what they ask of each nutrient today, g.
     """
@@ -100,6 +100,6 @@ def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Groun
         "rain": (air.rain_class > 0).astype(jnp.float32),
         **{name: getattr(state, name).astype(jnp.float32) for name in COUNTED},
         "crowding": crowding(crop, state, place.surface),
-        "stress": laws.stress(crop.stress, *refused),
+        "stress": equations.stress(crop.stress, *refused),
         **shortages(asked, state.population, threshold(crop, state, ground), ground),
     }  # fmt: skip

@@ -1,6 +1,6 @@
 """Plant: a crop that sprouts, grows, blooms, fruits and ripens on each plot, or dies of it (section 4.2).
 
-The parameters are in `conditions.py`, the variables in `state.py`, the equations in `laws.py` and `season.py`.
+The parameters are in `parameters.py`, the variables in `state.py`, the equations in `equations.py` and `growth.py`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from harvestgym.farm.entities.base import (
     action,
     publishes,
 )
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.hosts import Drivers, light_left
 from harvestgym.farm.entities.messages import (
     NUTRIENTS,
@@ -37,11 +38,10 @@ from harvestgym.farm.entities.messages import (
     Strain,
     Visits,
 )
-from harvestgym.farm.entities.observed import DrawContext
 
-from . import needs, picture, season
-from .conditions import Crop
-from .settle import settled
+from . import drawing, growth, needs
+from .initial_state import settled
+from .parameters import Crop
 from .state import GLOBAL_STAGE, PlantState, Stage, cleared, global_stage, is_alive
 
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
@@ -145,25 +145,25 @@ class Plant(Crop, Entity):
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """The stand of each plot in its stage, as high as it has grown."""
-        return picture.stands(self, seen)
+        return drawing.stands(self, seen)
 
     def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """On how many plots it is in which stage, and what it has yielded."""
-        return picture.told(seen)
+        return drawing.told(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
         """A day: what the morning decides, then what comes of it."""
         light = light_left(board)
         day = self._drivers(state, place, board, light)
-        marks, fate = season.thresholds(self, day), season.fate(self, state, day, draws["survive"])
-        moves = (draws["turn"] < season.moving(self, state, day, marks)) & fate.survives
+        marks, fate = growth.thresholds(self, day), growth.fate(self, state, day, draws["survive"])
+        moves = (draws["turn"] < growth.moving(self, state, day, marks)) & fate.survives
         new, lost = self._fed(state, place, board, light)
-        new = season.aged(new, marks)
-        new = season.grown(self, new, day, draws["noise"])
-        new = season.flowering(self, new, day, moves & (state.stage == Stage.GROW), draws["count"])
-        new = season.kept(self, new, day, draws["noise"])
-        new = season.buried(new, fate)
-        new = season.moved(self, new, moves)
+        new = growth.aged(new, marks)
+        new = growth.grown(self, new, day, draws["noise"])
+        new = growth.flowering(self, new, day, moves & (state.stage == Stage.GROW), draws["count"])
+        new = growth.kept(self, new, day, draws["noise"])
+        new = growth.buried(new, fate)
+        new = growth.moved(self, new, moves)
         new, dried = _decayed(state, new, board.sent(Litter))
         flows = {"water:transpiration": -lost, "water:drying": -dried}
         return new, Ledger(flows, {"stages#nb": moves.sum().astype(jnp.float32)})

@@ -13,8 +13,8 @@ from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import pytree, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Structures, Visits
-from harvestgym.farm.entities.observed import DrawContext
 
 TARGET = "pollinators"
 """What cides act on when they keep pollinators away."""

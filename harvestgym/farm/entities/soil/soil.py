@@ -26,11 +26,11 @@ from harvestgym.farm.entities.base import (
     action,
     publishes,
 )
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
-from harvestgym.farm.entities.observed import DrawContext
 
-from . import dynamics, wetness
-from .dynamics import Bucket, Survival, Water
+from . import drawing, equations
+from .equations import Bucket, Survival, Water
 
 TARGET = "soil"
 """What cides act on when they harm the microlife."""
@@ -159,7 +159,7 @@ class Soil(Entity):
     ) -> ActionResult:
         done, bucket = where & (amount > 0), self.bucket(place)
         poured = jnp.where(done, amount, 0.0)
-        lost = poured * dynamics.run_past(state.water - bucket.wilting, bucket, self.bypass)
+        lost = poured * equations.run_past(state.water - bucket.wilting, bucket, self.bypass)
         wet = state.wet_surface + jnp.where(done, place.surface * minutes / MINUTES_A_DAY, 0.0)
         new = replace(state, water=state.water + poured - lost, wet_surface=jnp.minimum(wet, place.surface))
         flows = {"water:watering": poured, "water:drainage": -lost}
@@ -167,11 +167,11 @@ class Soil(Entity):
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Each plot in the colour of its water; grey where that is not known."""
-        return wetness.squares(self._filled(seen, place))
+        return drawing.squares(self._filled(seen, place))
 
     def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """How much of the water that plants can take is there."""
-        return wetness.told(self._filled(seen, place))
+        return drawing.told(self._filled(seen, place))
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
         """Water above the wilting point as a share of what the soil can hold of it; NaN where it is not known."""
@@ -183,18 +183,18 @@ class Soil(Entity):
         """Serve the hosts, then leach and evaporate from the remainder, then add what comes in."""
         air, water = board.one(Air), self._water(state, place, board)
         surplus = water.surplus / self.bucket(place).capacity
-        strength, life = dynamics.leaching_strength(air.rain_intensity, surplus), state.microlife / 100
+        strength, life = equations.leaching_strength(air.rain_intensity, surplus), state.microlife / 100
         kept = jnp.maximum(state.nutrients - board.heard(Share).nutrients.sum(1), 0.0)
-        leached = kept * dynamics.leached_share(strength, life)
+        leached = kept * equations.leached_share(strength, life)
         released = _column(self.bedrock) / 1000 * place.surface * state.microlife / 100
-        layer = dynamics.evaporating_layer(self.max_water_capacity, self.wilting_point)
-        cide = dynamics.cide_left(state.cide, strength, self.cide_decay, life)
-        washed = dynamics.cide_leached(state.cide - cide, strength, self.cide_decay, life)
+        layer = equations.evaporating_layer(self.max_water_capacity, self.wilting_point)
+        cide = equations.cide_left(state.cide, strength, self.cide_decay, life)
+        washed = equations.cide_leached(state.cide - cide, strength, self.cide_decay, life)
         fed = board.heard(Feed).nutrients + board.heard(Litter).nutrients
         new = SoilState(
             water=water.tomorrow,
             nutrients=kept - leached + released + fed,
-            wet_surface=dynamics.wet_tomorrow(state.wet_surface, self.absorption, air.rain, layer, place.surface),
+            wet_surface=equations.wet_tomorrow(state.wet_surface, self.absorption, air.rain, layer, place.surface),
             microlife=self._microlife(state, place, surplus),
             cide=cide + board.heard(Dose).toxin,
         )
@@ -207,14 +207,14 @@ class Soil(Entity):
     def _water(self, state: SoilState, place: Place, board: Board) -> Water:
         air, served = board.one(Air), board.heard(Share).water.sum(0)
         shade = board.heard(Canopy).shade
-        dry = dynamics.evaporable(air.et0, shade, state.wet_surface, place.surface)
+        dry = equations.evaporable(air.et0, shade, state.wet_surface, place.surface)
         rain = jnp.broadcast_to(air.rain * place.surface, place.shape)
-        return dynamics.water_day(state.water, self.bucket(place), served, dry, rain)
+        return equations.water_day(state.water, self.bucket(place), served, dry, rain)
 
     def _microlife(self, state: SoilState, place: Place, surplus: jax.Array) -> jax.Array:
         at = [i for i, target in enumerate(place.targets) if target == TARGET]
         cide = state.cide[jnp.asarray(at, jnp.int32)].sum(0) / place.surface
-        return dynamics.microlife_tomorrow(self.survival, self.recovery, state.microlife, cide, surplus)
+        return equations.microlife_tomorrow(self.survival, self.recovery, state.microlife, cide, surplus)
 
     def holds(self, state: SoilState) -> dict[str, jax.Array]:
         """Water and nutrients."""

@@ -17,9 +17,9 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import par, pytree
 
-from .amounts import amount_quantiles
 from .day import YEAR
 from .normals import MONTH_LENGTHS, RAINY, Normals, calendar, departure
+from .rain_amounts import amount_quantiles
 
 LATENT = ("t_min", "t_max", "humidity", "wind")
 """The variables with departures of their own, in the order of every matrix here."""
@@ -37,7 +37,7 @@ class Climate:
     chances: jax.Array = par(
         "chances", "P(wet) and P(rainy) after dry, drizzle, rain, unknown; (12, 4, 2)", low=0, high=1
     )
-    amounts: jax.Array = par("amounts#mm", "rain of a rainy day at the nodes of amounts.py; (12, nodes)", low=0)
+    amounts: jax.Array = par("amounts#mm", "rain of a rainy day at the nodes of rain_amounts.py; (12, nodes)", low=0)
     level: jax.Array = par("level", "mid-month means without rain, and t_mean less the mid-range; (12, 5)")
     rainy: jax.Array = par("rainy", "added on rainy days; (12, 4)")
     spread: jax.Array = par("spread", "standard deviation of the Gaussian part; (12, 4)", low=0)

@@ -14,9 +14,9 @@ import numpy as np
 
 from harvestgym.core.errors import unknown
 
-from . import cells
-from .cells import COLUMNS, CellError, EmptyTableError, WeatherTableError
+from . import table_checks
 from .day import YEAR, Day
+from .table_checks import COLUMNS, CellError, EmptyTableError, WeatherTableError
 
 RainKind = Literal["mm", "occurrence"]
 Body = list[list[Any]]
@@ -107,7 +107,7 @@ def read_table(
     else:
         name = name or "data frame"
         header, body = _from_frame(source)
-    cells.check_header(name, header)
+    table_checks.check_header(name, header)
     return _checked(name, dict(zip(header, body, strict=True)), rain)
 
 
@@ -117,16 +117,16 @@ def constant_table(name: str, day: Day) -> WeatherTable:
 
 
 def _checked(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["auto"]) -> WeatherTable:
-    dates = cells.consecutive_dates(name, body["Date"]) if "Date" in body else None
-    values = {c.name: cells.numbers(name, c, body[c.name], dates) for c in COLUMNS}
+    dates = table_checks.consecutive_dates(name, body["Date"]) if "Date" in body else None
+    values = {c.name: table_checks.numbers(name, c, body[c.name], dates) for c in COLUMNS}
     if not len(values["Rain"]):
         raise EmptyTableError(f"{name}: found no days; wanted at least one row below the header")
-    cells.check_temperatures(name, values, dates)
+    table_checks.check_temperatures(name, values, dates)
     kind = _rain_kind(values["Rain"]) if rain == "auto" else rain
     if kind == "occurrence":
-        cells.check_flags(name, values["Rain"], dates)
+        table_checks.check_flags(name, values["Rain"], dates)
     values["T"] = np.clip(values["T"], values["Tmin"], values["Tmax"])
-    keep = np.array([not cells.is_leap_day(d) for d in dates] if dates else [True] * len(values["T"]))
+    keep = np.array([not table_checks.is_leap_day(d) for d in dates] if dates else [True] * len(values["T"]))
     if not keep.any():
         raise EmptyTableError(f"{name}: found no day but 29 February, which the farm's year does not have")
     days = Day(**{c.field: _frozen(values[c.name][keep]) for c in COLUMNS})
@@ -136,7 +136,7 @@ def _checked(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["au
 def _start(dates: list[datetime.date] | None) -> tuple[int, int | None]:
     if dates is None:
         return 1, None
-    first = next(d for d in dates if not cells.is_leap_day(d))
+    first = next(d for d in dates if not table_checks.is_leap_day(d))
     return first.replace(year=2001).timetuple().tm_yday, first.year  # 2001 has no 29 February
 
 

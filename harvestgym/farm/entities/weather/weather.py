@@ -22,17 +22,17 @@ from harvestgym.core.random import normal
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, replace, static, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air
-from harvestgym.farm.entities.observed import DrawContext
 
-from . import picture
+from . import drawing
 from .climate import climate_of
 from .day import YEAR, Day
-from .et0 import extraterrestrial_radiation, reference_evapotranspiration
+from .day_source import MEMORY, Generate, Sky, replay
+from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration
 from .generator import DRAWS
 from .normals import measure
 from .site import DIRECTIONS, Site, load_site
-from .sky import MEMORY, Generate, Sky, replay
 from .table import read_table
 
 KM_H = 3.6
@@ -206,11 +206,11 @@ class Weather(Entity):
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """The sky, and wind and frost where there are, at the north-western corner."""
-        return picture.sky(self, seen)
+        return drawing.sky(self, seen)
 
     def tell(self, seen: DrawContext, place: Place) -> list[str]:
         """The air of the day in figures."""
-        return picture.told(seen)
+        return drawing.told(seen)
 
     def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
         """What was coming comes; one more day is drawn at the far end, and a new forecast made."""

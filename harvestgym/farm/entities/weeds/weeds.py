@@ -1,6 +1,6 @@
 """Weeds: on each plot seeds, growing and flowering plants that come from the edge and spread (section 4.4.2).
 
-They drink and eat before the crop. The parameters are in `conditions.py`, the equations in `dynamics.py`. A stand is
+They drink and eat before the crop. The parameters are in `parameters.py`, the equations in `equations.py`. A stand is
 kept as numbers, the plants of which are alike: what they hold of water and nutrients is that of the whole stand.
 """
 
@@ -15,13 +15,13 @@ import numpy as np
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import pytree, replace, var
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.hosts import Drivers, light_left, open_stomata, shortages, water_threshold
 from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
-from harvestgym.farm.entities.observed import DrawContext
 
-from . import dynamics
-from .conditions import WEEDS_MAX, Weed
-from .dynamics import Moves
+from . import equations
+from .equations import Moves
+from .parameters import WEEDS_MAX, Weed
 
 TARGET = "weeds"
 """What cides act on when they are herbicides."""
@@ -117,7 +117,7 @@ class Weeds(Weed, Entity):
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
         """A day: what the stand takes up, then who is left of it."""
         moves = self._moves(state, place, board, draws)
-        shed = dynamics.scattered(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
+        shed = equations.scattered(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
         share = board.mine(Share)
         water, nutrients = state.water + share.water, state.nutrients + share.nutrients
         lost = jnp.minimum(self._transpiration(place, board), water)
@@ -134,11 +134,11 @@ class Weeds(Weed, Entity):
         return new, Ledger(flows, {"weeds#nb": _stand(new).sum().astype(jnp.float32)})
 
     def _moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Moves:
-        p = dynamics.chances(self, self._drivers(state, place, board))
-        return dynamics.moves(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
+        p = equations.chances(self, self._drivers(state, place, board))
+        return equations.moves(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
 
     def _drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
-        """What the weather, the soil and the place are to a weed today, by the names of `conditions.py`."""
+        """What the weather, the soil and the place are to a weed today, by the names of `parameters.py`."""
         air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
         return {
             "distance_to_edge": jnp.asarray(place.distance_to_edge),

@@ -14,8 +14,7 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.cide import Cide
 from harvestgym.farm.entities.messages import Dose
 from tests.farm.company import air, board, earth, field, share_of
-
-from .test_spreadable import LOAM, morning, pile
+from tests.farm.entities.test_spreadable import LOAM, morning, pile
 
 TARGETS = ("pests", "pollinators", "soil", "weeds")
 SETS = ("pesticide", "herbicide", "herbicide_slow", "herbicide_fast")

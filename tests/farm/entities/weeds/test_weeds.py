@@ -19,8 +19,8 @@ from harvestgym.farm.entities.base import Board, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Ground, Message, Need, Share
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
-from harvestgym.farm.entities.weeds import Weeds, dynamics
-from harvestgym.farm.entities.weeds.conditions import WEEDS_MAX
+from harvestgym.farm.entities.weeds import Weeds, equations
+from harvestgym.farm.entities.weeds.parameters import WEEDS_MAX
 from harvestgym.farm.entities.weeds.weeds import WeedsState
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity, held
@@ -89,15 +89,17 @@ def moves(state: WeedsState, place: Place, today: Air, soil: Ground, draws: dict
 
 def chance(which: str, **changes: float) -> float:
     drivers: dict[str, Any] = DRIVERS | changes
-    return float(getattr(dynamics.chances(WEED, drivers), which))
+    return float(getattr(equations.chances(WEED, drivers), which))
 
 
 def mean_moves(groups: tuple[int, int, int], p: dict[str, float], arrivals: int = 0) -> dict[str, tuple[float, int]]:
     """The mean over 3000 plots of what `moves` draws, by name."""
     shape = (60, 50)
     now = tuple(jnp.full(shape, n, jnp.int32) for n in groups)
-    full = dynamics.Chances(*(jnp.full(shape, p.get(n, 0.0)) for n in dynamics.Chances._fields))
-    got = jax.jit(dynamics.moves)(jnp.int32(arrivals), now, full, jax.random.uniform(jax.random.key(5), (4, *shape, 2)))
+    full = equations.Chances(*(jnp.full(shape, p.get(n, 0.0)) for n in equations.Chances._fields))
+    got = jax.jit(equations.moves)(
+        jnp.int32(arrivals), now, full, jax.random.uniform(jax.random.key(5), (4, *shape, 2))
+    )
     return {name: (float(np.mean(v)), int(np.max(v))) for name, v in got._asdict().items()}
 
 
@@ -180,7 +182,7 @@ def test_flowers_turn_into_seeds_of_a_given_number() -> None:
 def scatter(seeds: Any, key: int) -> np.ndarray:
     counts = jnp.asarray(seeds, jnp.int32)
     return np.asarray(
-        jax.jit(dynamics.scattered)(counts, jax.random.uniform(jax.random.key(key), (2, *counts.shape, 2)))
+        jax.jit(equations.scattered)(counts, jax.random.uniform(jax.random.key(key), (2, *counts.shape, 2)))
     )
 
 
@@ -193,7 +195,7 @@ def test_no_seed_is_lost_or_made_in_the_scatter(shape: tuple[int, int]) -> None:
     assert scatter(np.full(shape, WEEDS_MAX), 9).sum() == WEEDS_MAX * shape[0] * shape[1]
 
 
-throws = jax.jit(jax.vmap(dynamics.scattered))
+throws = jax.jit(jax.vmap(equations.scattered))
 UNIFORMS = (2000, 2, 4, 4, 2)
 
 
@@ -249,12 +251,12 @@ def test_fewer_seeds_arrive_the_farther_from_the_edge() -> None:
     none = jnp.zeros(place.shape, jnp.int32)
     groups = (none, none, none)
     drivers: dict[str, Any] = {**DRIVERS, "distance_to_edge": place.distance_to_edge}
-    p = dynamics.chances(replace(WEED, appear=sure), drivers)
-    got = dynamics.moves(jnp.int32(WEEDS_MAX), groups, p, draws["fates"])
+    p = equations.chances(replace(WEED, appear=sure), drivers)
+    got = equations.moves(jnp.int32(WEEDS_MAX), groups, p, draws["fates"])
     for d in range(4):
         ring = np.asarray(got.arrived)[place.distance_to_edge == d]
         assert abs(ring.mean() - 250 * math.exp(-d)) <= 4 * math.sqrt(250 * math.exp(-d) / len(ring))
-    nothing = dynamics.moves(jnp.int32(0), groups, p, draws["fates"])
+    nothing = equations.moves(jnp.int32(0), groups, p, draws["fates"])
     assert not any(np.any(leaf) for leaf in nothing)
 
 

@@ -13,8 +13,7 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.fertilizer import Fertilizer
 from harvestgym.farm.entities.spreadable import Pile, set_free
 from tests.farm.company import air, board, earth, field, share_of
-
-from .test_spreadable import LOAM, morning, pile
+from tests.farm.entities.test_spreadable import LOAM, morning, pile
 
 SETS = ("basic_N", "basic_P", "basic_K", "basic_all", "slow_all", "fast_all", "urea", "compost")
 

@@ -17,8 +17,8 @@ from harvestgym.core.random import bernoulli, binomial
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.hosts import Drivers, chance, terms
 
-from . import laws
-from .conditions import Crop
+from . import equations
+from .parameters import Crop
 from .state import CAUSES, FIRST_CAUSE, FLOWERS_MAX, PlantState, Stage
 
 
@@ -56,7 +56,7 @@ class Marks(NamedTuple):
 
 def thresholds(crop: Crop, day: Drivers) -> Marks:
     """The marks of today, by eqs. (8) and (19), of which none is above the largest size or weight."""
-    size = laws.bloom_threshold(crop.bloom.share, day["stress"]) * crop.size_max
+    size = equations.bloom_threshold(crop.bloom.share, day["stress"]) * crop.size_max
     return Marks(size, jnp.minimum(chance(crop.fruit.ripen, day), 1.0) * crop.fruit_weight_max)
 
 
@@ -64,9 +64,9 @@ def moving(crop: Crop, state: PlantState, day: Drivers, marks: Marks) -> jax.Arr
     """The chance to move on to the next stage: eqs. (3), (7), (14) and (18)."""
     chances = {
         Stage.SEED: chance(crop.seed.sprout, day),
-        Stage.GROW: laws.arrival(state.size, marks.size, crop.size_max),
+        Stage.GROW: equations.arrival(state.size, marks.size, crop.size_max),
         Stage.BLOOM: chance(crop.bloom.fade, day),
-        Stage.FRUIT: laws.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
+        Stage.FRUIT: equations.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
     }
     return choose([(state.stage == stage, p) for stage, p in chances.items()], 0.0)
 
@@ -98,10 +98,10 @@ def grown(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pl
     intercept = jnp.where(filling, crop.fruit.rate.intercept, crop.grow.rate.intercept)
     variance = jnp.where(filling, crop.fruit.variance, crop.grow.variance)
     least = jnp.where(filling, crop.fruit.rate_min, crop.grow.rate_min)
-    rate = laws.noisy_rate(jnp.exp(-(intercept + sum(each))), variance, uniform)
+    rate = equations.noisy_rate(jnp.exp(-(intercept + sum(each))), variance, uniform)
     gains = rate > least
-    size = laws.logistic_step(state.size, rate, crop.size_max)
-    weight = laws.logistic_step(state.fruit_weight, rate, crop.fruit_weight_max)
+    size = equations.logistic_step(state.size, rate, crop.size_max)
+    weight = equations.logistic_step(state.fruit_weight, rate, crop.fruit_weight_max)
     worst, exponent = largest(each)
     return replace(
         state,
@@ -119,7 +119,7 @@ def flowering(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uni
     blooms = state.stage == Stage.BLOOM
     trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
     opening = chance(crop.bloom.open, day) * state.size / crop.size_max
-    success = jnp.where(opens, opening, laws.pollination(crop.bloom, day))
+    success = jnp.where(opens, opening, equations.pollination(crop.bloom, day))
     count = binomial(uniform, trials, jnp.minimum(success, 1.0), FLOWERS_MAX)
     return replace(
         state,
@@ -132,7 +132,7 @@ def flowering(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uni
 def kept(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
     """The fruits that ripe plants keep, eq. (21)."""
     share = chance(crop.ripe.keep, day, day["strain_harvest"])
-    fruits = laws.kept_fruits(state.fruits, laws.noisy_rate(share, crop.ripe.variance, uniform))
+    fruits = equations.kept_fruits(state.fruits, equations.noisy_rate(share, crop.ripe.variance, uniform))
     return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Place
 
-from .conditions import Crop
+from .parameters import Crop
 from .state import PLANTS_MAX, PlantState, Stage, cleared
 
 

@@ -6,9 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harvestgym.farm.entities.weather import cells
 from harvestgym.farm.entities.weather.day import Day
 from harvestgym.farm.entities.weather.table import constant_table, read_table
+from harvestgym.farm.entities.weather.table_checks import (
+    CellError,
+    DateError,
+    EmptyTableError,
+    MissingColumnError,
+    WeatherTableError,
+)
 
 HEADER = "Date,Tmin,Tmax,T,RH,U,Rain"
 ROWS = (
@@ -93,23 +99,23 @@ def test_a_data_frame_is_read_like_the_file(write):
 
 
 WRONG = [
-    (cells.MissingColumnError, HEADER.replace("Tmax", "TMax"), ROWS, "no column 'Tmax' (degC); did you mean 'TMax'?"),
-    (cells.MissingColumnError, HEADER.replace("RH", "Tmin"), ROWS, "column 'Tmin' stands twice"),
-    (cells.EmptyTableError, HEADER, (), "found no days"),
-    (cells.EmptyTableError, HEADER, (ROWS[2],), "no day but 29 February"),
-    (cells.DateError, HEADER, (ROWS[0], ROWS[2]), "row 2, column 'Date': 2012-02-29 follows 2012-02-27"),
-    (cells.DateError, HEADER, (ROWS[0], ROWS[0]), "2012-02-27 follows 2012-02-27"),
-    (cells.DateError, HEADER, ("27/02/2012,1,9,5,80,2,0",), "wanted YYYY-MM-DD, found '27/02/2012'"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,5,80,2",), "row 1 has 6 cells; wanted 7"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,5,,2,0",), "row 1 (2013-01-01), column 'RH': wanted a number"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,5,nan,2,0",), "column 'RH': wanted a number (%), found nothing"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,warm,80,2,0",), "column 'T': wanted a number (degC), found 'warm'"),
-    (cells.CellError, HEADER, ("2013-01-01,9,1,5,80,2,0",), "column 'Tmin': wanted at most Tmax (1), found 9; are"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,12,80,2,0",), "'T': wanted between Tmin (1) and Tmax (9), found 12"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,5,180,2,0",), "column 'RH': wanted % between 0 and 100, found 180"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,5,80,-2,0",), "column 'U': wanted m/s, daily mean at 2 m between 0"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,5,80,2,-999",), "found -999; is it a code for a missing value?"),
-    (cells.CellError, HEADER, ("2013-01-01,1,9,5,80,inf,0",), "found inf"),
+    (MissingColumnError, HEADER.replace("Tmax", "TMax"), ROWS, "no column 'Tmax' (degC); did you mean 'TMax'?"),
+    (MissingColumnError, HEADER.replace("RH", "Tmin"), ROWS, "column 'Tmin' stands twice"),
+    (EmptyTableError, HEADER, (), "found no days"),
+    (EmptyTableError, HEADER, (ROWS[2],), "no day but 29 February"),
+    (DateError, HEADER, (ROWS[0], ROWS[2]), "row 2, column 'Date': 2012-02-29 follows 2012-02-27"),
+    (DateError, HEADER, (ROWS[0], ROWS[0]), "2012-02-27 follows 2012-02-27"),
+    (DateError, HEADER, ("27/02/2012,1,9,5,80,2,0",), "wanted YYYY-MM-DD, found '27/02/2012'"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,80,2",), "row 1 has 6 cells; wanted 7"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,,2,0",), "row 1 (2013-01-01), column 'RH': wanted a number"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,nan,2,0",), "column 'RH': wanted a number (%), found nothing"),
+    (CellError, HEADER, ("2013-01-01,1,9,warm,80,2,0",), "column 'T': wanted a number (degC), found 'warm'"),
+    (CellError, HEADER, ("2013-01-01,9,1,5,80,2,0",), "column 'Tmin': wanted at most Tmax (1), found 9; are"),
+    (CellError, HEADER, ("2013-01-01,1,9,12,80,2,0",), "'T': wanted between Tmin (1) and Tmax (9), found 12"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,180,2,0",), "column 'RH': wanted % between 0 and 100, found 180"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,80,-2,0",), "column 'U': wanted m/s, daily mean at 2 m between 0"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,80,2,-999",), "found -999; is it a code for a missing value?"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,80,inf,0",), "found inf"),
 ]  # fmt: skip
 
 
@@ -123,14 +129,14 @@ def test_what_is_wrong_is_named(write, error, header, rows, message):
 
 def test_an_empty_or_absent_file_is_named(tmp_path):
     (tmp_path / "mine.csv").write_text("")
-    with pytest.raises(cells.EmptyTableError, match="the file is empty"):
+    with pytest.raises(EmptyTableError, match="the file is empty"):
         read_table(tmp_path / "mine.csv")
-    with pytest.raises(cells.WeatherTableError, match="no such file"):
+    with pytest.raises(WeatherTableError, match="no such file"):
         read_table(tmp_path / "yours.csv")
 
 
 def test_flags_that_are_none_are_refused(write):
-    with pytest.raises(cells.CellError, match=r"row 2 \(2012-02-28\), column 'Rain': wanted 0 or 1"):
+    with pytest.raises(CellError, match=r"row 2 \(2012-02-28\), column 'Rain': wanted 0 or 1"):
         read_table(write(*ROWS), rain="occurrence")
     with pytest.raises(ValueError, match="did you mean 'occurrence'"):
         read_table(write(*ROWS), rain="occurence")
@@ -138,7 +144,7 @@ def test_flags_that_are_none_are_refused(write):
 
 def test_a_frame_with_a_column_twice_is_refused(write):
     frame = pd.read_csv(write(*ROWS))
-    with pytest.raises(cells.MissingColumnError, match="data frame: column 'RH' stands twice"):
+    with pytest.raises(MissingColumnError, match="data frame: column 'RH' stands twice"):
         read_table(pd.concat((frame, frame[["RH"]]), axis=1))
 
 

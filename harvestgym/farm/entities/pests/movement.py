@@ -8,7 +8,7 @@ import numpy as np
 
 from harvestgym.core.random import multinomial
 
-from .flows import PESTS_MAX
+from .equations import PESTS_MAX
 
 WAYS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 """Steps (x, y) to the north, south, east and west; a fifth way is to stay."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.scene import Mark
-from harvestgym.farm.entities.observed import DrawContext
+from harvestgym.farm.entities.drawing import DrawContext
 
 from .state import CAUSES, STAGES, Stage
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from harvestgym.core.random import normal
 from harvestgym.farm.entities.hosts import Drivers, chance
 
-from .conditions import Bloom, StressWeights
+from .parameters import Bloom, StressWeights
 
 
 def noisy_rate(rate: jax.Array, variance: jax.Array, uniform: jax.Array) -> jax.Array:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Dose, Feed, Litter, Message, Share
-from harvestgym.farm.entities.soil import Soil, dynamics
+from harvestgym.farm.entities.soil import Soil, equations
 from harvestgym.farm.entities.soil.soil import SoilState
 from tests.farm.company import air, board, check_ranges, field, share_of
 
@@ -55,13 +55,13 @@ def tomorrow(
 def test_equation_22_by_hand() -> None:
     p = math.exp(-(0.27 * 2 + 4 * 0.1))
     wanted = (p * (1 + 0.1 * p) + (1 - p) * p) * 50
-    got = dynamics.microlife_tomorrow(LOAM.survival, LOAM.recovery, f(50.0), f(2.0), f(0.1))
+    got = equations.microlife_tomorrow(LOAM.survival, LOAM.recovery, f(50.0), f(2.0), f(0.1))
     np.testing.assert_allclose(got, [[wanted]], rtol=1e-5)
 
 
 def test_microlife_recovers_by_a_tenth_and_stays_within_bounds() -> None:
     before, cide, surplus = f(50.0, 99.0, 0.0, 80.0), f(0, 0, 0, 1e9), f(0, 0, 0, 0)
-    got = dynamics.microlife_tomorrow(LOAM.survival, LOAM.recovery, before, cide, surplus)
+    got = equations.microlife_tomorrow(LOAM.survival, LOAM.recovery, before, cide, surplus)
     np.testing.assert_allclose(got, [[55.0, 100.0, 0.0, 0.0]], rtol=1e-6)
 
 
@@ -69,26 +69,26 @@ def test_microlife_recovers_by_a_tenth_and_stays_within_bounds() -> None:
 def test_about_eight_millimetres_of_surplus_a_day_are_what_the_microlife_just_endures(texture: str) -> None:
     soil = SOILS[texture]
     surplus = np.asarray([[7.0, 10.0]], np.float32) / soil.bucket(field()).capacity
-    less, more = dynamics.microlife_tomorrow(soil.survival, soil.recovery, f(50.0, 50.0), f(0.0, 0.0), surplus)[0]
+    less, more = equations.microlife_tomorrow(soil.survival, soil.recovery, f(50.0, 50.0), f(0.0, 0.0), surplus)[0]
     assert less > 50 > more
 
 
 def test_leaching_takes_a_share_of_the_stock_that_microlife_lessens() -> None:
-    strength = dynamics.leaching_strength(f(0.1, 0.0, 1.0, 0.4), f(0.3, 0.0, 9.0, 0.0))
+    strength = equations.leaching_strength(f(0.1, 0.0, 1.0, 0.4), f(0.3, 0.0, 9.0, 0.0))
     np.testing.assert_allclose(strength, [[0.4, 0.0, 10.0, 0.4]], rtol=1e-6)
-    got = dynamics.leached_share(strength, f(0.75, 0.0, 0.5, 1.0))
+    got = equations.leached_share(strength, f(0.75, 0.0, 0.5, 1.0))
     np.testing.assert_allclose(got, [[0.1, 0.0, 1.0, 0.0]], rtol=1e-6)
 
 
 def test_the_ground_evaporates_where_it_is_wet_and_in_the_sun() -> None:
-    got = dynamics.evaporable(jnp.float32(5.0), f(0.2, 0.9, 1.7), f(2.0, 2.0, 2.0), jnp.float32(4.0))
+    got = equations.evaporable(jnp.float32(5.0), f(0.2, 0.9, 1.7), f(2.0, 2.0, 2.0), jnp.float32(4.0))
     np.testing.assert_allclose(got, [[5 * 0.5 * 4, 5 * 0.1 * 4, 0.0]], rtol=1e-5)
 
 
 def test_a_day_of_water_by_hand() -> None:
     """Capacity 100, wilting point 40: over-full and served; thirsty air; rain beyond what the soil can hold."""
-    bucket = dynamics.Bucket(jnp.float32(100.0), jnp.float32(40.0))
-    day = dynamics.water_day(f(112.0, 25.0, 95.0), bucket, f(30.0, 0.0, 5.0), f(4.0, 9.0, 0.0), f(0.0, 0.0, 50.0))
+    bucket = equations.Bucket(jnp.float32(100.0), jnp.float32(40.0))
+    day = equations.water_day(f(112.0, 25.0, 95.0), bucket, f(30.0, 0.0, 5.0), f(4.0, 9.0, 0.0), f(0.0, 0.0, 50.0))
     np.testing.assert_allclose(day.surplus, [[12.0, 0.0, 40.0]])
     np.testing.assert_allclose(day.evaporated, [[4.0, 5.0, 0.0]], err_msg="it stops at half the wilting point")
     np.testing.assert_allclose(day.tomorrow, [[66.0, 20.0, 100.0]])
@@ -96,13 +96,13 @@ def test_a_day_of_water_by_hand() -> None:
 
 def test_fao_56_equation_73_gives_the_evaporating_layer() -> None:
     """Middles of table 19: 1000 (0.36 - 0.5 * 0.22) * 0.10 for clay, and so on."""
-    got = [float(dynamics.evaporating_layer(s.max_water_capacity, s.wilting_point)) for s in SOILS.values()]
+    got = [float(equations.evaporating_layer(s.max_water_capacity, s.wilting_point)) for s in SOILS.values()]
     np.testing.assert_allclose(got, [25.0, 23.5, 19.0, 9.75], rtol=1e-5)
 
 
 def test_rain_wets_the_surface_it_can_fill_and_the_soil_dries_it() -> None:
     rain = jnp.asarray([[0.0, 5.0, 90.0, 5.0]])
-    got = dynamics.wet_tomorrow(f(0.3, 0.0, 0.0, 0.9), jnp.float32(0.4), rain, jnp.float32(20.0), jnp.float32(1.0))
+    got = equations.wet_tomorrow(f(0.3, 0.0, 0.0, 0.9), jnp.float32(0.4), rain, jnp.float32(20.0), jnp.float32(1.0))
     np.testing.assert_allclose(got, [[0.0, 0.25, 1.0, 0.75]], atol=1e-6)
 
 
@@ -210,7 +210,7 @@ def test_cide_is_washed_out_by_surplus_and_rain_and_harms_only_where_it_acts() -
 
 def test_half_of_a_cide_is_gone_after_a_dry_month() -> None:
     """At the microlife of 80 %, the half-life of glyphosate in temperate soils, about 30 days."""
-    left = dynamics.cide_left(f(1.0, 1.0, 1.0), f(0.0, 0.0, 1.0), LOAM.cide_decay * 30, f(0.8, 0.0, 0.0))
+    left = equations.cide_left(f(1.0, 1.0, 1.0), f(0.0, 0.0, 1.0), LOAM.cide_decay * 30, f(0.8, 0.0, 0.0))
     np.testing.assert_allclose(left, [[0.5, 1.0, math.exp(-1)]], atol=0.005)
 
 
@@ -304,5 +304,5 @@ def test_water_runs_past_the_roots_of_a_dry_sand_and_of_no_other_soil() -> None:
     assert float(deed.ledger.tally["water#L"]) == 5.0 == float(deed.ledger.flows["water:watering"][0, 0])
     np.testing.assert_allclose(deed.ledger.flows["water:drainage"], [[-5 * 0.8 / 2]], rtol=1e-5)
     np.testing.assert_allclose(deed.state.water, half + 5 - 5 * 0.8 / 2, rtol=1e-6)
-    np.testing.assert_allclose(dynamics.run_past(f(-9.0, 1e9), bucket, sand.bypass), [[0.8, 0.0]], rtol=1e-6)
+    np.testing.assert_allclose(equations.run_past(f(-9.0, 1e9), bucket, sand.bypass), [[0.8, 0.0]], rtol=1e-6)
     assert [name for name, soil in SOILS.items() if soil.bypass > 0] == ["sand"]

@@ -11,10 +11,10 @@ import numpy as np
 from harvestgym.core.tree import par, pytree, static
 
 from . import generator
-from .cells import WeatherTableError
 from .climate import LATENT, Climate
 from .day import YEAR, Day
 from .table import WeatherTable
+from .table_checks import WeatherTableError
 
 MEMORY = 1 + len(LATENT)
 """Length of what any sky remembers from one day to the next."""

@@ -11,7 +11,7 @@ import numpy as np
 from harvestgym.core.random import multinomial
 from harvestgym.farm.entities.hosts import Drivers, chance
 
-from .conditions import WEEDS_MAX, Weed
+from .parameters import WEEDS_MAX, Weed
 
 SIDES = np.array([-1, 0, 1])
 

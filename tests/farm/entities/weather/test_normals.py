@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.weather import amounts, generator
+from harvestgym.farm.entities.weather import generator, rain_amounts
 from harvestgym.farm.entities.weather.climate import climate_of
 from harvestgym.farm.entities.weather.day import YEAR, Day
 from harvestgym.farm.entities.weather.normals import MONTH_LENGTHS, Normals, calendar, measure
@@ -16,16 +16,16 @@ from harvestgym.farm.entities.weather.site import load_site
 @pytest.mark.parametrize("shape", [0.05, 0.3, 1.0, 2.5, 40.0])
 def test_gamma_is_that_of_scipy(shape):
     x = np.geomspace(1e-4, shape + 8 * np.sqrt(shape) + 8, 60)
-    np.testing.assert_allclose(amounts.gamma_cdf(shape, x), stats.gamma.cdf(x, shape), rtol=1e-10)
-    nodes = np.linspace(-amounts.REACH, amounts.REACH, amounts.NODES)
+    np.testing.assert_allclose(rain_amounts.gamma_cdf(shape, x), stats.gamma.cdf(x, shape), rtol=1e-10)
+    nodes = np.linspace(-rain_amounts.REACH, rain_amounts.REACH, rain_amounts.NODES)
     exact = stats.gamma.isf(stats.norm.sf(nodes), shape)
-    np.testing.assert_allclose(amounts.gamma_quantiles(shape), exact, rtol=2e-3, atol=3e-3 * shape)
+    np.testing.assert_allclose(rain_amounts.gamma_quantiles(shape), exact, rtol=2e-3, atol=3e-3 * shape)
 
 
 def test_amounts_have_the_mean_and_variance_asked_for():
-    table = amounts.amount_quantiles(mean=22.2, shape=0.61, least=1.0)
+    table = rain_amounts.amount_quantiles(mean=22.2, shape=0.61, least=1.0)
     uniforms = (np.arange(200_000) + 0.5) / 200_000
-    nodes = np.linspace(-amounts.REACH, amounts.REACH, amounts.NODES)
+    nodes = np.linspace(-rain_amounts.REACH, rain_amounts.REACH, rain_amounts.NODES)
     rain = np.interp(stats.norm.ppf(uniforms), nodes, table)
     assert rain.min() >= 1.0
     assert rain.mean() == pytest.approx(22.2, rel=0.01)

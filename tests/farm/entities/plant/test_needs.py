@@ -11,7 +11,7 @@ import pytest
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.hosts import light_left, open_stomata
 from harvestgym.farm.entities.messages import Canopy
-from harvestgym.farm.entities.plant import Plant, laws, needs
+from harvestgym.farm.entities.plant import Plant, equations, needs
 from harvestgym.farm.entities.plant.state import Stage
 from tests.farm.company import air, board, field
 from tests.farm.stands import stand
@@ -23,21 +23,21 @@ BEAN = CROPS["bean"]
 @pytest.mark.parametrize(("wind", "humidity", "wanted"), [(1.3, 75.0, 1.07), (4.6, 44.0, 1.30), (2.0, 45.0, 1.20)])
 def test_k_t_is_the_climatic_adjustment_of_fao_56(wind: float, humidity: float, wanted: float) -> None:
     """Example 27 of FAO-56: maize of 2 m, 1.20 in the table, at Taipei and at Mocha."""
-    found = laws.crop_coefficient(*(jnp.float32(v) for v in (1.20, 0.0, 200.0, wind, humidity)))
+    found = equations.crop_coefficient(*(jnp.float32(v) for v in (1.20, 0.0, 200.0, wind, humidity)))
     assert float(found) == pytest.approx(wanted, abs=0.005)
 
 
 @pytest.mark.parametrize(("crop", "wanted"), [("bean", 1.00), ("corn", 1.15), ("tomato", 1.10), ("carrots", 0.95)])
 def test_k_t_of_a_full_grown_crop_is_that_of_fao_56_table_17(crop: str, wanted: float) -> None:
     grow, height = CROPS[crop].grow, CROPS[crop].size_max
-    standard = laws.crop_coefficient(grow.alpha_0, grow.alpha_1, height, jnp.float32(2), jnp.float32(45))
+    standard = equations.crop_coefficient(grow.alpha_0, grow.alpha_1, height, jnp.float32(2), jnp.float32(45))
     assert float(standard) == pytest.approx(wanted, abs=1e-3)
 
 
 def test_vapour_pressure_of_fao_56_table_2_3() -> None:
-    found = laws.vapour_pressure(jnp.asarray([1.0, 20.0, 24.5, 35.0, 48.0]))
+    found = equations.vapour_pressure(jnp.asarray([1.0, 20.0, 24.5, 35.0, 48.0]))
     np.testing.assert_allclose(found, [0.657, 2.338, 3.075, 5.623, 11.162], atol=2e-3)
-    assert float(laws.least_humidity(jnp.float32(60), jnp.float32(20), jnp.float32(30))) == pytest.approx(
+    assert float(equations.least_humidity(jnp.float32(60), jnp.float32(20), jnp.float32(30))) == pytest.approx(
         60 * 2.338 / 4.243, rel=1e-3
     )
 
@@ -51,7 +51,7 @@ def test_a_closed_stand_transpires_k_t_et0_from_its_plot() -> None:
     """16 beans of 60 cm would cover 1.15 m2 and have 1; of 20 cm they cover 0.384."""
     place = field()
     still = air(et0=6.0, wind=7.2, humidity=100, t_mean=20, t_max=33.57)
-    assert float(laws.least_humidity(still.humidity, still.t_mean, still.t_max)) == pytest.approx(45, abs=0.2)
+    assert float(equations.least_humidity(still.humidity, still.t_mean, still.t_max)) == pytest.approx(45, abs=0.2)
     for size, cover in ((60.0, 1.0), (20.0, 0.384)):
         lost = needs.transpiration(BEAN, stand(1, Stage.GROW, size=size, population=16), place.surface, still)
         assert float(lost[0, 0]) == pytest.approx(6 * (0.15 + 0.0141667 * size) * cover, rel=1e-3)

@@ -10,12 +10,12 @@ import refet.calcs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvestgym.farm.entities.weather import et0
+from harvestgym.farm.entities.weather import evapotranspiration
 from harvestgym.farm.entities.weather.site import load_site
 
 OBSERVED = ("seattle", "new_york_jfk", "new_york_lga", "newark")
-radiation = jax.jit(et0.extraterrestrial_radiation)
-evapotranspiration = jax.jit(et0.reference_evapotranspiration)
+radiation = jax.jit(evapotranspiration.extraterrestrial_radiation)
+et0 = jax.jit(evapotranspiration.reference_evapotranspiration)
 
 
 def test_radiation_is_that_of_pyet_and_refet():
@@ -35,7 +35,7 @@ def test_radiation_of_fao_56_example_8():
 
 @pytest.mark.parametrize(("latitude", "day", "dark"), [(80, 355, True), (-80, 172, True), (80, 172, False)])
 def test_sun_that_never_rises_or_never_sets(latitude, day, dark):
-    value, slope = jax.value_and_grad(et0.extraterrestrial_radiation)(jnp.float32(latitude), day)
+    value, slope = jax.value_and_grad(evapotranspiration.extraterrestrial_radiation)(jnp.float32(latitude), day)
     assert np.isfinite(slope)
     assert value == 0 if dark else value > 40
 
@@ -45,13 +45,13 @@ def test_at_the_poles_half_a_year_is_day(latitude, summer):
     """R_A of the day when the sun stays at the height of its declination, 24 * 60 G_sc d_r sin(delta)."""
     angle = 2 * np.pi * summer / 365
     height = abs(0.409 * np.sin(angle - 1.39))
-    wanted = 24 * 60 * et0.SOLAR_CONSTANT * (1 + 0.033 * np.cos(angle)) * np.sin(height)
+    wanted = 24 * 60 * evapotranspiration.SOLAR_CONSTANT * (1 + 0.033 * np.cos(angle)) * np.sin(height)
     assert float(radiation(latitude, summer)) == pytest.approx(wanted, rel=1e-5)
     assert float(radiation(-latitude, summer)) == 0.0
 
 
 def test_wind_of_fao_56_example_14():
-    assert round(et0.wind_at_2m(3.2, 10), 1) == 2.4
+    assert round(evapotranspiration.wind_at_2m(3.2, 10), 1) == 2.4
 
 
 @pytest.mark.parametrize("humidity", [20.0, 75.0])
@@ -60,18 +60,18 @@ def test_23_by_hand(t_min, t_max, wind, sun, humidity):
     mean, dry = (t_min + t_max) / 2, 1 - humidity / 100
     sunlit = 0.0118 * dry**0.2 * (t_max - t_min) ** 0.3 * (sun * np.sqrt(mean + 10) - 40)
     wanted = sunlit + 0.1 * (mean + 20) * dry * (wind / 2) ** 0.6
-    assert float(evapotranspiration(t_min, t_max, mean, humidity, wind, sun)) == pytest.approx(wanted, rel=1e-5)
+    assert float(et0(t_min, t_max, mean, humidity, wind, sun)) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_nothing_evaporates_into_saturated_air():
     """To the last bit, as the roots of eq. (23) make a lot of a little: 1 - 100 / 100 as XLA rounds it gave 0.04 mm."""
-    assert (evapotranspiration(7.0, 13.0, 10.0, np.full(3, 100.0), 2.5, 26.0) == 0).all()
+    assert (et0(7.0, 13.0, 10.0, np.full(3, 100.0), 2.5, 26.0) == 0).all()
 
 
 def test_evapotranspiration_of_fao_56_example_18():
     """FAO-56 Penman-Monteith gives 3.9 with measured sunshine; this formula has to do without it."""
-    wind = et0.wind_at_2m(10 / 3.6, 10)
-    ours = evapotranspiration(12.3, 21.5, 16.9, (84 + 63) / 2, wind, radiation(50.8, 187))
+    wind = evapotranspiration.wind_at_2m(10 / 3.6, 10)
+    ours = et0(12.3, 21.5, 16.9, (84 + 63) / 2, wind, radiation(50.8, 187))
     assert float(ours) == pytest.approx(3.9, abs=0.2)
 
 
@@ -81,7 +81,7 @@ def test_evapotranspiration_is_near_penman_monteith(name):
     site = load_site(name)
     days, about = site.table.days, site.about
     at = np.asarray(radiation(about.latitude, site.table.day_of_year))
-    ours = np.asarray(evapotranspiration(*days[:5], at))
+    ours = np.asarray(et0(*days[:5], at))
     sunlight = 0.19 * np.sqrt(days.t_max - days.t_min) * at
     index = _dates(site.table.day_of_year)
     t_min, t_max, t_mean, humidity, wind, sun = (
@@ -113,7 +113,7 @@ def _dates(day_of_year):
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_finite_and_never_negative(latitude, day, t_min, spread, humidity, wind):
     at = radiation(latitude, day)
-    value = evapotranspiration(t_min, t_min + spread, t_min + spread / 2, humidity, wind, at)
+    value = et0(t_min, t_min + spread, t_min + spread / 2, humidity, wind, at)
     assert 0 <= float(at) < 48.6  # a midsummer day at the south pole, 24 * 60 * 0.082 * 1.033 * sin(0.409)
     assert 0 <= float(value) < 50
 
@@ -122,7 +122,7 @@ def test_finite_and_never_negative(latitude, day, t_min, spread, humidity, wind)
 @pytest.mark.parametrize("t_min", [-60.0, -10.0, 20.0])
 def test_gradients_are_finite(humidity, t_min):
     arguments = (t_min, t_min, t_min, humidity, 0.0, 30.0)
-    slopes = jax.grad(et0.reference_evapotranspiration, argnums=range(6))(*map(jnp.float32, arguments))
+    slopes = jax.grad(evapotranspiration.reference_evapotranspiration, argnums=range(6))(*map(jnp.float32, arguments))
     assert np.all(np.isfinite(slopes))
 
 
@@ -130,4 +130,4 @@ def test_more_sun_wind_and_drought_evaporate_more():
     base = dict(t_min=10.0, t_max=20.0, t_mean=15.0, humidity=60.0, wind=2.0, radiation=30.0)
     more = dict(t_max=25.0, t_mean=18.0, humidity=50.0, wind=4.0, radiation=35.0)
     for name, value in more.items():
-        assert evapotranspiration(**base | {name: value}) > evapotranspiration(**base)
+        assert et0(**base | {name: value}) > et0(**base)
