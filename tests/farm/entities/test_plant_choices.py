@@ -5,7 +5,6 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 from harvestgym.farm.entities.plant.season import choose, largest
 
 
