@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from harvestgym.farm.entities.plant.season import choose, largest
+
+from harvestgym.farm.entities.plant.growth import choose, largest
 
 
 def test_the_first_case_that_holds_is_chosen() -> None:
