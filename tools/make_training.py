@@ -36,7 +36,7 @@ def agents() -> None:
     put(PAGE, "ppo", [*body(table), *[line for picture in pictures for line in ("", picture)]])
 
 
-COLUMNS = ("game", "million days", "seasons", "expert", "random", "agents, one for each seed", "seconds of processor")
+COLUMNS = ("game", "million days", "seasons", "expert", "random", "agents, one per seed", "CPU seconds")
 
 
 def _row(run: dict[str, Any]) -> tuple[str, ...]:
