@@ -1,4 +1,4 @@
-"""The `harvestgym` command line."""
+"""The `harvestgym` command line: one module per group of commands."""
 
 from .app import app
 

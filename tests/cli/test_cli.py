@@ -1,59 +1,63 @@
-"""The command line as a person uses it: tables, JSON, a season on disk, mistakes in words."""
+"""The command line: tables, JSON, files of an episode, errors in one line."""
 
 from __future__ import annotations
 
 import errno
 import json
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import harvestgym
-from harvestgym.cli import app
+from harvestgym.cli import app, environments
+from harvestgym.cli.app import CommandGroup
+from harvestgym.cli.environments import print_ids
+from harvestgym.core.errors import ConfigError
 
 ID = "farm/bean-clay-1x1-v0"
 runner = CliRunner()
 
 
-def told(*args: str) -> str:
+def run_command(*args: str) -> str:
     result = runner.invoke(app, [*args])
     assert result.exit_code == 0, result.output
     return result.output
 
 
-def test_list_names_every_id_and_those_of_a_family() -> None:
-    assert told("list").split() == harvestgym.ids()
-    assert told("list", "farm").split() == harvestgym.ids("farm")
+def test_list_prints_all_ids_or_those_of_a_family() -> None:
+    assert run_command("list").split() == harvestgym.ids()
+    assert run_command("list", "farm").split() == harvestgym.ids("farm")
 
 
-def test_on_a_terminal_the_list_says_what_each_id_is(capsys: pytest.CaptureFixture[str]) -> None:
-    from harvestgym.cli.app import _print_ids
-
-    _print_ids(["farm/game0-v0", "fishing/fox-v0"])
+def test_list_on_a_terminal_prints_one_line_with_description_per_id(capsys: pytest.CaptureFixture[str]) -> None:
+    print_ids(["farm/game0-v0", "fishing/fox-v0"])
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("farm/game0-v0   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
     assert len(first) <= 80, "a line each"
 
 
-def test_list_names_those_with_a_tag() -> None:
-    found = told("list", "--tag", "polyculture").split()
+def test_list_filters_by_tag() -> None:
+    found = run_command("list", "--tag", "polyculture").split()
     assert "farm/polyculture-3x4-v0" in found and "farm/bean-clay-1x1-v0" not in found
     refused = runner.invoke(app, ["list", "--tag", "watring"])
     assert refused.exit_code == 2 and "did you mean 'watering'?" in refused.output
 
 
-def test_show_tells_units_ranges_and_sources() -> None:
-    text = told("show", ID)
+def test_show_prints_units_ranges_and_sources() -> None:
+    text = run_command("show", ID)
     for part in ("air_temperature/max#°C", "available_Water#L", "watering_discrete", "FAO-56", "global_stage"):
         assert part in text
 
 
 def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
-    table = told("run", ID, "--episodes", "50", "--seed", "3")
-    numbers = json.loads(told("run", ID, "--episodes", "50", "--seed", "3", "--json"))
+    table = run_command("run", ID, "--episodes", "50", "--seed", "3")
+    numbers = json.loads(run_command("run", ID, "--episodes", "50", "--seed", "3", "--json"))
     assert numbers["id"] == ID and numbers["episodes"] == 50 and numbers["seed"] == 3
     assert set(numbers["return"]) == {"mean", "sd", "cvar10", "ci95"}
     assert f"{numbers['return']['mean']:.3f}" in table and "yield kg" in table and "CVaR" in table
@@ -62,9 +66,9 @@ def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
     assert sum(deaths.values()) == 50 and f"Plant-0 cause of death: none {deaths['none']}" in table
 
 
-def test_run_keeps_a_season_where_it_is_asked_to(tmp_path: Path) -> None:
+def test_run_writes_the_first_episode(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    table = told("run", ID, "--episodes", "1", "--out", str(tmp_path / "season"))
+    table = run_command("run", ID, "--episodes", "1", "--out", str(tmp_path / "season"))
     assert "one episode" in table and "sd" not in table and "interval" not in table, "of one there is no spread"
     files = sorted(p.suffix for p in (tmp_path / "season").iterdir())
     assert files == [".parquet", ".png"]
@@ -86,16 +90,16 @@ def test_run_keeps_a_season_where_it_is_asked_to(tmp_path: Path) -> None:
      (("run", ID, "--out", "pyproject.toml/season"), "--out wants a folder, found the file"),
      (("run", ID, "--html", "nowhere/season.html"), "--html wants a file in a folder that is there"),
      (("study", "card", "--out", "pyproject.toml"), "--out wants a folder, found the file pyproject.toml"),
-     (("leaderboard", "--policy", "mine"), "--policy wants NAME=file.py:function"),
+     (("leaderboard", "--policy", "mine"), "--policy: expected NAME=file.py:function"),
      (("leaderboard", "--policy", "mine=nomodule:f"), "there is no module 'nomodule'"),
      (("leaderboard", "--policy", "mine=mine.py"), "found 'mine.py'")],
 )  # fmt: skip
-def test_a_mistake_is_told_in_a_line(args: tuple[str, ...], words: str) -> None:
+def test_user_error_is_printed_in_one_line(args: tuple[str, ...], words: str) -> None:
     result = runner.invoke(app, [*args])
     assert result.exit_code == 2 and words in result.output and "Traceback" not in result.output
 
 
-def test_a_file_that_cannot_be_read_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_file_is_printed_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def locked(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", "mine.yaml")
 
@@ -104,9 +108,32 @@ def test_a_file_that_cannot_be_read_is_told_in_a_line(monkeypatch: pytest.Monkey
     assert result.exit_code == 2 and result.output == "harvestgym: mine.yaml: Permission denied\n"
 
 
-def test_it_says_which_version_it_is() -> None:
-    assert told("--version") == f"harvestgym {version('harvestgym')}\n"
+def test_version_is_printed() -> None:
+    assert run_command("--version") == f"harvestgym {version('harvestgym')}\n"
 
 
-def test_check_says_that_the_contract_is_kept() -> None:
-    assert "keeps the contract" in told("check", ID)
+def test_check_reports_a_kept_contract() -> None:
+    assert "keeps the contract" in run_command("check", ID)
+
+
+def test_help_is_printed_without_loading_jax() -> None:
+    code = (
+        "import sys; from harvestgym.cli import app; app(['--help'], standalone_mode=False); "
+        "sys.exit('jax' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_a_command_added_to_a_group_is_a_command_of_the_application() -> None:
+    group = typer.Typer()
+
+    @group.command()
+    def greet(name: str) -> None:
+        raise ConfigError(f"{name}: no greeting")
+
+    extended = typer.Typer(cls=CommandGroup)
+    extended.add_typer(environments.group)
+    extended.add_typer(group)
+    result = runner.invoke(extended, ["greet", "Ada"])
+    assert result.exit_code == 2 and result.output == "harvestgym: Ada: no greeting\n"
+    assert runner.invoke(extended, ["list", "farm"]).output.split() == harvestgym.ids("farm")

@@ -1,4 +1,4 @@
-"""`harvestgym new` writes files that pass as they are, and never over others."""
+"""`harvestgym new`: the files work as they are, and none is overwritten."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 
 import harvestgym
 from harvestgym.cli import app
-from harvestgym.cli.new import farm
+from harvestgym.cli.new_files import write_farm
 from harvestgym.farm.schema import read_farm
 
 runner = CliRunner()
 
 
-def test_a_new_entity_passes_its_own_test_as_it_stands(tmp_path: Path) -> None:
+def test_new_entity_passes_its_own_test(tmp_path: Path) -> None:
     result = runner.invoke(app, ["new", "entity", "green-manure", "--folder", str(tmp_path / "mine")])
     assert result.exit_code == 0, result.output
     made = sorted(path.name for path in (tmp_path / "mine").iterdir())
@@ -31,23 +31,23 @@ def test_a_new_entity_passes_its_own_test_as_it_stands(tmp_path: Path) -> None:
     assert subprocess.run(lint, capture_output=True, check=False).returncode == 0
 
 
-def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None:
+def test_new_entity_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "mulch.yaml").write_text("mine", encoding="utf-8")
     result = runner.invoke(app, ["new", "entity", "Mulch", "--folder", str(tmp_path)])
-    assert result.exit_code == 2 and "mulch.yaml: there already" in result.output.replace("\n", "")
+    assert result.exit_code == 2 and "mulch.yaml: exists already" in result.output.replace("\n", "")
     assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_a_new_farm_is_that_of_the_catalogue_whatever_it_is_like(tmp_path: Path) -> None:
+def test_new_farm_equals_the_catalogue_farm(tmp_path: Path) -> None:
     catalogue = Path(harvestgym.__file__).parent / "farm" / "catalogue"
     for id in harvestgym.ids("farm"):
-        path = farm(tmp_path / f"{id.partition('/')[2]}.yaml", id)
+        path = write_farm(tmp_path / f"{id.partition('/')[2]}.yaml", id)
         made, there = read_farm(path), read_farm(catalogue / path.name)
         assert made == there.model_copy(update={"history": made.history}), id
         assert "extends" not in path.read_text(encoding="utf-8").partition("fields:")[0]
 
 
-def test_a_new_farm_can_be_changed_and_is_never_written_over(tmp_path: Path) -> None:
+def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "my-farm.yaml"
     result = runner.invoke(app, ["new", "farm", str(path)])
     assert result.exit_code == 0 and "harvestgym run" in result.output
@@ -62,13 +62,13 @@ def test_a_new_farm_can_be_changed_and_is_never_written_over(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("my-farm",), "wanted the name of a farm file, which ends in .yaml"),
+        (("my-farm",), "expected the name of a farm file, which ends in .yaml"),
         (("nowhere/my-farm.yaml",), "make the folder nowhere first"),
         (("my-farm.yaml", "--like", "farm/been-clay-1x1-v0"), "did you mean 'farm/bean-clay-1x1-v0'"),
         (("my-farm.yaml", "--like", "fishing/logistic-v0"), "unknown farm 'fishing/logistic-v0'"),
     ],
 )
-def test_a_farm_that_cannot_be_is_refused_in_a_line(
+def test_new_farm_with_wrong_arguments_is_refused_in_one_line(
     args: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -83,13 +83,13 @@ def test_a_farm_that_cannot_be_is_refused_in_a_line(
         ("Soil", "Soil is a kind of the package already"),
         ("Random", "Python has a module 'random' already"),
         ("numpy", "Python has a module 'numpy' already"),
-        ("class", "wanted a name of letters and digits"),
-        ("../mulch", "wanted a name of letters and digits"),
-        ("", "wanted a name of letters and digits"),
-        ("Dürre", "wanted a name of letters and digits"),
+        ("class", "expected a name of letters and digits"),
+        ("../mulch", "expected a name of letters and digits"),
+        ("", "expected a name of letters and digits"),
+        ("Dürre", "expected a name of letters and digits"),
     ],
 )
-def test_a_name_that_cannot_be_is_refused_in_a_line(name: str, words: str, tmp_path: Path) -> None:
+def test_new_entity_with_wrong_name_is_refused_in_one_line(name: str, words: str, tmp_path: Path) -> None:
     result = runner.invoke(app, ["new", "entity", "--folder", str(tmp_path), "--", name])
     assert result.exit_code == 2 and words in result.output and "Traceback" not in result.output
     assert not list(tmp_path.iterdir())

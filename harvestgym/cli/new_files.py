@@ -1,0 +1,115 @@
+"""Files of a new farm or a new entity, made from the catalogue and from the templates of the package."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import re
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+from harvestgym import registry
+from harvestgym.core import yaml_io
+from harvestgym.core.config import merge
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.farm.config.components import KINDS
+
+ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}
+"""Templates of an entity and the names of the files made from them."""
+
+FARM_HEADER = """# Begun as {id}; change what you like.
+# harvestgym show {file}                  prints its variables, actions and parameters
+# harvestgym run {file} --policy expert   runs the expert on it
+# harvestgym schema                       prints a schema for editors that complete and check it
+"""
+
+PART_ORDER = ("doc", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
+"""Order of the parts of a new farm file; other parts follow."""
+
+
+def write_entity(name: str, folder: Path) -> list[Path]:
+    """Write a module, its parameter sets and its test for a kind of entity; return their paths.
+
+    Args:
+        name: `GreenManure` or `green_manure`; the class has the first, the module the second spelling.
+        folder: made if it is missing.
+
+    Raises:
+        ConfigError: if the name is not that of a new module, or a file exists; nothing was written.
+    """
+    kind, module = _class_and_module(name)
+    texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}
+    existing = [str(path) for path in texts if path.exists()]
+    if existing:
+        raise ConfigError(f"{', '.join(existing)}: exists already; choose another name or folder")
+    if importlib.util.find_spec(module) is not None:
+        raise ConfigError(f"{name!r}: Python has a module {module!r} already; choose another name")
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: expected a folder, got a file")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def _class_and_module(name: str) -> tuple[str, str]:
+    words = [word for part in re.split(r"[-_\s]+", name) for word in re.findall(r"[A-Z]?[^A-Z]+|[A-Z]+", part)]
+    kind, module = "".join(word[:1].upper() + word[1:] for word in words), "_".join(words).lower()
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):
+        raise ConfigError(f"{name!r}: expected a name of letters and digits, such as GreenManure or green_manure")
+    if kind in KINDS:
+        raise ConfigError(f"{name!r}: {kind} is a kind of the package already; choose another name")
+    return kind, module
+
+
+def _fill(template: str, kind: str, module: str) -> str:
+    text = files("harvestgym").joinpath("templates", "entity", template).read_text(encoding="utf-8")
+    return Template(text).substitute(kind=kind, module=module)
+
+
+def write_farm(path: Path, like: str) -> Path:
+    """Write a complete copy of a catalogue farm as a new farm file; return its path.
+
+    Raises:
+        ConfigError: if there is no such farm, or the file cannot be a new one; nothing was written.
+    """
+    catalogue = Path(__file__).parents[1] / "farm" / "catalogue"
+    known = {f"farm/{file.stem}": file for file in catalogue.glob("*-v[0-9]*.yaml")}
+    check_name("farm", like, known)
+    if path.suffix not in registry.FILES:
+        raise ConfigError(f"{path}: expected the name of a farm file, which ends in .yaml")
+    if path.exists():
+        raise ConfigError(f"{path}: exists already; choose another name")
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"{path}: expected a file in an existing folder; make the folder {path.parent} first")
+    description = _read_extended(known[like])
+    description.pop("history", None)  # of the versions of the catalogue farm
+    description = {part: description[part] for part in PART_ORDER if part in description} | description
+    node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(description)
+    _fold(node)
+    text = yaml.serialize(node, Dumper=yaml.SafeDumper, allow_unicode=True, width=110)
+    path.write_text(FARM_HEADER.format(id=like, file=path.name) + text, encoding="utf-8")
+    return path
+
+
+def _read_extended(file: Path) -> dict[str, Any]:
+    """Read a catalogue file, merged into the file that it extends."""
+    description = yaml_io.read(file)
+    parent = description.pop("extends", None)
+    return description if parent is None else merge(_read_extended(file.with_name(f"{parent}.yaml")), description)
+
+
+def _fold(node: Any, depth: int = 0) -> None:
+    """Write each item of the lists in a mapping on one line."""
+    if isinstance(node, yaml.MappingNode):
+        node.flow_style = depth > 1
+        for _, value in node.value:
+            _fold(value, 2 * (depth > 0))
+    elif isinstance(node, yaml.SequenceNode):
+        node.flow_style = depth > 0 or all(isinstance(item, yaml.ScalarNode) for item in node.value)
+        for item in node.value:
+            _fold(item, depth + 1)

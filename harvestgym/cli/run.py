@@ -1,0 +1,117 @@
+"""Commands that run a policy: `run` and `record`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harvestgym import registry
+from harvestgym.evaluate.export import Episode, Exporter, check_extras, check_folder
+
+from .console import SEEDS, Id, PolicyName, StartBar, make_console, progress_bars
+
+if TYPE_CHECKING:
+    from harvestgym.evaluate.run import Evaluation
+
+group = typer.Typer()
+
+
+@group.command()
+def run(
+    id: Id,
+    policy: PolicyName = "expert",
+    episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 100,
+    seed: Annotated[int, typer.Option(**SEEDS, help="the same seed gives the same episodes")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
+    out: Annotated[Path | None, typer.Option(help="folder for the first episode as Parquet and as a picture")] = None,
+    html: Annotated[Path | None, typer.Option(help="file for the first episode as an HTML page")] = None,
+    gif: Annotated[Path | None, typer.Option(help="file for the first episode as an animated GIF")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="file for the first episode as an MP4 video")] = None,
+    width: Annotated[int, typer.Option(min=320, max=3840, help="width of GIF and MP4, in pixels")] = 960,
+    fps: Annotated[float, typer.Option(min=0.1, max=50, help="pictures per second of GIF and MP4")] = 10,
+) -> None:
+    """Run a policy for some episodes and print a table of the results."""
+    from harvestgym.evaluate.run import evaluate_id
+
+    export, episode = Exporter(out, html, gif, mp4, width, fps), None
+    export.check()
+    env = registry.make(id)
+    with progress_bars(quiet=as_json) as start_bar:
+        if export:
+            episode, result = _record_first(id, env, policy, seed, start_bar)
+        if episode is None or episodes > 1:
+            bar = start_bar(f"{policy} on {id} (compiling first)", episodes)
+            result = evaluate_id(id, policy, episodes, seed, bar, env)
+    if as_json:
+        typer.echo(json.dumps(result.to_json()))
+    else:
+        _print_evaluation(result)
+    if episode is not None:
+        with progress_bars() as start_bar:
+            written = [*export.write(episode, start_bar)]
+        for path in written:
+            typer.echo(f"wrote {path}", err=as_json)
+
+
+def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[Episode, Evaluation]:
+    """Record the first episode of the evaluation with this seed, and evaluate it alone."""
+    from harvestgym.evaluate.record import record_first
+    from harvestgym.evaluate.run import of_episodes, policy_named
+
+    start_bar(f"recording {policy} on {id} (compiling first)", None)
+    record, row = record_first(id, env, policy_named(id, env, policy), seed)
+    return Episode(id, env, policy, seed, record), of_episodes(id, env, policy, seed, row)
+
+
+def _print_evaluation(result: Evaluation) -> None:
+    """Print the numbers of the episodes as a table, then the interval of the mean and the counts of labels."""
+    from rich.table import Table
+
+    from harvestgym.evaluate.statistics import summarise
+
+    many, console = len(result.returns) > 1, make_console()
+    episodes = f"{len(result.returns)} episodes" if many else "one episode"
+    console.print(f"{result.policy} on {result.id}, {episodes}, seed {result.seed}", soft_wrap=True)
+    table = Table(show_header=many)
+    for column in ("", "mean", "sd", "lowest", "highest") if many else ("", ""):
+        table.add_column(column, justify="right" if table.columns else "left")
+    for name, values in {"return": result.returns, result.unit: result.lengths, **result.columns}.items():
+        if values.dtype.kind in "fiub":
+            numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
+            table.add_row(name, *(f"{float(number):.3f}" for number in numbers))
+    if many:
+        table.add_row("return, CVaR 10 %", f"{result.summary.cvar10:.3f}")
+    if result.risk is not None:
+        table.add_row(f"return, {result.risk}", f"{result.risk(result.returns):.3f}")
+    console.print(table)
+    if many:
+        console.print(f"95 % interval of the mean return: {result.summary.low:.3f} to {result.summary.high:.3f}")
+    for name, counts in result.to_json().items():
+        if isinstance(counts, dict) and name in result.columns:
+            ordered = sorted(counts.items(), key=lambda pair: -pair[1])
+            words = ", ".join(f"{label} {count}" if many else label for label, count in ordered)
+            console.print(f"{name}: {words}", soft_wrap=True)
+
+
+@group.command()
+def record(
+    id: Id,
+    out: Annotated[Path, typer.Option(help="a new file *.parquet, or a new folder for a Minari dataset")],
+    policy: PolicyName = "expert",
+    episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
+    seed: Annotated[int, typer.Option(**SEEDS, help="seed of the first episode; the next ones count up")] = 0,
+) -> None:
+    """Record episodes of a policy as a dataset of demonstrations."""
+    from harvestgym.evaluate.datasets import episodes as demonstrations
+
+    check_extras(data="pyarrow", **({} if out.suffix == demonstrations.SUFFIX else {"offline": "minari"}))
+    demonstrations.check_new(out)
+    check_folder("--out", out.parent)
+    with progress_bars() as start_bar:
+        start_bar(f"recording {policy} on {id} (compiling first)", None)
+        dataset = demonstrations.record(id, policy, episodes, seed)
+    demonstrations.write(dataset, out)
+    typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")

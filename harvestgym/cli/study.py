@@ -1,0 +1,74 @@
+"""Commands that compare: `study` and `leaderboard`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import load_object
+from harvestgym.evaluate import studies
+from harvestgym.evaluate.export import check_extras, check_folder
+
+from .console import print_table, progress_bars
+
+group = typer.Typer()
+
+
+@group.command()
+def study(
+    name: Annotated[str, typer.Argument(help=f"one of {', '.join(studies.names())}")],
+    replicates: Annotated[int | None, typer.Option(min=1, help="number of episodes; default: the study's own")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the table (Parquet) and a picture")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="CPU threads; default: one per core")] = None,
+) -> None:
+    """Run a study and print its tables; its episodes run in one batch."""
+    if out is not None:
+        check_folder("--out", out)
+        check_extras(data="pyarrow", plot="matplotlib")
+    if jobs is not None:
+        os.environ["NPROC"] = str(jobs)  # XLA sizes its thread pool by this when it starts
+    run_study = studies.named(name)
+    options = {} if replicates is None else {"replicates": replicates}
+    with progress_bars() as start_bar:
+        found = run_study(out=out, progress=start_bar(f"study {name}", None), **options)
+    for table in found if isinstance(found, list) else [found]:
+        print_table(table)
+    if out is not None:
+        typer.echo(f"wrote {', '.join(sorted(str(path) for path in out.iterdir()))}")
+
+
+@group.command()
+def leaderboard(
+    ids: Annotated[list[str] | None, typer.Option(help="ids, or farm, fishing, forager; default: all")] = None,
+    seasons: Annotated[int | None, typer.Option(min=2, help="default: 1000, or 100 where they are long")] = None,
+    policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function of id and environment")] = None,
+    planned: Annotated[int, typer.Option(min=0, help="seasons for the ceiling with foresight; 0 for none")] = 16,
+    out: Annotated[Path | None, typer.Option(help="folder for leaderboard.md, .json and .parquet, or docs")] = None,
+) -> None:
+    """Compare policies on held-out seasons of each id; rows of other ids in OUT stay."""
+    from harvestgym.evaluate.leaderboard import run, store
+
+    if out is not None:
+        check_folder("--out", out)
+    entrants = {name: load_object(target) for name, target in map(_parse_entrant, policy or [])}
+    chosen, rows = run.chosen(ids or []), []
+    with progress_bars() as start_bar:
+        advance = start_bar("leaderboard", len(chosen))
+        for id in chosen:
+            rows += run.rows(id, seasons, entrants, planned)
+            if out is not None:
+                store.write(out, store.merged(store.read(out), rows))
+            advance(1)
+    print_table(store.table(store.merged([], rows)))
+
+
+def _parse_entrant(text: str) -> tuple[str, str]:
+    """Split NAME=TARGET."""
+    name, _, target = text.partition("=")
+    if not name or not target:
+        raise ConfigError(f"--policy: expected NAME=file.py:function or NAME=package.module:function, got {text!r}")
+    return name, target
