@@ -19,7 +19,7 @@ import numpy as np
 import harvestgym
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
-from harvestgym.evaluate.run import nothing
+from harvestgym.core.spaces import noop_action
 
 SECONDS = 3.0
 BATCH, STEPS = 4096, 64
@@ -29,7 +29,7 @@ def single(id: str) -> dict[str, float]:
     """Days per second through `gymnasium.make(id).step`, with its passive checker as users have it."""
     env = gymnasium.make(id)
     env.reset(seed=0)
-    idle = nothing(env.action_space)
+    idle = noop_action(env.action_space)
     env.step(idle)
     steps, start = 0, time.perf_counter()
     while time.perf_counter() - start < SECONDS:
@@ -44,7 +44,7 @@ def vector(id: str, num_envs: int = 256) -> dict[str, float]:
     """Days per second through `make_vec`, crossing the host at each step."""
     envs = harvestgym.make_vec(id, num_envs)
     envs.reset(seed=0)
-    actions = np.stack([nothing(envs.single_action_space)] * num_envs)
+    actions = np.stack([noop_action(envs.single_action_space)] * num_envs)
     envs.step(actions)
     steps, start = 0, time.perf_counter()
     while time.perf_counter() - start < SECONDS:

@@ -75,6 +75,14 @@ class EnvSpec:
 _SPECS: dict[str, EnvSpec] = {}
 
 
+def family_function(id: str, name: str, default: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A function of the module that makes an id (`policies`, `summary`, `record`, `figure`), or the default."""
+    module = spec(id).entry_point.partition(":")[0]
+    if default is not None and not hasattr(importlib.import_module(module), name):
+        return default
+    return load_object(f"{module}:{name}")
+
+
 def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
     """Add an id of your own: `entry_point` is `module:function` returning an `Env`; `kwargs` are JSON values."""
     known = EnvSpec(id, entry_point, kwargs)
@@ -152,8 +160,7 @@ def _make_gymnasium(harvest_id: str, render_mode: str | None = None, **overrides
     from harvestgym.gym.env import GymEnv
 
     env = make(harvest_id, **overrides)
-    family = importlib.import_module(spec(harvest_id).entry_point.partition(":")[0])
-    faster = getattr(family, "gymnasium_face", lambda env, render_mode: None)(env, render_mode)
+    faster = family_function(harvest_id, "gymnasium_face", lambda env, render_mode: None)(env, render_mode)
     return GymEnv(env, render_mode=render_mode) if faster is None else faster
 
 

@@ -14,8 +14,7 @@ import gymnasium
 
 import harvestgym
 from harvestgym.core.tables import Table
-from harvestgym.evaluate.run import family_function
-from harvestgym.registry import doc
+from harvestgym.registry import doc, family_function
 
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -109,6 +109,19 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
         return isinstance(other, MultiUnion) and (self.union, self.most) == (other.union, other.most)
 
 
+def noop_action(space: gymnasium.Space[Any]) -> Any:
+    """The action that does nothing: 0 in every part; None for a space without one."""
+    match space:
+        case gymnasium.spaces.Discrete():
+            return np.int32(0)
+        case gymnasium.spaces.MultiDiscrete() | gymnasium.spaces.MultiBinary():
+            return np.zeros(space.shape, np.int32)
+        case gymnasium.spaces.Dict():
+            parts = {name: noop_action(inside) for name, inside in space.items()}
+            return None if any(part is None for part in parts.values()) else parts
+    return None
+
+
 def _same(a: Pair, b: Pair) -> bool:
     if a[0] != b[0]:
         return False

@@ -20,11 +20,10 @@ import numpy as np
 from harvestgym.core.autoreset import advance, select, start_episode
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.policy import Policy, constant_policy
+from harvestgym.core.spaces import noop_action
 from harvestgym.core.tree import metas, replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable, find_entity, find_field, find_variables
-
-from .run import nothing
 
 
 class Series(NamedTuple):
@@ -123,7 +122,7 @@ def fit(
 
     spots = tuple(locate(env, path) for path in free)
     watched = tuple(watch(env, s.variable) for s in series)
-    acting = (policy or constant_policy(nothing(env.action_space))).traced()
+    acting = (policy or constant_policy(noop_action(env.action_space))).traced()
     keys = jax.random.split(jax.random.key(seed), seasons)
     days = int(max(s.day.max() for s in series))
     told = tuple((jnp.asarray(s.day), jnp.asarray(s.value, jnp.float32)) for s in series)
@@ -154,7 +153,7 @@ def curves(
 ) -> dict[str, np.ndarray]:
     """The median season of each variable, (days + 1,) from the start on, up to the horizon by default."""
     watched = tuple(watch(env, name) for name in variables)
-    acting = (policy or constant_policy(nothing(env.action_space))).traced()
+    acting = (policy or constant_policy(noop_action(env.action_space))).traced()
     keys = jax.random.split(jax.random.key(seed), seasons)
     last = int(env.params.horizon) if days is None else days
     found = _median(env, last, watched, acting, keys, params)

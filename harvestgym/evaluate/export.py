@@ -97,12 +97,11 @@ class Exporter:
 
 def _folder(episode: Episode, out: Path) -> list[Path]:
     from .record import write_parquet
-    from .run import family_function
 
     out.mkdir(parents=True, exist_ok=True)
     table, picture = (out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
     write_parquet(episode.record, table)
-    family_function(episode.id, "figure")(episode.env, episode.record).savefig(picture, dpi=110)
+    registry.family_function(episode.id, "figure")(episode.env, episode.record).savefig(picture, dpi=110)
     return [table, picture]
 
 

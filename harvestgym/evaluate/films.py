@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from harvestgym.core.env import Env
+from harvestgym.registry import family_function
 from harvestgym.render.video import WIDTH, Film
 
 from .record import Record
-from .run import family_function
 
 
 def film(id: str, env: Env[Any, Any], record: Record, width: int = WIDTH) -> Film:

@@ -12,12 +12,14 @@ import numpy as np
 
 from harvestgym.core.autoreset import split
 from harvestgym.core.env import Env
+from harvestgym.core.episode import make_frame
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.xla.compile_cache import QUICK
+from harvestgym.registry import family_function
 
-from .run import BATCH, batch_key, family_function, horizon
+from .run import BATCH, batch_key, horizon
 
 Record = dict[str, np.ndarray]
 
@@ -85,21 +87,12 @@ def _scan(env: Env[Any, Any], keep: Any, policy: Policy, keys: _Keys, params: An
         carry, action = policy.act(carry, obs, act_key)
         state, timestep = env.step(step_key, state, action, params)
         ends = timestep.terminated, timestep.truncated, timestep.info
-        return (state, timestep.obs, carry), (frame(keep, env, state, action, timestep, params), *ends)
+        return (state, timestep.obs, carry), (make_frame(keep, env, state, action, timestep, params), *ends)
 
     _, (later, *ends) = jax.lax.scan(one, (state, first.obs, policy.init), (keys.act, keys.step))
     nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, keys.start)[1])
-    begun = frame(keep, env, state, nothing, first, params)
+    begun = make_frame(keep, env, state, nothing, first, params)
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), begun, later), *ends
-
-
-def frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """One step of a record: the action as far as it is arrays, the reward, and what the family's `keep` says."""
-    named = (
-        {f"action/{name}": part for name, part in action.items()} if isinstance(action, dict) else {"action": action}
-    )
-    parts = {name: part for name, part in named.items() if hasattr(part, "shape")}
-    return parts | {"reward": timestep.reward} | keep(env, state, action, timestep, params)
 
 
 def columns(record: Record) -> Record:

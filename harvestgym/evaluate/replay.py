@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harvestgym.registry import family_function
 from harvestgym.render.html_replay import to_html
 
 from .record import Record
-from .run import family_function
 
 
 def write_replay(

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import jax
 import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import unknown
-from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
+from harvestgym.core.spaces import noop_action
+from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 
 from . import splits
@@ -74,7 +73,7 @@ def _told(values: np.ndarray) -> Any:
 def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
     """A policy of an id by name: the family's own, `random`, or `none` (action 0); ConfigError otherwise."""
     known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
-    idle = nothing(env.action_space)
+    idle = noop_action(env.action_space)
     if idle is not None:
         known["none"] = lambda: constant_policy(idle)
     own = family_function(id, "policies")(env)
@@ -82,31 +81,6 @@ def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
     if name not in known:
         raise unknown("policy", name, known, id)
     return known[name]()
-
-
-def nothing(space: gymnasium.Space[Any]) -> Any:
-    """The action that does nothing: 0, in every part; None for a space that has no such thing."""
-    match space:
-        case gymnasium.spaces.Discrete():
-            return np.int32(0)
-        case gymnasium.spaces.MultiDiscrete() | gymnasium.spaces.MultiBinary():
-            return np.zeros(space.shape, np.int32)
-        case gymnasium.spaces.Dict():
-            parts = {name: nothing(inside) for name, inside in space.items()}
-            return None if any(part is None for part in parts.values()) else parts
-    return None
-
-
-def family_function(id: str, name: str) -> Callable[..., Any]:
-    """A function of the module that makes an id (`policies`, `summary`, `record`, `figure`)."""
-    module = spec_of(id).entry_point.partition(":")[0]
-    return load_object(f"{module}:{name}")
-
-
-def risk_of(id: str, env: Env[Any, Any]) -> Measure | None:
-    """The measure by which the score of an id asks to be read, where its family has such a thing."""
-    family = importlib.import_module(spec_of(id).entry_point.partition(":")[0])
-    return getattr(family, "risk", lambda env: None)(env)
 
 
 def evaluate_id(
@@ -165,8 +139,8 @@ def of_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Epis
     """The evaluation that some episodes of a policy are."""
     columns = family_function(id, "summary")(env, whole)
     returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
-    risk = risk_of(id, env)
-    return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), step_unit(env), risk)
+    risk = family_function(id, "risk", lambda env: None)(env)
+    return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk)
 
 
 def played(
@@ -189,11 +163,6 @@ def played(
 def batch_key(seed: int, start: int = 0) -> jax.Array:
     """The key of the batch of an evaluation that begins with episode `start`."""
     return jax.random.fold_in(jax.random.key(seed), start)
-
-
-def step_unit(env: Env[Any, Any]) -> str:
-    """What a step of an environment is, for the heads of tables."""
-    return getattr(env, "step_unit", "steps")
 
 
 def horizon(env: Env[Any, Any]) -> int:

@@ -15,6 +15,8 @@ import jax
 import numpy as np
 
 from harvestgym.core.env import Env, Timestep
+from harvestgym.core.episode import make_frame
+from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
 
 MODES = ("rgb_array", "ansi", "svg")
@@ -153,12 +155,9 @@ def _renderer(mode: str) -> Callable[[Any], Any]:
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _frame(keep: Any, env: Env[Any, Any], state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    from harvestgym.evaluate.record import frame
-    from harvestgym.evaluate.run import nothing
-
     inside: Any = unwrapped(env)
-    done = nothing(inside.action_space) if action is None else unwrapped_action(env, action)
-    return frame(keep, inside, unwrapped_state(env, state), done, timestep, params)
+    done = noop_action(inside.action_space) if action is None else unwrapped_action(env, action)
+    return make_frame(keep, inside, unwrapped_state(env, state), done, timestep, params)
 
 
 @partial(jax.jit, static_argnums=0)

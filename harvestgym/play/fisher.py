@@ -10,7 +10,7 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.record import Record
-from harvestgym.evaluate.run import family_function
+from harvestgym.registry import family_function
 
 from .session import Session
 

@@ -20,12 +20,13 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
+from harvestgym.core.spaces import noop_action
 from harvestgym.evaluate.datasets.episodes import SUFFIX, Demonstrations, Episode, write
 from harvestgym.evaluate.record import Record
 from harvestgym.evaluate.replay import write_replay
-from harvestgym.evaluate.run import family_function, horizon, nothing, policy_named, step_unit
+from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.gym.env import GymEnv
-from harvestgym.registry import FILES
+from harvestgym.registry import FILES, family_function
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
 """Policies that a person is compared with, where an id has them, as the page calls them."""
@@ -164,7 +165,7 @@ class Session(Life):
     @property
     def idle(self) -> Any:
         """The action that does nothing; None where there is no such thing."""
-        return nothing(self.env.action_space)
+        return noop_action(self.env.action_space)
 
     def rival(self, name: str) -> Rival:
         """What a named policy makes of this seed, until its end or, in an endless life, as many steps as done here."""
@@ -179,7 +180,7 @@ class Session(Life):
     @property
     def step_unit(self) -> str:
         """What a step is, for the heads of tables."""
-        return step_unit(self.env)
+        return self.env.step_unit
 
 
 def played(life: Life, policy: Policy, steps: int) -> Life:

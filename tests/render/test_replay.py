@@ -19,7 +19,8 @@ from harvestgym.core.scene import Map, Mark, Scene, Sprite, Stroke, Words
 from harvestgym.core.timeline import Death, DoneAction, Timeline, Track
 from harvestgym.evaluate.record import Record, record_episode
 from harvestgym.evaluate.replay import write_replay
-from harvestgym.evaluate.run import family_function, policy_named
+from harvestgym.evaluate.run import policy_named
+from harvestgym.registry import family_function
 from harvestgym.render.html_replay import read_html, to_html
 from tests.browser import DESKTOP, PHONE, Visit, chromium, visit
 

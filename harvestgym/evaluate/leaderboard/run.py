@@ -20,11 +20,12 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.rollout import Episodes
+from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import Wrapper, unwrapped
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.run import batch_key, family_function, horizon, nothing, played
+from harvestgym.evaluate.run import batch_key, horizon, played
 from harvestgym.evaluate.statistics import Summary, summarise
-from harvestgym.registry import FAMILIES, ids
+from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
 
 from .foresight import Search, ceiling
@@ -109,7 +110,7 @@ def rows(
     games = {name: (env, policy) for name, policy in acting.items()} | apart
     played_by = {name: _played(id, own, policy, number, seed) for name, (own, policy) in games.items()}
     found = [_row(id, name, *played) for name, played in played_by.items()]
-    if planned and {"none", "expert"} <= set(here) and nothing(env.action_space) is not None:
+    if planned and {"none", "expert"} <= set(here) and noop_action(env.action_space) is not None:
         search = search or Search(generations=int(np.clip(THOUGHT // size(env), 4, 60)))
         planned_by = ceiling(env, batch_key(seed), here["expert"], planned, search)
         gain = planned_by.returns - planned_by.expert
@@ -136,7 +137,7 @@ def _idle(id: str, env: Env[Any, Any]) -> Any:
     space = env.action_space
     if spec_of(id).family == "forager":
         return None
-    return space.low if isinstance(space, gymnasium.spaces.Box) else nothing(space)
+    return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
 
 
 def _played(

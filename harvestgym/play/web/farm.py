@@ -9,8 +9,8 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.scene import Chart, Map, Scene
-from harvestgym.evaluate.run import family_function
 from harvestgym.play.farmer import Fact, FarmerSession, named, unit
+from harvestgym.registry import family_function
 
 from .drawing import chart_of, legend_of, map_of
 from .page import Page

@@ -8,8 +8,8 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.scene import Chart, Line, Map
-from harvestgym.evaluate.run import family_function
 from harvestgym.play.fisher import FisherSession
+from harvestgym.registry import family_function
 from harvestgym.render.svg import to_svg
 
 from .drawing import address, chart_of, map_of

@@ -8,8 +8,8 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.scene import Chart, Line, Map
-from harvestgym.evaluate.run import family_function
 from harvestgym.play.forager import WAYS, ForagerSession
+from harvestgym.registry import family_function
 
 from .drawing import chart_of, legend_of, map_of
 from .page import Page

@@ -17,9 +17,9 @@ from PIL import Image
 
 from harvestgym.core import autoreset
 from harvestgym.core.env import Env
+from harvestgym.core.episode import make_frame
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Chart, Map, Mark, Scene, Words
-from harvestgym.evaluate.record import frame
 from harvestgym.farm import Farm
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.active import ActiveFarm
@@ -287,7 +287,7 @@ class Together:
         return after, shown
 
     def keep(self, shown: Any, action: Any) -> None:
-        self.frames.append(frame(record, self.env, self.lane.state, action, shown, self.env.params))
+        self.frames.append(make_frame(record, self.env, self.lane.state, action, shown, self.env.params))
 
     def do(self, action: Any) -> None:
         self.lane, shown = self.step(self.lane, action)
