@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
