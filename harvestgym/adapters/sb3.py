@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecEnv as SB3Base
 from harvestgym.core.env import Env
 from harvestgym.core.errors import unknown
 from harvestgym.core.wrappers import unwrapped
-from harvestgym.gym.env import VecEnv
+from harvestgym.gym.vector_env import VecEnv
 
 _PER_LANE = ("action_masks", "render")
 

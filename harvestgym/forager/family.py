@@ -158,7 +158,7 @@ def describe(env: Forager) -> list[Table]:
     return tables(env)
 
 
-def gymnasium_face(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
+def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
     """The same lives on the host engine, as a Gymnasium environment; None without the extra `fast`."""
     if not FAST:
         return None

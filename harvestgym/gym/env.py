@@ -1,10 +1,9 @@
-"""The Gymnasium faces of an environment: `GymEnv` for one, `VecEnv` for a batch on the device.
+"""`GymEnv`, the Gymnasium environment over a functional environment.
 
-Both are thin: what an episode is, is said by the `Env`; when a new one begins, by `core.autoreset`. Lane i of a
-`VecEnv` lives exactly as a `GymEnv` with its seed. An environment may offer, beside the contract,
-`action_mask(state, params)` (bool per action), and `render_modes` with `render(state, params, mode)`. It
-has besides the modes of `live.MODES` where its family says what a scene is; only with one of these the
-episode is kept.
+It is thin: the functional `Env` defines an episode, and `core.autoreset` says when a new one begins. An environment
+may offer, in addition to the contract, `action_mask(state, params)` (bool per action), and `render_modes` with
+`render(state, params, mode)`. The modes of `episode_log.MODES` are added where its family draws scenes; only with
+one of these the steps of the episode are recorded.
 """
 
 from __future__ import annotations
@@ -15,15 +14,13 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 
 from .base import GymBase, Info, Options, scenes
 from .conversion import action_reader, observation_writer
 from .episode_log import EpisodeLog
-from .vector_env import VecEnv
-
-__all__ = ["GymEnv", "VecEnv"]
 
 
 class GymEnv(GymBase, gymnasium.Env[Any, Any]):
@@ -104,3 +101,10 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         self._over = kept["over"]
         self._forget()
         return self
+
+
+def make(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
+    """Make the environment that `gymnasium.make` returns for an id: that of its family, if it has a faster one."""
+    env = registry.make(harvest_id, **overrides)
+    faster = registry.family_function(harvest_id, "make_gymnasium", lambda env, render_mode: None)(env, render_mode)
+    return GymEnv(env, render_mode=render_mode) if faster is None else faster

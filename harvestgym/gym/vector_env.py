@@ -12,6 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
@@ -189,6 +190,17 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         states = self._driver.lane.state
         rows = (jax.tree.map(lambda leaf: leaf[i], states) for i in range(self.num_envs))  # noqa: B023
         return tuple(self._draw(row) for row in rows)
+
+
+def make_vec(
+    harvest_id: str,
+    num_envs: int = 1,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    render_mode: str | None = None,
+    **overrides: Any,
+) -> VecEnv:
+    """Make the batch that `gymnasium.make_vec` returns for an id."""
+    return VecEnv(registry.make(harvest_id, **overrides), num_envs, None, autoreset_mode, render_mode)
 
 
 def _number(num_envs: Any) -> int:

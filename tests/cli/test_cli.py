@@ -92,7 +92,7 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
      (("study", "card", "--out", "pyproject.toml"), "--out wants a folder, found the file pyproject.toml"),
      (("leaderboard", "--policy", "mine"), "--policy: expected NAME=file.py:function"),
      (("leaderboard", "--policy", "mine=nomodule:f"), "there is no module 'nomodule'"),
-     (("leaderboard", "--policy", "mine=mine.py"), "found 'mine.py'")],
+     (("leaderboard", "--policy", "mine=mine.py"), "got 'mine.py'")],
 )  # fmt: skip
 def test_user_error_is_printed_in_one_line(args: tuple[str, ...], words: str) -> None:
     result = runner.invoke(app, [*args])

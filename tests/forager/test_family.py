@@ -17,7 +17,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.studies import forager as study
-from harvestgym.forager.family import CATALOGUE, build, figure, gymnasium_face, make, policies, summary
+from harvestgym.forager.family import CATALOGUE, build, figure, make, make_gymnasium, policies, summary
 from harvestgym.forager.numba_engine.arrays import EATEN_ALL, KEY_0, KEY_1
 from harvestgym.forager.numba_engine.env import host_twin
 from harvestgym.forager.numba_engine.gym_env import ForagerGym
@@ -43,13 +43,13 @@ def test_both_engines_agree_for_every_id(name):
     assert_engines_agree(make(name), 17, 600)
 
 
-def test_the_gymnasium_face_passes_the_checker_of_gymnasium():
+def test_the_gymnasium_environment_passes_the_checker_of_gymnasium():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checker advises on spaces in general
         check_env(ForagerGym.of(build(SMALL), render_mode="rgb_array"), skip_render_check=False)
 
 
-def test_the_gymnasium_face_truncates_at_the_horizon_and_never_terminates():
+def test_the_gymnasium_environment_truncates_at_the_horizon_and_never_terminates():
     env = ForagerGym.of(build(SMALL))
     env.reset(seed=3)
     ends = [env.step(0)[2:4] for _ in range(40)]
@@ -59,9 +59,9 @@ def test_the_gymnasium_face_truncates_at_the_horizon_and_never_terminates():
 
 
 @pytest.mark.parametrize("name", ["seasons-v1", "unending-v1", "small"])
-def test_the_registered_gymnasium_face_lives_as_the_functional_environment(name):
+def test_the_registered_gymnasium_environment_lives_as_the_functional_environment(name):
     model = make(name) if name != "small" else build(SMALL)
-    fast, slow = gymnasium_face(model), GymEnv(model)
+    fast, slow = make_gymnasium(model), GymEnv(model)
     assert isinstance(fast, ForagerGym)
     assert fast.observation_space == slow.observation_space
     actions = np.random.default_rng(0).integers(0, 4, 40).tolist()

@@ -13,7 +13,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import TimeLimit
-from harvestgym.gym.env import GymEnv, VecEnv
+from harvestgym.gym.env import GymEnv
+from harvestgym.gym.vector_env import VecEnv
 from tests.toy import BoxStock, Stock
 
 N = 3

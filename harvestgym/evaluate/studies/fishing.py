@@ -135,7 +135,7 @@ def _trained(env: FishingModel, steps: int, replicates: int) -> np.ndarray:
     from stable_baselines3 import PPO
 
     from harvestgym.adapters.sb3 import SB3VecEnv
-    from harvestgym.gym.env import VecEnv
+    from harvestgym.gym.vector_env import VecEnv
 
     agent = PPO(
         "MlpPolicy", SB3VecEnv(env, 32), gamma=0.995, n_steps=64, batch_size=512, n_epochs=8, learning_rate=1e-3,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import jax
 import numpy as np
 import pytest
@@ -43,12 +42,11 @@ def told(one: Episode) -> list[Any]:
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def toy() -> Iterator[str]:
     """An id whose observations are dicts of three kinds of parts."""
-    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
     harvestgym.register("toy/box-stock-v0", "tests.toy:BoxStock")
     yield "toy/box-stock-v0"
-    del gymnasium.registry["toy/box-stock-v0"]
+    registry.unregister("toy/box-stock-v0")
 
 
 @pytest.mark.parametrize("file", FILES)

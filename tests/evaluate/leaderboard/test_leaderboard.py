@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -32,7 +31,7 @@ def id() -> Iterator[str]:
     name = "test/reeds-v0"
     registry.register(name, f"{__name__.rpartition('.')[0]}.reeds:reeds", mode="ao")
     yield name
-    del registry._SPECS[name], gymnasium.registry[name]
+    registry.unregister(name)
 
 
 def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:

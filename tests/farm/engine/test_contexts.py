@@ -57,7 +57,7 @@ def id() -> Iterator[str]:
     name = "test/springs-v0"
     registry.register(name, f"{__name__}:springs", context={"draws": {FLOW: "(1, 5)"}})
     yield name
-    del registry._SPECS[name], gymnasium.registry[name]
+    registry.unregister(name)
 
 
 @partial(jax.jit, static_argnums=0)
