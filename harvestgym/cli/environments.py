@@ -42,11 +42,9 @@ def print_ids(ids: list[str]) -> None:
 @group.command()
 def show(id: Id) -> None:
     """Show the variables, actions, observation and parameters of an id, with unit, range and source."""
-    from harvestgym.registry import family_function
-
     env, console = registry.make(id), make_console(PIPE_WIDTH)
     console.print(f"[bold]{id}[/bold]  {registry.doc(id, env)}")
-    for table in family_function(id, "describe")(env):
+    for table in registry.family_function(id, "describe")(env):
         print_table(table, console)
 
 

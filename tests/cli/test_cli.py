@@ -86,7 +86,7 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
      (("list", "farms"), "unknown family 'farms'; did you mean 'farm'?"),
      (("list", "fishing", "--tag", "watering"), "no id of the family 'fishing' has a tag"),
      (("show", "bean"), "unknown environment 'bean'"),
-     (("show", "/tmp"), "`harvestgym list` names"),
+     (("show", "/tmp"), "`harvestgym list` prints"),
      (("run", ID, "--out", "pyproject.toml/season"), "--out wants a folder, found the file"),
      (("run", ID, "--html", "nowhere/season.html"), "--html wants a file in a folder that is there"),
      (("study", "card", "--out", "pyproject.toml"), "--out wants a folder, found the file pyproject.toml"),
