@@ -23,7 +23,7 @@ import numpy as np
 
 import harvestgym
 from harvestgym.core.packing import layout_of
-from harvestgym.core.xla import compile_cache
+from harvestgym.core.xla.compilation import CACHE_VARIABLE
 from harvestgym.gym.driver import program
 
 DAYS = 200
@@ -60,18 +60,18 @@ def measure(id: str) -> dict[str, Any]:
     env = harvestgym.make(id)
     layout = layout_of(env.params)
     given, made = layout.put(env.params), program(env, layout, ())
-    (lane, _), _ = made.begin(made.lane.zeros(), given, np.uint32(0), np.bool_(True), np.bool_(True))
+    lane, _ = made.start(made.lane.zeros(), given, np.uint32(0), np.bool_(True), np.bool_(True))
     action = np.zeros(env.action_space.shape or (), np.int32)[()]
     start = time.perf_counter()
-    step: Any = made.step.ready(lane, given, action)
+    step = made.step
+    step.compile(lane, given, action)
     compiling = time.perf_counter() - start
-    compiled = step.lower(lane, given, action).compile()
 
     @jax.jit
     def season(lane: Any, given: Any, action: Any) -> Any:
-        return jax.lax.fori_loop(0, DAYS, lambda _, now: step(now, given, action)[0][0], lane)
+        return jax.lax.fori_loop(0, DAYS, lambda _, now: step(now, given, action)[0], lane)
 
-    return counts(compiled.as_text()) | {
+    return counts(step.text(lane, given, action)) | {
         "compile s": round(compiling, 2),
         "us a call": round(1e6 * fastest(lambda: step(lane, given, action)), 1),
         "us a day": round(1e6 * fastest(lambda: season(lane, given, action)) / DAYS, 2),
@@ -80,7 +80,7 @@ def measure(id: str) -> dict[str, Any]:
 
 def main() -> None:
     """Print the figures as JSON."""
-    os.environ[compile_cache.VARIABLE] = "off"  # what comes from a cache has no text
+    os.environ[CACHE_VARIABLE] = "off"  # what comes from a cache has no text
     ids = sys.argv[1:] or ["farm/bean-clay-1x1-v0", "farm/full-1x1-v0", "farm/full-3x4-v0", "farm/full-10x10-v0"]
     json.dump(
         {"jax": jax.__version__, "device": str(jax.devices()[0])} | {i: measure(i) for i in ids}, sys.stdout, indent=2

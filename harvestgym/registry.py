@@ -54,11 +54,11 @@ class EnvSpec:
     def make(self, **overrides: Any) -> Env[Any, Any]:
         """Make the functional environment, with some keyword arguments changed.
 
-        Switches JAX's persistent compilation cache on, see `harvestgym.core.xla.compile_cache`.
+        Switches JAX's persistent compilation cache on, see `harvestgym.core.xla.compilation`.
         """
-        from harvestgym.core.xla import compile_cache
+        from harvestgym.core.xla.compilation import enable_cache
 
-        compile_cache.enable()
+        enable_cache()
         return load_object(self.entry_point)(**(self.kwargs | overrides))
 
     def to_json(self) -> str:

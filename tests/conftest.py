@@ -12,15 +12,15 @@ from pathlib import Path
 import jax
 import pytest
 
-from harvestgym.core.xla import compile_cache
+from harvestgym.core.xla.compilation import QUICK, enable_cache
 
 from .short import ALL
 
 if not ALL:  # before any program is compiled: compiling is most of what the tests take, and this halves it
-    quick = " ".join(f"--{option}={str(value).lower()}" for option, value in compile_cache.QUICK.items())
+    quick = " ".join(f"--{option}={str(value).lower()}" for option, value in QUICK.items())
     os.environ["XLA_FLAGS"] = f"{quick} {os.environ.get('XLA_FLAGS', '')}".strip()
 
-compile_cache.enable()  # for the programs of all workers and of the processes that tests start
+enable_cache()  # for the programs of all workers and of the processes that tests start
 
 MAPS = 20_000
 """A third of the pieces of memory that Linux allows a process; some thousands of compiled programs are more."""

@@ -14,10 +14,9 @@ import jax
 import jax.numpy as jnp
 from gymnasium.vector import AutoresetMode
 
-from harvestgym.core.xla.once import once
-
 from .env import Env, Timestep
 from .random import keys_for
+from .xla.fusion import avoid_recomputation
 
 Take = Callable[[Any], Any]
 BLOCKS = 16
@@ -169,7 +168,7 @@ def split(key: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _stepped(env: Env[Any, Any], ndim: int) -> Callable[..., tuple[Any, Timestep]]:
     """`env.step` of one or of a batch, of which nothing is computed twice: it is nearly all that is computed."""
     step = _mapped(env.step, ndim, 3)
-    return once(step) if ndim else step
+    return avoid_recomputation(step) if ndim else step
 
 
 def _mapped(function: Callable[..., Any], ndim: int, count: int) -> Callable[..., Any]:

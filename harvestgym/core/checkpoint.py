@@ -23,12 +23,11 @@ import jax
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from harvestgym.core.xla import compile_cache
-
 from . import codec
 from .env import Env
 from .errors import ConfigError
 from .packing import Layout, Packed, layout_of
+from .xla.compilation import enable_cache
 
 FORMAT = "harvestgym checkpoint"
 VERSION = 1
@@ -155,7 +154,7 @@ def load(path: str | Path, env: Any = None) -> Any:
     Raises:
         ConfigError: for a file that is damaged, of another version or of another environment; nothing was changed.
     """
-    compile_cache.enable()
+    enable_cache()
     head, arrays = _read(Path(path))
     kept = _decoded(path, head["kept"], arrays["kept"])
     if env is None:

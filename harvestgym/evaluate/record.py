@@ -16,7 +16,7 @@ from harvestgym.core.episode import make_frame
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import Episodes
-from harvestgym.core.xla.compile_cache import QUICK
+from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.registry import family_function
 
 from .run import BATCH, batch_key, horizon
@@ -76,7 +76,7 @@ def _keys_of_evaluation(steps: int, key: jax.Array) -> _Keys:
     return _Keys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps)), step)
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options=QUICK)
+@partial(jit_quickly, static_argnums=(0, 1))
 def _scan(env: Env[Any, Any], keep: Any, policy: Policy, keys: _Keys, params: Any) -> Any:
     """The frames from the start on; and of each step how it ended, and its info."""
     state, first = env.reset(keys.start, params)

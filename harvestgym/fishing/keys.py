@@ -13,7 +13,8 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jax.extend.random import define_prng_impl
+
+from harvestgym.core.xla.generators import define_generator
 
 GOLDEN = 0x9E3779B9
 OTHER = 0x85EBCA6B
@@ -59,7 +60,7 @@ def _bits(key: jax.Array, width: int, shape: tuple[int, ...]) -> jax.Array:
 
 @functools.cache
 def _impl() -> object:
-    return define_prng_impl(
+    return define_generator(
         key_shape=(2,), seed=_seed, split=_split, random_bits=_bits, fold_in=_fold_in,
         name="harvestgym_hash", tag="hh",
     )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache, wraps
+from functools import lru_cache
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -23,8 +23,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, Packed, layout_of
 from harvestgym.core.policy import sample
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
-from harvestgym.core.xla.executable_cache import Shelved
-from harvestgym.core.xla.kernel import noted, of_trace
+from harvestgym.core.xla.fusion import CompiledFunction
 
 
 class Program(NamedTuple):
@@ -32,17 +31,17 @@ class Program(NamedTuple):
 
     Attributes:
         lane, seen: the layouts of the lanes and of a Timestep.
-        begin: `(lane, params, seeds, seeded, which) -> ((lane, seen), _)` begins an episode for the lanes in
+        start: `(lane, params, seeds, seeded, which) -> (lane, seen)` begins an episode for the lanes in
             `which`, with the keys of `seeds` where `seeded`, and else with the keys the lanes have.
-        step: `(lane, params, action) -> ((lane, seen), _)`; in a batch, a lane that is over waits for `start`.
+        step: `(lane, params, action) -> (lane, seen)`; in a batch, a lane that is over waits for `start`.
         look: `lane -> Lane`.
         mask: `(lane, params) -> mask` if the environment has `action_mask(state, params)`, else None.
     """
 
     lane: Layout
     seen: Layout
-    start: Shelved
-    step: Shelved
+    start: CompiledFunction
+    step: CompiledFunction
     look: Callable[[Packed], RunState]
     mask: Callable[[Packed, Packed], jax.Array] | None
 
@@ -54,7 +53,7 @@ def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Progr
     lanes, first = jax.eval_shape(lambda s, p: start_episode(env, _keys(s), params.unpack(p)), seeds, params.zeros())
     lane, seen = layout_of(lanes), layout_of(first)
 
-    def begin_(lanes: Packed, given: Packed, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
+    def start(lanes: Packed, given: Packed, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
         old = lane.unpack(lanes)
         key = jnp.where(seeded, _keys(seeds), old.key)
         new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
@@ -66,17 +65,8 @@ def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Progr
         return lane.pack(select(old.over, old, new) if batch else new), seen.pack(shown)
 
     mask = _mask(env, params, lane, batch)
-    begins, steps = (_of_many(f) if batch else _of_one(f) for f in (begin_, step))
-    return Program(lane, seen, begins, steps, jax.jit(lane.unpack), mask)
-
-
-def _of_one(function: Callable[..., Any]) -> Shelved:
-    return Shelved(noted(function), of_trace)
-
-
-def _of_many(function: Callable[..., Any]) -> Shelved:
-    """In the form of `noted`, with nothing beside the result."""
-    return Shelved(wraps(function)(lambda *args: (function(*args), ())), lambda inner, _: inner)
+    compiled = (CompiledFunction(function, as_single_kernel=not batch) for function in (start, step))
+    return Program(lane, seen, *compiled, jax.jit(lane.unpack), mask)
 
 
 @lru_cache(maxsize=64)
@@ -88,7 +78,7 @@ def _ahead(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread
         with suppress(Exception):  # what is wrong with it is told by the step that somebody asks for
             action = jax.eval_shape(lambda: sample(env.action_space, jax.random.key(0)))
             action = jax.tree.map(lambda a: jax.ShapeDtypeStruct(batch + a.shape, a.dtype), action)
-            made.step.ready(made.lane.zeros(), params.zeros(), action)
+            made.step.compile(made.lane.zeros(), params.zeros(), action)
 
     thread = Thread(target=compile_step)
     thread.start()
@@ -167,7 +157,7 @@ class Driver:
         """
         if not self.begun:
             _ahead(*self._made)
-        (self._lane, seen), _ = self._program.start(self._lane, self._given, seeds, seeded, which)
+        self._lane, seen = self._program.start(self._lane, self._given, seeds, seeded, which)
         self.begun = True
         return self._program.seen.read(seen)
 
@@ -176,7 +166,7 @@ class Driver:
         if not self._stepped:
             _ahead(*self._made).join()
             self._stepped = True
-        (self._lane, seen), _ = self._program.step(self._lane, self._given, action)
+        self._lane, seen = self._program.step(self._lane, self._given, action)
         return self._program.seen.read(seen)
 
     def reader(self, look: Callable[[Any, Any], Any]) -> Callable[[], Any]:

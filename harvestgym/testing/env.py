@@ -23,7 +23,7 @@ from harvestgym.core.autoreset import is_done
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.packing import Layout, layout_of
 from harvestgym.core.policy import Policy, random_policy
-from harvestgym.core.xla.compile_cache import QUICK
+from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.gym.conversion import observation_writer
 
 DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
@@ -67,10 +67,10 @@ class _Compiled:
     def __init__(self, env: Env[Any, Any], policy: Policy) -> None:
         self.traces: Counter[str] = Counter()
         self.act = lambda obs, key: policy.act(policy.init, obs, key)[1]
-        self.step = _jit(self._counted("step", env.step))
-        self.resets = _jit(jax.vmap(self._counted("reset under vmap", env.reset), (0, None)))
-        self.steps = _jit(jax.vmap(self._counted("step under vmap", env.step), (0, 0, 0, None)))
-        self.acts = _jit(jax.vmap(self.act))
+        self.step = jit_quickly(self._counted("step", env.step))
+        self.resets = jit_quickly(jax.vmap(self._counted("reset under vmap", env.reset), (0, None)))
+        self.steps = jit_quickly(jax.vmap(self._counted("step under vmap", env.step), (0, 0, 0, None)))
+        self.acts = jit_quickly(jax.vmap(self.act))
 
     def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:
@@ -84,10 +84,6 @@ class _Compiled:
 def _at_random(env: Env[Any, Any], params: Layout) -> _Compiled:
     """The functions with random actions, the same for all environments of one structure."""
     return _Compiled(env, random_policy(env))
-
-
-def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    return jax.jit(function, compiler_options=QUICK)
 
 
 def _check_hashable(env: Env[Any, Any]) -> None:

@@ -1,1 +1,6 @@
-"""Code that depends on JAX or XLA internals, with a fallback and an off switch."""
+"""Code that depends on JAX or XLA internals, and nothing else: each piece is optional.
+
+`HARVESTGYM_XLA=off` switches all pieces off, and a piece that fails is replaced by plain `jax.jit` with one logged
+warning (`fallback`). The pieces are `fusion` (how XLA fuses operations on a CPU) and `compilation` (how programs are
+compiled and where they are cached).
+"""

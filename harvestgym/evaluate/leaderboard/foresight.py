@@ -22,7 +22,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, sample
 from harvestgym.core.random import keys_for, uniforms
-from harvestgym.core.xla.compile_cache import QUICK
+from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.evaluate.run import horizon
 
 HABITS = 256
@@ -144,7 +144,7 @@ def _lanes(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunState, 
     return lane, first.obs, mind
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options=QUICK)
+@partial(jit_quickly, static_argnums=(0, 1))
 def _followed(
     env: Env[Any, Any], steps: int, policy: Policy, keys: jax.Array, params: Any
 ) -> tuple[jax.Array, jax.Array]:

@@ -14,7 +14,7 @@ import numpy as np
 from harvestgym.core import yaml_io
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.xla import compile_cache
+from harvestgym.core.xla.compilation import enable_cache
 from harvestgym.farm.config import whole
 from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, is_compiled
 from harvestgym.farm.config.compile import build
@@ -97,7 +97,7 @@ class Farm(GymEnv):
         return farm
 
     def _set_up(self, model: FarmModel, seed: int | None, name: str, render_mode: str | None) -> None:
-        compile_cache.enable()
+        enable_cache()
         super().__init__(Listed(model), render_mode=render_mode)
         self.name, self._seed, self._model = name, seed, model
         names = Names(model.actions.farmers, model.fields, model.variables)

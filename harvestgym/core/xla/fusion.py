@@ -1,0 +1,258 @@
+"""How XLA fuses operations on a CPU: one kernel for a small program, and no costly result computed twice.
+
+Internals: the equations of a jaxpr (`eqns`, `params`, `jax.extend.core.jaxpr_as_fun`) and two attributes of a call
+that XLA's CPU compiler reads (`xla_cpu_small_call`, `inlineable`), set by `jax.experimental.xla_metadata`.
+
+Single kernel: XLA launches every fusion as a task, for about half a microsecond each, which is more than the
+arithmetic of a plot takes. A call that is marked as small is emitted as one task: the same operations on the same
+numbers. XLA does this by itself for small loops, and only for operations that it can write out in place
+(`INLINE_OPERATIONS`).
+
+Recomputation: XLA repeats an operation, and all that led to it, in every fusion that uses its result: the random bits
+of a farm's day forty times, so that 5,000 operations become 38,000. It repeats nothing across a call that it may not
+inline. A result that would cost more than `REPEATED` operations again goes through such a call.
+
+Gain: rollouts of 4,096 farms make nearly twice as many days a second (`benchmarks/throughput.py`).
+Without it: the same programs by plain `jax.jit`. A JAX before 0.7, which cannot mark a call, and other devices
+than a CPU use those too.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+from jax.experimental.xla_metadata import set_xla_metadata
+
+from .fallback import is_enabled, report, with_fallback
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
+
+MARKS_CALLS = jax.__version_info__ >= (0, 7)
+"""Whether this JAX can set attributes of a call."""
+
+_NAMES = """
+abs acos add and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil clamp closed_call
+concatenate cond convert_element_type copy copy_p cos cosh cumsum custom_jvp_call custom_vmap_call div
+dynamic_slice dynamic_update_slice eq erf erf_inv exp exp2 expm1 floor gather ge gt integer_pow iota is_finite
+jit le log log1p logistic lt max min mul ne neg not optimization_barrier or pad pjit platform_index pow
+random_bits random_fold_in random_seed random_split random_unwrap random_wrap reduce_and reduce_max reduce_min
+reduce_or reduce_prod reduce_sum rem reshape rev round rsqrt scan scatter select_n shift_left
+shift_right_arithmetic shift_right_logical sign sin sinh slice split sqrt square squeeze stack stop_gradient sub
+tan tanh threefry2x32 transpose unstack while xla_metadata_value xor
+"""
+INLINE_OPERATIONS = frozenset(_NAMES.split())
+"""The operations, as JAX names them, that XLA can write out in place in one kernel."""
+SMALL_MATRIX = 64
+"""Elements of a matrix up to which a product is written out and not left to a library."""
+REPEATED = 100
+"""Operations that may be repeated because several use their result. 20 to 200 were alike, 1,000 somewhat slower."""
+NEVER_REPEATED = frozenset(
+    ("scan", "while", "cond", "cumsum", "argmax", "reduce_sum", "reduce_max", "reduce_and", "reduce_or")
+)
+"""Operations whose result XLA never computes twice."""
+
+
+class CompiledFunction:
+    """A jitted function of arrays, as one kernel if wanted, that can be compiled before its first call.
+
+    If the single kernel cannot be traced or compiled, the function is compiled by plain `jax.jit`.
+    """
+
+    def __init__(self, function: Callable[..., Any], as_single_kernel: bool) -> None:
+        self._function, self._as_single_kernel = function, as_single_kernel
+        self._jitted: Any = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Any) -> Any:
+        if self._jitted is None:
+            self.compile(*args)
+        return self._jitted(*args)[0] if self._as_single_kernel else self._jitted(*args)
+
+    def compile(self, *args: Any) -> None:
+        """Compile the function for arguments, or shapes, such as these, if that has not been done."""
+        with self._lock:
+            if self._jitted is None:
+                self._jitted = self._compile(args)
+
+    def text(self, *args: Any) -> str:
+        """Return the optimised program for such arguments in XLA's language HLO."""
+        self.compile(*args)
+        return self._jitted.lower(*args).compile().as_text()
+
+    def _compile(self, args: tuple[Any, ...]) -> Any:
+        failure = None
+        if self._as_single_kernel and is_enabled():
+            kernel = jax.jit(single_kernel(self._function))
+            try:
+                kernel.lower(*args).compile()
+                return kernel
+            except Exception as error:
+                failure = error
+        self._as_single_kernel, plain = False, jax.jit(self._function)
+        plain.lower(*args).compile()
+        if failure:
+            report("core.xla.fusion.single_kernel", failure)
+        return plain
+
+
+def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function for `jit` that is one kernel on a CPU; it returns a pair whose first member is the result.
+
+    Nothing in a kernel runs in parallel, so this is for small arrays. A function with other operations than
+    `INLINE_OPERATIONS` stays as it is.
+
+    The second member has one number of each argument. It must leave the compiled program with the result: XLA crashes
+    on an argument of a kernel that nothing uses, and optimises away what only seems to be used.
+    """
+
+    def with_arguments(*args: Any) -> Any:
+        heads = [jnp.ravel(leaf)[:1].astype(jnp.int32) for leaf in jax.tree.leaves(args)]
+        return function(*args), jnp.concatenate([jnp.zeros(1, jnp.int32), *heads])
+
+    inner = jax.jit(with_arguments)
+
+    def special(*args: Any) -> Any:
+        traced = inner.trace(*args)
+        if find_obstacles(traced.jaxpr):
+            return inner(*args)
+        return _on_cpu(inner, traced, xla_cpu_small_call="true", inlineable="false")(*args)
+
+    return with_fallback("core.xla.fusion.single_kernel", special, inner)
+
+
+def avoid_recomputation(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function for `jit` in which nothing costly is computed twice on a CPU."""
+    inner = jax.jit(function)
+
+    def special(*args: Any) -> Any:
+        return _on_cpu(inner, inner.trace(*args))(*args)
+
+    return with_fallback("core.xla.fusion.avoid_recomputation", special, inner)
+
+
+def find_obstacles(program: ClosedJaxpr) -> set[str]:
+    """Return the operations of a program, as JAX names them, that do not go into one kernel."""
+    return {equation.primitive.name for equation in iterate_equations(program) if not _is_inline(equation)}
+
+
+def _is_inline(equation: Any) -> bool:
+    if equation.primitive.name == "dot_general":
+        return all(variable.aval.size <= SMALL_MATRIX for variable in equation.invars)
+    return equation.primitive.name in INLINE_OPERATIONS
+
+
+def _on_cpu(inner: Callable[..., Any], traced: Any, **attributes: str) -> Callable[..., Any]:
+    """Make a function that is the jitted `inner`, and on a CPU its rewritten trace, in a call with `attributes`."""
+    if not MARKS_CALLS:
+        return inner
+    rewritten, tree = jax.jit(_rewrite(traced.jaxpr)), jax.tree.structure(traced.out_info)
+
+    def on_cpu(*args: Any) -> Any:
+        results = rewritten(*jax.tree.leaves(args))
+        return tree.unflatten(set_xla_metadata(results, **attributes) if attributes else results)
+
+    return partial(jax.lax.platform_dependent, cpu=on_cpu, default=inner)
+
+
+def _rewrite(program: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """Make a function of the program in which each costly result is computed once for all that use it."""
+    costly = _find_costly(program.jaxpr)
+    parts = _cut(program.jaxpr.replace(eqns=[_rewrite_loop(e) for e in program.jaxpr.eqns]), costly)
+
+    def run(*args: Any) -> list[Any]:
+        known = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+        known |= zip(program.jaxpr.invars, args, strict=True)
+        for part in parts:
+            results = _as_function(part)(*(known[v] for v in part.invars))
+            known |= {v: _keep(x) if v in costly else x for v, x in zip(part.outvars, results, strict=True)}
+        return [v.val if _is_literal(v) else known[v] for v in program.jaxpr.outvars]
+
+    return run
+
+
+def _as_function(program: Jaxpr) -> Callable[..., Any]:
+    from jax.extend.core import ClosedJaxpr, jaxpr_as_fun  # takes a tenth of a second, which other devices save
+
+    return jaxpr_as_fun(ClosedJaxpr(program, ()))
+
+
+def _rewrite_loop(equation: JaxprEqn) -> JaxprEqn:
+    """The equation, with a rewritten body if it is a loop."""
+    if equation.primitive.name != "scan":
+        return equation
+    body = equation.params["jaxpr"]
+    return equation.replace(params=equation.params | {"jaxpr": jax.make_jaxpr(_rewrite(body))(*body.in_avals)})
+
+
+def _find_costly(program: Jaxpr) -> set[Any]:
+    """The variables whose repeated computation would cost more than `REPEATED` operations."""
+    uses = Counter(v for equation in program.eqns for v in set(_variables(equation.invars)))
+    uses += Counter(_variables(program.outvars))
+    cost, costly = Counter[Any](), set()
+    for equation in program.eqns:
+        own = max(1, sum(1 for inner in _called_programs(equation) for _ in iterate_equations(inner)))
+        repeated = equation.primitive.name not in NEVER_REPEATED
+        total = own + sum(cost[v] for v in _variables(equation.invars)) if repeated else 0
+        for v in equation.outvars:
+            if (uses[v] - 1) * total > REPEATED:
+                costly.add(v)
+            else:
+                cost[v] = total
+    return costly
+
+
+def _cut(program: Jaxpr, ends: set[Any]) -> list[Jaxpr]:
+    """The programs that result from a cut after each operation that gives one of `ends`, in order."""
+    groups: list[list[JaxprEqn]] = [[]]
+    for equation in program.eqns:
+        groups[-1].append(equation)
+        groups += [[]] if ends.intersection(equation.outvars) else []
+    wanted, parts = set(_variables(program.outvars)), []
+    for group in reversed(groups):
+        made = {v: None for equation in group for v in equation.outvars}
+        needs = list(dict.fromkeys(v for e in group for v in _variables(e.invars) if v not in made))
+        gives = [v for v in made if v in wanted]
+        parts.append(program.replace(constvars=[], invars=needs, outvars=gives, eqns=group))
+        wanted |= set(needs)
+    return parts[::-1]
+
+
+_barrier = jax.jit(jax.lax.optimization_barrier)
+
+
+def _keep(x: jax.Array) -> jax.Array:
+    """`x` after a call that XLA may not inline."""
+    return set_xla_metadata(_barrier(x), inlineable="false")
+
+
+def iterate_equations(program: Any) -> Iterator[Any]:
+    """Yield the equations of a jaxpr and of all that it calls."""
+    for equation in getattr(program, "jaxpr", program).eqns:
+        yield equation
+        for inner in _called_programs(equation):
+            yield from iterate_equations(inner)
+
+
+def _called_programs(equation: Any) -> list[Any]:
+    found = jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program)
+    return [value for value in found if _is_program(value)]
+
+
+def _variables(atoms: Iterable[Any]) -> list[Any]:
+    return [atom for atom in atoms if not _is_literal(atom)]
+
+
+def _is_literal(atom: Any) -> bool:
+    return hasattr(atom, "val")
+
+
+def _is_program(value: Any) -> bool:
+    """Whether a parameter of an operation is a jaxpr, open or closed."""
+    return hasattr(value, "eqns")

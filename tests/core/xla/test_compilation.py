@@ -1,0 +1,65 @@
+"""The cache of compiled programs: on by default, used by a second process, moved or switched off by one variable."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvestgym.core.xla.compilation import CACHE_VARIABLE, cache_folder, jit_quickly
+from harvestgym.core.xla.fallback import SWITCH_VARIABLE
+
+PROGRAM = """
+import collections, json, sys
+import jax
+seen = collections.Counter()
+jax.monitoring.register_event_duration_secs_listener(lambda name, *_, **__: seen.update([name.rpartition("/")[2]]))
+jax.monitoring.register_event_listener(lambda name, *_, **__: seen.update([name.rpartition("/")[2]]))
+import gymnasium
+env = gymnasium.make("harvestgym:farm/bean-clay-1x1-v0")
+env.reset(seed=0)
+shown = [env.step(0)]
+first = seen.copy()
+shown += [env.step(1)]
+env.reset()
+shown += [env.step(0)]
+print(json.dumps({"lowered": first["jaxpr_to_mlir_module_duration"], "found": first["cache_hits"],
+                  "later": (seen - first).total(), "shown": repr(shown)}))
+"""
+
+
+def run(folder: Path) -> dict[str, Any]:
+    """What a new process compiles for its first day of a farm, and after it."""
+    environment = os.environ | {CACHE_VARIABLE: str(folder)}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_a_second_process_finds_the_programs_of_the_first(tmp_path: Path) -> None:
+    """Limits of a start without a clock: `start` and `step` are lowered, and nothing after them."""
+    cold, warm = run(tmp_path), run(tmp_path)
+    assert (cold["lowered"], cold["found"], cold["later"]) == (2, 0, 0)
+    assert (warm["lowered"], warm["found"], warm["later"]) == (2, 2, 0)
+    assert warm["shown"] == cold["shown"]
+
+
+def test_variables_move_the_cache_or_switch_it_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
+    default = cache_folder()
+    assert default is not None and "harvestgym" in str(default)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.setenv(SWITCH_VARIABLE, "off")
+    assert cache_folder() is None
+    monkeypatch.delenv(SWITCH_VARIABLE)
+    monkeypatch.setenv(CACHE_VARIABLE, "Off")
+    assert cache_folder() is None
+
+
+def test_what_is_compiled_quickly_gives_the_same_results() -> None:
+    assert jit_quickly(lambda n, x: x * n, static_argnums=0)(3, 2.0) == 6.0

@@ -1,0 +1,172 @@
+"""Rewritten programs give the numbers of plain `jax.jit`; a single kernel is one call; a failure falls back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.core import threefry
+from harvestgym.core.xla import fallback, fusion
+from harvestgym.core.xla.fusion import CompiledFunction, avoid_recomputation, find_obstacles, single_kernel
+from harvestgym.gym.env import GymEnv, VecEnv
+from tests.toy import Stock
+
+CALLS = jax.default_backend() == "cpu" and fusion.MARKS_CALLS
+marks = pytest.mark.skipif(not CALLS, reason="only a JAX of 0.7 and more marks calls, and only CPUs need it")
+X, N = jnp.linspace(-1.0, 2.0, 12).reshape(3, 4), jnp.int32(3)
+
+
+def day(x: jax.Array, n: jax.Array) -> jax.Array:
+    """A reduction, a loop, a branch, an update and what the samplers are made of."""
+    x = jax.lax.fori_loop(0, n, lambda i, x: jnp.where(x > i, jnp.exp(-x), x + 1), x)
+    x = jax.lax.cond(n > 2, lambda: x * jax.scipy.special.ndtri(jnp.clip(x, 0.1, 0.9)), lambda: x)
+    return x.at[1].set(jnp.cumsum(x[0]) + x.sum(1).max() + jax.random.uniform(jax.random.key(n), (4,)))
+
+
+CASES: list[Callable[..., Any]] = [
+    day,
+    lambda x, n: x + 1,  # `n` is not used
+    lambda x, n: x + (n & 0),  # nor here, as XLA finds out
+    lambda x, n: (jnp.zeros((0, 2)), x[:0], n),
+    lambda x, n: jnp.sort(x.ravel()) + jnp.linalg.inv(jnp.eye(2) * n)[0, 0],  # must be left alone
+]
+
+
+def assert_close(found: Any, expected: Any) -> None:
+    for mine, plain in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_a_single_kernel_gives_the_same_numbers(function: Callable[..., Any]) -> None:
+    assert_close(CompiledFunction(function, as_single_kernel=True)(X, N), jax.jit(function)(X, N))
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_avoiding_recomputation_gives_the_same_numbers(function: Callable[..., Any]) -> None:
+    assert_close(jax.jit(avoid_recomputation(function))(X, N), jax.jit(function)(X, N))
+    mapped = jax.jit(jax.vmap(avoid_recomputation(function), (0, None)))(jnp.stack([X, X + 1]), N)
+    assert_close(jax.tree.map(lambda leaf: leaf[1], mapped), jax.jit(function)(X + 1, N))
+
+
+def hashed(key: jax.Array) -> list[jax.Array]:
+    """Arrays of several shapes that all follow from the same random words, of 20 rounds each."""
+    word, _ = threefry.words(key, jnp.zeros(8, jnp.uint32), jnp.arange(8, dtype=jnp.uint32))
+    return [word[:n] * 3 for n in range(2, 8)]
+
+
+@marks
+def test_a_costly_result_is_computed_once() -> None:
+    def rounds(function: Callable[..., Any]) -> int:
+        return CompiledFunction(function, as_single_kernel=False).text(jax.random.key(0)).count(" shift-left(")
+
+    assert rounds(avoid_recomputation(hashed)) < 30 < 100 < rounds(hashed)
+
+
+def test_empty_arguments_are_allowed() -> None:
+    doubled = CompiledFunction(lambda empty, x: x * 2, as_single_kernel=True)
+    np.testing.assert_array_equal(doubled(jnp.zeros(0, jnp.int32), X), X * 2)
+
+
+@marks
+@pytest.mark.parametrize(("function", "one"), [(day, True), (CASES[-1], False)], ids=["plain", "with a sort"])
+def test_only_inline_operations_become_one_call(function: Callable[..., Any], one: bool) -> None:
+    text = CompiledFunction(function, as_single_kernel=True).text(X, N)
+    entry = text[text.index("\nENTRY ") :]
+    assert ('inlineable="false"' in entry, " fusion(" in entry) == (one, not one)
+
+
+def test_a_function_is_traced_once() -> None:
+    traced = []
+
+    def counted(x: jax.Array, n: jax.Array) -> jax.Array:
+        traced.append(1)
+        return x + n
+
+    compiled = CompiledFunction(counted, as_single_kernel=True)
+    compiled.compile(jax.ShapeDtypeStruct(X.shape, X.dtype), N)
+    compiled(X, N), compiled(X + 1, N)
+    assert len(traced) == 1
+
+
+@marks
+@pytest.mark.parametrize("id", ["farm/full-1x1-v0", "farm/full-3x4-v0", "fishing/may-v0"])
+def test_the_environments_have_no_obstacle_to_a_single_kernel(id: str) -> None:
+    env = harvestgym.make(id)
+    state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)
+    action = jnp.asarray(env.action_space.sample())
+    assert find_obstacles(jax.make_jaxpr(env.step)(jax.random.key(0), state, action, env.params)) == set()
+    assert find_obstacles(jax.make_jaxpr(env.reset)(jax.random.key(0), env.params)) == set()
+    assert find_obstacles(jax.make_jaxpr(jnp.sort)(X)) == {"sort"}
+
+
+# -- fallback and switch -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """The warnings logged so far; none has been reported before."""
+    monkeypatch.setattr(fallback, "reported", set())
+    caplog.set_level(logging.WARNING, "harvestgym")
+    return lambda: [r.getMessage() for r in caplog.records if r.name == "harvestgym"]
+
+
+def fail(*args: Any, **kwargs: Any) -> Any:
+    raise AttributeError("no such thing in this JAX")
+
+
+HOOKS = ["iterate_equations", "set_xla_metadata"]
+
+
+def costly(key: jax.Array) -> list[jax.Array]:
+    """Costly results and a call, so that both hooks are reached."""
+    return [*hashed(key), jax.jit(jnp.bitwise_not)(hashed(key)[0])]
+
+
+@marks
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_failure_falls_back_with_one_warning(
+    hook: str, warnings: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fusion, hook, fail)
+    key = jax.random.key(0)
+    for _ in range(2):
+        assert_close(CompiledFunction(day, as_single_kernel=True)(X, N), jax.jit(day)(X, N))
+        assert_close(CompiledFunction(avoid_recomputation(costly), False)(key), costly(key))
+    assert [line.partition(":")[0] for line in warnings()] == [
+        "core.xla.fusion.single_kernel", "core.xla.fusion.avoid_recomputation",
+    ]  # fmt: skip
+
+
+@marks
+def test_environments_reset_and_step_without_the_rewriting(
+    warnings: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fusion, "iterate_equations", fail)
+    one, many = GymEnv(Stock()), VecEnv(Stock(), 3)
+    for env in (one, many):
+        env.reset(seed=1)
+        obs = env.step(env.action_space.sample())[0]
+        assert env.observation_space.contains(obs)
+    assert len(warnings()) == 2
+
+
+def test_an_error_of_the_function_itself_is_raised_without_a_warning(warnings: Callable[[], list[str]]) -> None:
+    for wrap in (lambda f: CompiledFunction(f, True), avoid_recomputation):
+        with pytest.raises(AttributeError, match="no such thing"):
+            wrap(fail)(X)
+    assert warnings() == []
+
+
+def test_the_switch_leaves_programs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(fallback.SWITCH_VARIABLE, "off")
+    monkeypatch.setattr(fusion, "iterate_equations", fail)
+    assert_close(CompiledFunction(day, as_single_kernel=True)(X, N), jax.jit(day)(X, N))
+    assert_close(jax.jit(single_kernel(day))(X, N)[0], jax.jit(day)(X, N))

@@ -1,0 +1,27 @@
+"""The contract holds with everything in `core.xla` switched off."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+IDS = ("farm/bean-clay-1x1-v0", "fishing/logistic-v0", "forager/two-biome-v1")
+PROGRAM = f"""
+import logging
+logging.getLogger("harvestgym").addHandler(logging.StreamHandler())
+import gymnasium, harvestgym
+from harvestgym.testing import check_env
+for id in {IDS}:
+    check_env(harvestgym.make(id), steps=5)
+    env = gymnasium.make(f"harvestgym:{{id}}")
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+"""
+
+
+def test_environments_keep_the_contract_with_internals_switched_off() -> None:
+    environment = os.environ | {"HARVESTGYM_XLA": "off"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "core.xla" not in done.stderr
