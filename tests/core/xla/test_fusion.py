@@ -15,7 +15,8 @@ import harvestgym
 from harvestgym.core import threefry
 from harvestgym.core.xla import fallback, fusion
 from harvestgym.core.xla.fusion import CompiledFunction, avoid_recomputation, find_obstacles, single_kernel
-from harvestgym.gym.env import GymEnv, VecEnv
+from harvestgym.gym.env import GymEnv
+from harvestgym.gym.vector_env import VecEnv
 from tests.toy import Stock
 
 CALLS = jax.default_backend() == "cpu" and fusion.MARKS_CALLS
