@@ -12,7 +12,7 @@ import jax
 from harvestgym import registry
 from harvestgym.evaluate.run import policy_named
 from harvestgym.gym.env import GymEnv
-from harvestgym.render.monitor import sum_value, value
+from harvestgym.render.readings import sum_value, value
 
 ID, SEED = "farm/bean-clay-1x1-v0", 0
 FILE = Path(__file__).parent.parent / "docs" / "pictures" / "monitor.png"

@@ -16,6 +16,7 @@ from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import numbered
 from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.view.monitors import watch_variables as watch_variables
 from harvestgym.farm.view.recorder import record as record
 
 from .schema import FarmSpec, farm_spec, read_farm

@@ -48,7 +48,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         self._over = False
         self._forget()
         self._keep(None, first)
-        self._tell_begun()
+        self._notify_reset()
         return self._write(first.obs), first.info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
@@ -61,7 +61,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         seen = self._driver.step(read)
         self._over = seen.terminated or seen.truncated
         self._keep(read, seen)
-        self._tell_stepped(self._over)
+        self._notify_step(self._over)
         return self._write(seen.obs), seen.reward, seen.terminated, seen.truncated, seen.info
 
     def render(self) -> Any:

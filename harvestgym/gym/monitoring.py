@@ -1,4 +1,4 @@
-"""What lets the shells be monitored: variables of what is inside, followed into sinks while one plays."""
+"""Monitoring of Gymnasium environments: variables of the state, followed into sinks while the environment runs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import Any
 
 from harvestgym.core.env import Env
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
-from harvestgym.render.monitor import Monitor, Watch, of_state, sink_of
+from harvestgym.render.monitor import Monitor, make_sink, watch_state
+from harvestgym.render.readings import Watch
 
 from .driver import Driver
+from .episode_log import family_of
 
 
 class Monitored:
-    """A shell around an environment, or a batch of one."""
+    """A Gymnasium environment, or a batch, whose variables can be monitored."""
 
     core: Env[Any, Any]
     _driver: Driver
     _monitors: tuple[Monitor, ...] = ()
 
     def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
-        """Follow variables from now on, a reading for each reset and each day (or year, or step).
+        """Follow variables from now on, with a reading for each reset and each day (or year, or step).
 
-        Of a batch, numbers are told as mean and band (the quantiles 0.1 and 0.9).
+        In a batch, numbers are reported as mean and band (the quantiles 0.1 and 0.9).
 
         Args:
             variables: of a farm `(field, entity, variable, function, title, range)` each; of others `(variable,
@@ -32,18 +34,22 @@ class Monitored:
                 there is none.
 
         Returns:
-            The monitor; close it, or use it in a `with`, for the sinks to be finished.
+            The monitor; close it, or use it in a `with`, to finish the sinks.
 
         Raises:
-            ConfigError: for what is no variable, function or range, with the nearest name; nothing was changed.
+            ConfigError: for a wrong variable, function or range, with the nearest name; nothing was changed.
         """
-        watches = _watches(self.core, variables)
-        read = self._driver.reader(lambda state, params: _arrays(self.core, watches, state, params))
-        inside: Any = unwrapped(self.core)
+        core, inside = self.core, unwrapped(self.core)
+        watches = _make_watches(inside, variables)
+
+        def read(state: Any, params: Any) -> list[Any]:
+            inner = unwrapped_state(core, state)
+            return [watch.read(inner, params) for watch in watches]
+
         monitor = Monitor(
             watches,
-            read,
-            [sink_of(sink) for sink in sinks or (None,)],
+            self._driver.reader(read),
+            [make_sink(sink) for sink in sinks or (None,)],
             batch=hasattr(self, "num_envs"),
             every=getattr(inside, "steps_per_day", 1),
             name=self._title(),
@@ -56,20 +62,15 @@ class Monitored:
         spec = getattr(self, "spec", None)
         return getattr(self, "name", None) or ("" if spec is None else spec.id)
 
-    def _tell_begun(self) -> None:
+    def _notify_reset(self) -> None:
         for monitor in self._monitors:
             monitor.begin()
 
-    def _tell_stepped(self, over: bool) -> None:
+    def _notify_step(self, over: bool) -> None:
         for monitor in self._monitors:
             monitor.step(over)
 
 
-def _watches(env: Env[Any, Any], variables: Sequence[Any]) -> list[Watch]:
-    inside: Any = unwrapped(env)
-    return inside.watches(variables) if hasattr(inside, "watches") else of_state(inside, variables)
-
-
-def _arrays(env: Env[Any, Any], watches: Sequence[Watch], state: Any, params: Any) -> list[Any]:
-    inner = unwrapped_state(env, state)
-    return [watch.look(inner, params) for watch in watches]
+def _make_watches(env: Any, variables: Sequence[Any]) -> list[Watch]:
+    """Make watches as the family of `env` names variables, or by the keys of its state."""
+    return getattr(family_of(type(env)), "watch_variables", watch_state)(env, variables)

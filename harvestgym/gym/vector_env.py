@@ -63,7 +63,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
         self._begun(which, first)
-        self._tell_begun()
+        self._notify_reset()
         return _copied(self._obs), _vector_info(first.info, which)
 
     def _which(self, options: Options) -> np.ndarray:
@@ -117,7 +117,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         last = seen
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
             seen = self._restarted(self._over, seen)
-        self._tell_stepped(bool(self._over.all()))
+        self._notify_step(bool(self._over.all()))
         return self._told(seen, last)
 
     def _restarted(self, which: np.ndarray, seen: Any) -> Any:

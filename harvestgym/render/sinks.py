@@ -1,7 +1,7 @@
-"""Where what is monitored goes: a window or a picture, a table, TensorBoard, Weights & Biases.
+"""Destinations of monitored variables: a window or picture, a table, TensorBoard, Weights & Biases.
 
-Tables, TensorBoard and Weights & Biases are written as readings come. A plot keeps at most `POINTS` readings of a
-curve: where there are more, every second one of the older and the newer alike.
+Tables, TensorBoard and Weights & Biases are written at each reading. A plot holds at most `MAX_POINTS` readings of a
+curve, evenly thinned.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 
-from .monitor import Reading
+from .readings import Reading, Sink
 
-POINTS = 1024
-ROWS = 512
-"""Rows of a Parquet file that are held back, to be written together."""
+MAX_POINTS = 1024
+ROW_GROUP = 512
+"""Rows of a Parquet file that are written together."""
 
-REST = {True: 5, False: 20}
-"""How many times as long as a drawing took is waited for the next, in a window and in a file."""
+WAIT_FACTOR = {True: 5, False: 20}
+"""Pause before the next drawing, in units of the last drawing's duration; in a window (True) and in a file."""
 
-WINDOWLESS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
-"""Matplotlib's backends that draw files only."""
+FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
+"""Matplotlib's backends without windows."""
 
-BLUE = "#0072b2"
+COLOUR = "#0072b2"
 
 
-class Curve:
-    """A bounded history of a few numbers: all of it, ever more thinly."""
+class ThinnedSeries:
+    """A bounded history of a few numbers: when it is full, every second entry is dropped."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
-        self._steps, self._values = np.zeros(POINTS), np.zeros((len(self.names), POINTS))
+        self._steps, self._values = np.zeros(MAX_POINTS), np.zeros((len(self.names), MAX_POINTS))
         self._size, self._stride, self._count = 0, 1, 0
 
     def add(self, step: int, numbers: dict[str, float]) -> None:
-        """One reading."""
+        """Add a reading."""
         if self._count % self._stride == 0:
-            if self._size == POINTS:
+            if self._size == MAX_POINTS:
                 self._thin()
             self._steps[self._size] = step
             self._values[:, self._size] = [numbers[name] for name in self.names]
@@ -51,62 +51,64 @@ class Curve:
         self._count += 1
 
     def _thin(self) -> None:
-        half = POINTS // 2
+        half = MAX_POINTS // 2
         self._steps[:half], self._values[:, :half] = self._steps[::2], self._values[:, ::2]
         self._size, self._stride = half, 2 * self._stride
 
     def series(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """The steps, and the numbers at them by name."""
+        """Return the steps, and the numbers at them by name."""
         return self._steps[: self._size], dict(zip(self.names, self._values[:, : self._size], strict=True))
 
 
-class Plot:
-    """A panel for each variable, in a window, or as a PNG file where there is none; needs the extra `plot`.
+class PlotSink(Sink):
+    """A panel for each variable, in a window or a PNG file; needs the extra `plot`.
 
     Args:
-        path: of the PNG file, written anew at the close and, where that does not cost too much time, at the end of
-            each episode; None for a window, which wants an interactive backend of Matplotlib.
+        path: of the PNG file, written at the close and, where that does not cost too much time, at the end of each
+            episode; None for a window, which needs an interactive backend of Matplotlib.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = None if path is None else Path(path)
-        self._curves: dict[str, Curve] = {}
+        self._curves: dict[str, ThinnedSeries] = {}
         self._last: Sequence[Reading] = ()
         self._figure: Any = None
         self._next = 0.0
 
     def open(self, name: str, axis: str) -> None:
-        """A window with this name."""
+        """Open the window."""
         import matplotlib.figure
 
         self._name, self._axis = name, axis
         if self.path is not None:
             self._figure = matplotlib.figure.Figure(layout="constrained")
             return
-        import matplotlib.pyplot  # which takes another backend than was asked for, where that one finds no display
+        import matplotlib.pyplot  # it falls back to another backend where there is no display
 
-        if matplotlib.get_backend().casefold() in WINDOWLESS:
-            raise ConfigError(f"Plot: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give a path")
+        if matplotlib.get_backend().casefold() in FILE_BACKENDS:
+            raise ConfigError(
+                f"PlotSink: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give a path"
+            )
         self._figure = matplotlib.pyplot.figure(layout="constrained")
         self._figure.show()
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Remember; draw, where there is a window and it is time."""
+        """Store the readings; draw, if there is a window and it is time."""
         for reading in readings:
             if reading.numbers:
-                curve = self._curves.setdefault(reading.watch.label, Curve([*reading.numbers]))
+                curve = self._curves.setdefault(reading.watch.label, ThinnedSeries([*reading.numbers]))
                 curve.add(step, reading.numbers)
         self._last = readings
         if self.path is None and time.monotonic() > self._next:
             self._show()
 
     def pause(self) -> None:
-        """Bring the picture up to date, if it is time."""
+        """Update the picture, if it is time."""
         if time.monotonic() > self._next:
             self._show()
 
     def close(self) -> None:
-        """Bring the picture up to date; a window stays until it is closed by hand."""
+        """Update the picture; a window stays until the user closes it."""
         self._show()
 
     def _show(self) -> None:
@@ -120,7 +122,7 @@ class Plot:
             self._figure.canvas.draw_idle()
             self._figure.canvas.flush_events()
         end = time.monotonic()
-        self._next = end + REST[self.path is None] * (end - start)
+        self._next = end + WAIT_FACTOR[self.path is None] * (end - start)
 
     def _draw(self) -> None:
         columns = math.ceil(math.sqrt(len(self._last)))
@@ -131,20 +133,20 @@ class Plot:
         panels = self._figure.subplots(rows, columns, squeeze=False).ravel()
         for panel, reading in zip(panels, self._last, strict=False):
             panel.set_title(reading.watch.title, fontsize=10)
-            (self._map if reading.numbers == {} else self._lines)(panel, reading)
+            (self._draw_lines if reading.numbers else self._draw_picture)(panel, reading)
         for panel in panels[len(self._last) :]:
             panel.set_axis_off()
 
-    def _lines(self, panel: Any, reading: Reading) -> None:
+    def _draw_lines(self, panel: Any, reading: Reading) -> None:
         watch = reading.watch
         steps, named = self._curves[watch.label].series()
         if "mean" in named:
-            panel.fill_between(steps, named["q10"], named["q90"], color=BLUE, alpha=0.25, lw=0, label="10 to 90 %")
-            panel.plot(steps, named["mean"], color=BLUE, label="mean")
+            panel.fill_between(steps, named["q10"], named["q90"], color=COLOUR, alpha=0.25, lw=0, label="10 to 90 %")
+            panel.plot(steps, named["mean"], color=COLOUR, label="mean")
             panel.legend(fontsize=8, frameon=False)
         else:
             style = "steps-post" if watch.labels else "default"
-            panel.plot(steps, named[""], color=BLUE, marker="." if len(steps) < 2 else None, drawstyle=style)
+            panel.plot(steps, named[""], color=COLOUR, marker="." if len(steps) < 2 else None, drawstyle=style)
         panel.set_xlabel(self._axis)
         panel.set_ylabel(watch.meta.unit)
         if watch.range is not None:
@@ -152,7 +154,7 @@ class Plot:
         if watch.labels and all(np.isin(values, range(len(watch.labels))).all() for values in named.values()):
             panel.set_yticks(range(len(watch.labels)), watch.labels, fontsize=8)
 
-    def _map(self, panel: Any, reading: Reading) -> None:
+    def _draw_picture(self, panel: Any, reading: Reading) -> None:
         picture, limits = reading.picture, reading.watch.range or (None, None)
         assert picture is not None, "a reading is numbers or a picture"
         if picture.ndim == 3:
@@ -166,7 +168,7 @@ class Plot:
             axis.get_major_locator().set_params(integer=True)
 
 
-class Table:
+class TableSink(Sink):
     """A row for each reading in a file `*.csv` or `*.parquet` (extra `data`); a matrix is a column per entry.
 
     Images are left out. A Parquet file can be read once it is closed.
@@ -177,12 +179,9 @@ class Table:
         self._file: Any = None
         self._rows: list[dict[str, float]] = []
 
-    def open(self, name: str, axis: str) -> None:
-        """Nothing is written before the first reading."""
-
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """One row."""
-        row = {"step": step, "episode": episode} | dict(pair for reading in readings for pair in _entries(reading))
+        """Add a row."""
+        row = {"step": step, "episode": episode} | dict(pair for reading in readings for pair in _columns(reading))
         (self._to_csv if self.path.suffix == ".csv" else self._to_parquet)(row)
 
     def _to_csv(self, row: dict[str, float]) -> None:
@@ -193,7 +192,7 @@ class Table:
 
     def _to_parquet(self, row: dict[str, float]) -> None:
         self._rows.append(row)
-        if len(self._rows) == ROWS:
+        if len(self._rows) == ROW_GROUP:
             self._flush()
 
     def _flush(self) -> None:
@@ -207,7 +206,7 @@ class Table:
         self._rows = []
 
     def pause(self) -> None:
-        """Let others read what is there."""
+        """Flush the file for other readers."""
         if self.path.suffix == ".csv" and self._file is not None:
             self._file.flush()
 
@@ -220,15 +219,15 @@ class Table:
         self._file = None
 
 
-def _entries(reading: Reading) -> Iterator[tuple[str, float]]:
-    """The numbers of a reading, a matrix entry by entry, under the label."""
-    label = reading.watch.label
-    yield from ((f"{label}/{name}" if name else label, number) for name, number in reading.numbers.items())
+def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
+    """Name the numbers of a reading, a matrix entry by entry."""
+    yield from reading.named.items()
     if reading.picture is not None and reading.picture.ndim == 2:
-        yield from ((f"{label}/{at[::-1]}", float(entry)) for at, entry in np.ndenumerate(reading.picture))
+        for at, entry in np.ndenumerate(reading.picture):
+            yield f"{reading.watch.label}/{at[::-1]}", float(entry)
 
 
-class TensorBoard:
+class TensorBoardSink(Sink):
     """Event files in a folder, for `tensorboard --logdir`; needs the extra `track`."""
 
     def __init__(self, folder: str | Path) -> None:
@@ -236,22 +235,18 @@ class TensorBoard:
 
         self._writer = SummaryWriter(str(folder))
 
-    def open(self, name: str, axis: str) -> None:
-        """Nothing to do: event files know steps only."""
-
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Scalars, and pictures as images."""
+        """Write scalars, and pictures as images."""
         for reading in readings:
-            label = reading.watch.label
-            for name, number in reading.numbers.items():
-                tag = f"{label}/{name}" if name else label
+            for tag, number in reading.named.items():
                 self._writer.add_scalar(tag, number, step, display_name=tag, summary_description=reading.watch.meta.doc)
             if reading.picture is not None:
                 image = _image(reading)
-                self._writer.add_image(label, image, step, dataformats="HW" if image.ndim == 2 else "HWC")
+                dataformats = "HW" if image.ndim == 2 else "HWC"
+                self._writer.add_image(reading.watch.label, image, step, dataformats=dataformats)
 
     def pause(self) -> None:
-        """Let others read what is there."""
+        """Flush the file for other readers."""
         self._writer.flush()
 
     def close(self) -> None:
@@ -259,11 +254,11 @@ class TensorBoard:
         self._writer.close()
 
 
-class WeightsAndBiases:
+class WeightsAndBiasesSink(Sink):
     """A run of Weights & Biases; needs the extra `track`.
 
     Args:
-        run: one that was begun elsewhere, and is finished there; by default a new one, of `wandb.init(**settings)`.
+        run: an existing run, which its owner finishes; by default a new one, `wandb.init(**settings)`.
     """
 
     def __init__(self, run: Any = None, **settings: Any) -> None:
@@ -275,32 +270,28 @@ class WeightsAndBiases:
         self.run = run
 
     def open(self, name: str, axis: str) -> None:
-        """Note what is monitored."""
+        """Store the name of the environment in the run."""
         self.run.config.update({"monitored": name, "step": axis}, allow_val_change=True)
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """One entry of the log."""
+        """Log an entry."""
         row: dict[str, Any] = {"episode": episode}
         for reading in readings:
-            label = reading.watch.label
-            row |= {f"{label}/{name}" if name else label: number for name, number in reading.numbers.items()}
+            row |= reading.named
             if reading.picture is not None:
                 import wandb  # pyright: ignore[reportMissingImports]
 
-                row[label] = wandb.Image(_image(reading))
+                row[reading.watch.label] = wandb.Image(_image(reading))
         self.run.log(row, step=step)
 
-    def pause(self) -> None:
-        """Nothing to do: it sends what it has by itself."""
-
     def close(self) -> None:
-        """Finish the run, if it is the monitor's own."""
+        """Finish the run, if the sink made it."""
         if self._own:
             self.run.finish()
 
 
 def _image(reading: Reading) -> np.ndarray:
-    """A picture as bytes; a matrix from black (the lowest of its range, or its own) to white."""
+    """Convert a picture to bytes; a matrix from black (the lowest of its range, or of its entries) to white."""
     picture = np.asarray(reading.picture)
     if picture.dtype == np.uint8 and picture.ndim == 3:
         return picture

@@ -23,8 +23,9 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import Meta
 from harvestgym.gym.env import GymEnv
-from harvestgym.render.monitor import Monitor, Seen, mat2d_value, sum_value, value, watch
-from harvestgym.render.sinks import POINTS, Curve, Plot, Table, WeightsAndBiases
+from harvestgym.render.monitor import Monitor
+from harvestgym.render.readings import VariableArray, make_watch, mat2d_value, sum_value, value
+from harvestgym.render.sinks import MAX_POINTS, PlotSink, TableSink, ThinnedSeries, WeightsAndBiasesSink
 from tests.farm.interface.test_language import farm, pour
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
@@ -46,7 +47,7 @@ def rows(path: Path) -> list[dict[str, float]]:
 
 
 def test_the_functions_of_the_paper() -> None:
-    x = np.arange(6.0, dtype=np.float32).reshape(3, 2).view(Seen)
+    x = np.arange(6.0, dtype=np.float32).reshape(3, 2).view(VariableArray)
     assert x[2, 1].value == 5.0 and type(x[0, 0].value) is float and x[1].value.tolist() == [2.0, 3.0]
     assert sum_value(x) == 15.0 and np.float32(7.0).astype(np.float32) == value(np.full((1, 1), 7.0))
     assert mat2d_value(x, 2, x).tolist() == mat2d_value(x).tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
@@ -83,7 +84,7 @@ def test_a_reading_of_each_day_is_what_the_farm_was(tmp_path: Path) -> None:
 
 
 def test_axes_have_titles_units_ranges_and_names_of_stages(tmp_path: Path) -> None:
-    game, plot = farm("po"), Plot(tmp_path / "season.png")
+    game, plot = farm("po"), PlotSink(tmp_path / "season.png")
     monitor = game.add_monitoring(VARIABLES, plot)
     game.reset(seed=0)
     for _ in range(3):
@@ -123,7 +124,7 @@ def monitored(readings: np.ndarray, *sinks: Any, function: Any = value, unit: st
     meta = Meta("var", (f"water#{unit}",), "water", high=1.0)
     turn = iter(range(10**9))
     read = lambda: [readings[next(turn) % len(readings)]]  # noqa: E731
-    return Monitor([watch(lambda state, params: state, meta, function, "Water", "range_auto")], read, sinks)
+    return Monitor([make_watch(lambda state, params: state, meta, function, "Water", "range_auto")], read, sinks)
 
 
 def events(folder: Path) -> list[Any]:
@@ -141,10 +142,10 @@ def events(folder: Path) -> list[Any]:
 
 def test_tensorboard_gets_scalars_and_images(tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX")
-    from harvestgym.render.sinks import TensorBoard
+    from harvestgym.render.sinks import TensorBoardSink
 
     for name, readings in (("scalars", np.array([0.5, 0.25])), ("images", np.random.default_rng(0).random((2, 4, 5)))):
-        monitor = monitored(readings, TensorBoard(tmp_path / name), function=lambda x: x.value)
+        monitor = monitored(readings, TensorBoardSink(tmp_path / name), function=lambda x: x.value)
         monitor.begin()
         monitor.step(True)
         monitor.close()
@@ -173,7 +174,7 @@ class Run:
 
 def test_a_run_of_weights_and_biases_gets_rows_and_is_left_open() -> None:
     run = Run()
-    monitor = monitored(np.array([0.5, 0.25]), WeightsAndBiases(run))
+    monitor = monitored(np.array([0.5, 0.25]), WeightsAndBiasesSink(run))
     monitor.begin()
     monitor.step(False)
     monitor.close()
@@ -185,7 +186,7 @@ def test_a_window_is_drawn_while_one_plays(monkeypatch: pytest.MonkeyPatch) -> N
     """Of a backend without windows, the figure that a window would show."""
     monkeypatch.setattr(matplotlib, "get_backend", lambda: "window")
     monkeypatch.setattr(Figure, "show", lambda self: None)
-    plot = Plot()
+    plot = PlotSink()
     monitor = monitored(np.array([0.5, 0.25]), plot)
     monitor.begin()
     (panel,) = plot._figure.axes
@@ -203,11 +204,12 @@ import os, sys
 import numpy as np
 from PIL import ImageGrab
 from harvestgym.core.tree import Meta
-from harvestgym.render.monitor import Monitor, value, watch
-from harvestgym.render.sinks import Plot
+from harvestgym.render.monitor import Monitor
+from harvestgym.render.readings import make_watch, value
+from harvestgym.render.sinks import PlotSink
 
-water = watch(lambda state, params: state, Meta("var", ("water#L",), "water"), value, "Water", "range_auto")
-plot, days = Plot(), iter(range(10**9))
+water = make_watch(lambda state, params: state, Meta("var", ("water#L",), "water"), value, "Water", "range_auto")
+plot, days = PlotSink(), iter(range(10**9))
 monitor = Monitor([water], lambda: [np.float32(next(days) % 9)], [plot])
 monitor.begin()
 for _ in range(60):
@@ -258,11 +260,11 @@ def test_a_real_window_shows_what_is_monitored(tmp_path: Path) -> None:
 
 
 def test_a_curve_keeps_all_of_a_history_ever_more_thinly() -> None:
-    curve = Curve([""])
+    curve = ThinnedSeries([""])
     for step in range(10_000):
         curve.add(step, {"": step**2})
     steps, named = curve.series()
-    assert POINTS // 2 <= len(steps) <= POINTS and steps[0] == 0 and steps[-1] > 9_980
+    assert MAX_POINTS // 2 <= len(steps) <= MAX_POINTS and steps[0] == 0 and steps[-1] > 9_980
     assert set(np.diff(steps)) == {16.0} and (named[""] == steps**2).all()
 
 
@@ -270,7 +272,7 @@ def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
     """Of a farm it was 0.1 MB; here of readings alone, with every sink that is a file."""
     pytest.importorskip("pyarrow")
     maps = np.random.default_rng(0).random((97, 6, 5))
-    sinks = Table(tmp_path / "a.csv"), Table(tmp_path / "a.parquet"), Plot(tmp_path / "a.png")
+    sinks = TableSink(tmp_path / "a.csv"), TableSink(tmp_path / "a.parquet"), PlotSink(tmp_path / "a.png")
     for function in (lambda x: x.value, sum_value):
         monitor = monitored(maps, *sinks, function=function)
 
@@ -287,15 +289,15 @@ def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("entry", "says"),
-    [((*WATER, sum_value, "Water"), r"wanted \(field, entity, variable, function, title, range\)"),
+    [((*WATER, sum_value, "Water"), r"expected \(field, entity, variable, function, title, range\)"),
      (("Field-0", "Spring-0", "available_Waters", sum_value, "W", "range_auto"), "did you mean 'available_Water#L'"),
      (("Field-0", "Sprung-0", "stage", sum_value, "W", "range_auto"), "did you mean 'Spring-0'"),
-     ((*WATER, "sum", "W", "range_auto"), "wanted a function of the variable"),
-     ((*WATER, sum_value, 3, "range_auto"), "wanted a title"),
-     ((*WATER, sum_value, "W", "auto"), r"wanted a range \(low, high\) or 'range_auto', found 'auto'"),
-     ((*WATER, sum_value, "W", (2, 1)), "wanted a range"),
-     ((*WATER, lambda x: "wet", "W", "range_auto"), "wanted a number, a matrix or an image"),
-     ((*WATER, lambda x: np.zeros(3), "W", "range_auto"), r"found ndarray of shape \(3,\)")],
+     ((*WATER, "sum", "W", "range_auto"), "expected a function of the variable"),
+     ((*WATER, sum_value, 3, "range_auto"), "expected a title"),
+     ((*WATER, sum_value, "W", "auto"), r"expected a range \(low, high\) or 'range_auto', got 'auto'"),
+     ((*WATER, sum_value, "W", (2, 1)), "expected a range"),
+     ((*WATER, lambda x: "wet", "W", "range_auto"), "expected a number, a matrix or an image"),
+     ((*WATER, lambda x: np.zeros(3), "W", "range_auto"), r"got ndarray of shape \(3,\)")],
 )  # fmt: skip
 def test_a_mistake_is_told_and_changes_nothing(entry: Any, says: str, tmp_path: Path) -> None:
     game = GAME
@@ -312,10 +314,10 @@ def test_sinks_that_are_none_are_refused(tmp_path: Path) -> None:
         GAME.add_monitoring(VARIABLES, tmp_path / "a.xls")
     with pytest.raises(ConfigError, match="backend .* opens no window; give a path"):
         GAME.add_monitoring(VARIABLES)
-    with pytest.raises(ConfigError, match="wanted titles that differ"):
+    with pytest.raises(ConfigError, match="expected different titles"):
         GAME.add_monitoring([VARIABLES[0]] * 2, tmp_path / "a.csv")
     fishery = GymEnv(harvestgym.make("fishing/logistic-v0"))
     with pytest.raises(ConfigError, match="unknown variable 'stok'; did you mean 'stock'"):
         fishery.add_monitoring([("stok", value, "Stock", "range_auto")], tmp_path / "a.csv")
-    with pytest.raises(ConfigError, match=r"wanted \(variable, function, title, range\)"):
+    with pytest.raises(ConfigError, match=r"expected \(variable, function, title, range\)"):
         fishery.add_monitoring(VARIABLES, tmp_path / "a.csv")

@@ -8,9 +8,9 @@ neighbour, so the order of entities in a file cannot matter.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import jax
@@ -34,9 +34,6 @@ from .observations import ObservationPlan
 from .reward_terms import RewardContext
 from .scoring import Score
 from .variables import FieldSlots, Variable, find_variables
-
-if TYPE_CHECKING:
-    from harvestgym.render.monitor import Watch
 
 
 @pytree
@@ -118,12 +115,6 @@ class FarmModel(Env[FarmState, FarmParams]):
         parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
         object.__setattr__(self, "_structure", tuple(parts))
         object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
-
-    def watches(self, entries: Sequence[Any]) -> list[Watch]:
-        """What is monitored, `(field, entity, variable, function, title, range)` each."""
-        from harvestgym.farm.view.monitors import watches
-
-        return watches(self, entries)
 
     def recipe(self) -> dict[str, str]:
         """How it is made, for `core.checkpoint`: what its file says. ConfigError if a part lives in Python only."""

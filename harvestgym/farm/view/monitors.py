@@ -1,4 +1,4 @@
-"""The monitored variables of section 3.2: `(field, entity, variable, function, title, range)` each."""
+"""Monitored variables of a farm: `(field, entity, variable, function, title, range)` each, as in the Farm-Gym paper."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.farm.config.names import Names
 from harvestgym.farm.engine.variables import Variable
-from harvestgym.render.monitor import Watch, watch
+from harvestgym.render.readings import Watch, make_watch
 
-PARTS = "(field, entity, variable, function, title, range)"
+ENTRY = "(field, entity, variable, function, title, range)"
 
 
-def watches(model: Any, entries: Sequence[Any]) -> list[Watch]:
-    """The watches of what a person wrote; ConfigError with the nearest name."""
+def watch_variables(model: Any, entries: Sequence[Any]) -> list[Watch]:
+    """Make the watches of user input; ConfigError with the nearest name."""
     names = Names(model.actions.farmers, model.fields, model.variables)
     return [_watch(model, names, entry, f"monitoring > {i}") for i, entry in enumerate(entries)]
 
 
 def _watch(model: Any, names: Names, entry: Any, where: str) -> Watch:
     if not isinstance(entry, (tuple, list)) or len(entry) != 6:
-        raise ConfigError(f"{where}: wanted {PARTS}, found {entry!r}")
+        raise ConfigError(f"{where}: expected {ENTRY}, got {entry!r}")
     field, entity, key, function, title, limits = entry
-    variable = _variable(names, field, entity, key, where)
-    return watch(partial(model.value, variable), variable.meta, function, title, limits)
+    variable = _find_variable(names, field, entity, key, where)
+    return make_watch(partial(model.value, variable), variable.meta, function, title, limits)
 
 
-def _variable(names: Names, field: Any, entity: Any, key: Any, where: str) -> Variable:
+def _find_variable(names: Names, field: Any, entity: Any, key: Any, where: str) -> Variable:
     ref = names.ref((field, entity, key, []), where)
     found: Any = names.tree[ref[0], ref[1]][ref[2]]
     for step in ref[3]:

@@ -36,7 +36,7 @@ from harvestgym.farm import (
 from harvestgym.farm.config.names import Names
 from harvestgym.farm.config.whole import names_of
 from harvestgym.farm.engine.variables import slots_of, variables_of
-from harvestgym.render.monitor import mat2d_value, sum_value
+from harvestgym.render.readings import mat2d_value, sum_value
 
 free_observations = [ ('Field-0', 'Weather-0', 'rain_amount', []),
                      ('Field-0', 'Weather-0', 'air_temperature', ['max#°C']),

@@ -1,0 +1,139 @@
+"""Monitored variables and their readings, which the monitor makes and the sinks show.
+
+`value`, `sum_value` and `mat2d_value` are the functions of a variable that the Farm-Gym paper uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.tree import Meta
+
+AUTO_RANGE = "range_auto"
+
+
+class VariableArray(np.ndarray):
+    """An array as a monitored function gets it: the array and its entries have a `value`, as in the Farm-Gym paper."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.asarray(super().__getitem__(index)).view(VariableArray)
+
+    @property
+    def value(self) -> Any:
+        """The plain number, or array."""
+        return self.item() if self.ndim == 0 else np.asarray(self)
+
+
+def value(x: Any) -> Any:
+    """Return the variable itself; for a farm of one plot, its number."""
+    plain = np.asarray(x)
+    return plain.item() if plain.size == 1 else plain
+
+
+def sum_value(x: Any) -> float:
+    """Sum over all plots."""
+    return float(np.sum(np.asarray(x, np.float64)))
+
+
+def mat2d_value(x: Any, *sizes: Any) -> np.ndarray:
+    """Arrange the plots as a map: a column for each x, a row for each y, north (y = 0) at the top.
+
+    `sizes` may give the size of the field, in any order, as in the paper; ConfigError if it is another field's.
+    """
+    plain = np.asarray(x)
+    if plain.ndim != 2 or any(isinstance(size, int) and size not in plain.shape for size in sizes):
+        raise ConfigError(f"mat2d_value: expected one number for each plot, {sizes}, got shape {plain.shape}")
+    return plain.T
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A monitored variable.
+
+    Attributes:
+        read: `read(state, params)` returns its array, in compiled code.
+        function: from a `VariableArray` to a number, a matrix (rows, columns) or an image (rows, columns, 3).
+        title: as given by the user.
+        meta: the description of the variable.
+        range: the lowest and highest value to show; None to find them.
+    """
+
+    read: Callable[[Any, Any], jax.Array]
+    function: Callable[[Any], Any]
+    title: str
+    meta: Meta
+    range: tuple[float, float] | None
+
+    @property
+    def label(self) -> str:
+        """The title, with the unit if the title does not contain it."""
+        unit = self.meta.unit
+        return self.title if not unit or unit in self.title else f"{self.title} ({unit})"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the values, if these are shown unchanged."""
+        return self.meta.labels if self.function is not sum_value else ()
+
+    def apply(self, array: np.ndarray) -> np.ndarray:
+        """Apply `function` to a value; ConfigError if the result cannot be shown."""
+        result = self.function(array.view(VariableArray))
+        shown = np.asarray(result, np.float64) if isinstance(result, Real) else np.asarray(result)
+        shape = shown.shape
+        if not (shape == () or len(shape) == 2 or shape[2:] in ((3,), (4,))) or shown.dtype.kind not in "fiub":
+            raise ConfigError(f"monitoring {self.title!r}: expected a number, a matrix or an image (rows, columns, 3) "
+                              f"of its function, got {type(result).__name__} of shape {shape}")  # fmt: skip
+        return shown
+
+
+def make_watch(read: Callable[[Any, Any], jax.Array], meta: Meta, function: Any, title: Any, range: Any) -> Watch:
+    """Make a `Watch` from user input; ConfigError for a wrong function, title or range."""
+    if not callable(function):
+        raise ConfigError(
+            f"monitoring {title!r}: expected a function of the variable, such as sum_value, got {function!r}"
+        )
+    if not isinstance(title, str):
+        raise ConfigError(f"monitoring: expected a title, got {title!r}")
+    if isinstance(range, str) and range == AUTO_RANGE:
+        return Watch(read, function, title, meta, None)
+    pair = isinstance(range, (tuple, list)) and len(range) == 2 and all(isinstance(end, Real) for end in range)
+    if not pair or not float(range[0]) < float(range[1]):
+        raise ConfigError(f"monitoring {title!r}: expected a range (low, high) or {AUTO_RANGE!r}, got {range!r}")
+    return Watch(read, function, title, meta, (float(range[0]), float(range[1])))
+
+
+class Reading(NamedTuple):
+    """One variable at one step: a picture, or numbers by name (`""` alone; `mean`, `q10`, `q90` of a batch)."""
+
+    watch: Watch
+    numbers: dict[str, float]
+    picture: np.ndarray | None
+
+    @property
+    def named(self) -> dict[str, float]:
+        """The numbers under the label of the variable, `label` or `label/name`."""
+        label = self.watch.label
+        return {f"{label}/{name}" if name else label: number for name, number in self.numbers.items()}
+
+
+class Sink(Protocol):
+    """A destination of readings; a sink that subclasses this inherits methods that do nothing."""
+
+    def open(self, name: str, axis: str) -> None:
+        """Prepare for the first reading: the name of the environment, and the unit of its steps."""
+
+    def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
+        """Add the readings of a step, counted from the first one on."""
+
+    def pause(self) -> None:
+        """End an episode."""
+
+    def close(self) -> None:
+        """Finish: no readings follow."""
