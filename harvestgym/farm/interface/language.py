@@ -1,6 +1,6 @@
-"""The language of section 3.1: farm-gym tuples, gym actions of `MultiUnion[m]`, and the arrays of compiled code.
+"""The paper's language of actions (section 3.1): tuples, members of `MultiUnion[m]`, and arrays for compiled code.
 
-A `Move` is one observation or intervention, behind all three spellings.
+A `FarmerAction` is one observation or intervention, behind all spellings; there is one conversion per direction.
 """
 
 from __future__ import annotations
@@ -18,199 +18,222 @@ from harvestgym.farm.config.names import Names, keys_of
 from harvestgym.farm.engine.actions import ActionRow, Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.variables import Variable
 
 from .action_wrappers import HEAD
-from .observation_items import Ask, Item, Telling
+from .observation_items import Item, ItemReader, ObservationPath, observation_positions, requestable_paths
 
-Tuple5 = tuple[str, str, str, str, Any]
+FORM = "(farmer, field, entity, name, parameters)"
+REMEMBERED = 4096
+"""Tuples whose meaning is remembered: to parse one takes as long as the day of a small farm."""
 
-MANY = 4096
-"""Spellings that are remembered: to understand one takes as long as the day of a small farm."""
 
-
-class Move(NamedTuple):
-    """One observation (`what` is an Ask), or one intervention (a row number, with its plot and values)."""
+class FarmerAction(NamedTuple):
+    """One observation (`what` is a path), or one intervention (a row of the action table, with plot and values)."""
 
     farmer: int
-    what: Ask | int
+    what: ObservationPath | int
     plot: tuple[int, int] | None = None
     values: tuple[float, ...] = ()
 
 
 class Language:
-    """The three spellings of the actions of a farm, and the list form of what is seen.
+    """The spellings of the actions of a farm, and the items of its observations.
 
     Args:
         model: the farm.
-        asks: what may be asked for; nothing where observations are no actions.
+        paths: what can be requested; by default what the rules allow.
     """
 
-    def __init__(self, model: FarmModel, asks: Sequence[Ask]) -> None:
-        self.model, self.asks = model, tuple(asks)
+    def __init__(self, model: FarmModel, paths: Sequence[ObservationPath] | None = None) -> None:
+        self.model = model
         self.names = Names(model.actions.farmers, model.fields, model.variables)
-        farmers, rows = range(len(model.actions.farmers)), range(len(model.actions.rows))
-        self._moves: Sequence[tuple[int, Ask | int]] = [
-            *((f, ask) for f in farmers for ask in self.asks), *((f, row) for f in farmers for row in rows)
-        ]  # fmt: skip
-        self._index: dict[tuple[int, Ask | int], int] = {move: i for i, move in enumerate(self._moves)}
-        self._tellings: dict[Ask, Telling] = {}
-        self._known: dict[str, Move] = {}
-        if not self._moves:
+        self.paths = tuple(requestable_paths(model, self.names) if paths is None else paths)
+        farmers, whats = range(len(model.actions.farmers)), (self.paths, range(len(model.actions.rows)))
+        self._members = [(farmer, what) for kind in whats for farmer in farmers for what in kind]
+        self._index = {member: i for i, member in enumerate(self._members)}
+        self._readers: dict[ObservationPath, ItemReader] = {}
+        self._parsed: dict[str, FarmerAction] = {}
+        if not self._members:
             raise ConfigError("the farm has no action: allow an intervention, or an observation in mode 'ao'")
+
+    # Members of the Gymnasium space.
 
     @cached_property
     def space(self) -> MultiUnion:
-        """The gym actions: for each farmer the observations, `Discrete(1)`, and then the interventions."""
-        look, rows = spaces.Discrete(1), [_row_space(row) for row in self.model.actions.rows]
-        each = [look if isinstance(what, Ask) else rows[what] for _, what in self._moves]
+        """The gym actions: the observations of each farmer, `Discrete(1)`, and then the interventions."""
+        observe, rows = spaces.Discrete(1), [_row_space(row) for row in self.model.actions.rows]
+        each = [rows[what] if isinstance(what, int) else observe for _, what in self._members]
         return MultiUnion(each, self.model.schedule)
 
-    def from_pair(self, pair: tuple[Any, Any]) -> Move:
-        """The move of a member of the union."""
-        farmer, what = self._moves[int(pair[0])]
-        if isinstance(what, Ask):
-            return Move(farmer, what)
+    def from_pair(self, pair: tuple[Any, Any]) -> FarmerAction:
+        """The action of a pair (number, member of that space of the union)."""
+        farmer, what = self._members[int(pair[0])]
+        if not isinstance(what, int):
+            return FarmerAction(farmer, what)
         row, member = self.model.actions.rows[what], pair[1]
         plot = row.plots[int(member["plot"])] if row.action.plot else None
         values = [
             min(max(float(member[p.key]), p.range[0]), p.range[1]) if p.continuous else grid[int(member[p.key])]
             for p, grid in zip(row.allowed, row.grids[1:], strict=True)
         ]
-        return Move(farmer, what, plot, tuple(values))
+        return FarmerAction(farmer, what, plot, tuple(values))
 
-    def to_pair(self, move: Move) -> tuple[np.int64, Any]:
-        """The member of the union that a move is."""
-        at = np.int64(self._index[move.farmer, move.what])
-        if isinstance(move.what, Ask):
+    def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
+        """The pair of an action."""
+        at = np.int64(self._index[action.farmer, action.what])
+        row = self.model.actions.rows[action.what] if isinstance(action.what, int) else None
+        if row is None or not keys_of(row.action):
             return at, np.int64(0)
-        row = self.model.actions.rows[move.what]
-        if not keys_of(row.action):
-            return at, np.int64(0)
-        member: dict[str, Any] = {"plot": np.int64(row.plots.index(move.plot))} if move.plot is not None else {}
-        for p, grid, value in zip(row.allowed, row.grids[1:], move.values, strict=True):
-            near = np.int64(np.argmin(np.abs(np.asarray(grid) - value)))
-            member[p.key] = np.asarray(value, np.float32) if p.continuous else near
+        member: dict[str, Any] = {} if action.plot is None else {"plot": np.int64(row.plots.index(action.plot))}
+        for p, grid, value in zip(row.allowed, row.grids[1:], action.values, strict=True):
+            nearest = np.int64(np.argmin(np.abs(np.asarray(grid) - value)))
+            member[p.key] = np.asarray(value, np.float32) if p.continuous else nearest
         return at, {key: member[key] for key in sorted(member)}
 
-    def from_tuple(self, action: Any) -> Move:
-        """The move of a farm-gym tuple, remembered by how it was written; ConfigError unless it is allowed."""
-        written = repr(action)
-        if written not in self._known:
-            if len(self._known) == MANY:
-                self._known.clear()
-            self._known[written] = self._move(action)
-        return self._known[written]
+    # The paper's tuples.
 
-    def _move(self, action: Any) -> Move:
-        if not isinstance(action, (tuple, list)) or len(action) != 5:
-            raise ConfigError(f"wanted (farmer, field, entity, name, parameters), found {action!r}")
-        farmer, field, entity, name, last = action
+    def from_tuples(self, schedule: Any) -> list[FarmerAction]:
+        """The actions of a list of tuples; ConfigError unless all are allowed."""
+        if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
+            raise ConfigError(f"expected a list of actions {FORM}, got {schedule!r}")
+        if len(schedule) > self.model.schedule:
+            raise ConfigError(
+                f"the schedule holds {len(schedule)} actions; at most {self.model.schedule} are allowed "
+                "(max_action_schedule_size in the rules)"
+            )
+        actions = []
+        for i, written in enumerate(schedule):
+            try:
+                actions.append(self.from_tuple(written))
+            except ConfigError as error:
+                raise ConfigError(f"schedule > {i}: {error}") from None
+        return actions
+
+    def from_tuple(self, written: Any) -> FarmerAction:
+        """The action of a tuple, remembered by its spelling; ConfigError unless it is allowed."""
+        key = repr(written)
+        if key not in self._parsed:
+            if len(self._parsed) == REMEMBERED:
+                self._parsed.clear()
+            self._parsed[key] = self._parse(written)
+        return self._parsed[key]
+
+    def _parse(self, written: Any) -> FarmerAction:
+        if not isinstance(written, (tuple, list)) or len(written) != 5:
+            raise ConfigError(f"expected {FORM}, got {written!r}")
+        farmer, field, entity, name, last = written
         if not isinstance(last, (Mapping, type(None), list, tuple, str)):
-            raise ConfigError(f"wanted a dict of parameters, or a list that is a path, found {last!r}")
-        path = isinstance(last, (list, tuple, str))
+            raise ConfigError(f"expected a dict of parameters, or a list that is a path, got {last!r}")
+        observes = isinstance(last, (list, tuple, str))
         try:
-            if path:
-                return Move(self.names.farmer(farmer), self._ask((field, entity, name, last)))
-            number, choice = self.model.actions.read(action)
-            return Move(choice.farmer, number, choice.plot, choice.values)
+            if observes:
+                return FarmerAction(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
+            number, choice = self.model.actions.read(written)
+            return FarmerAction(choice.farmer, number, choice.plot, choice.values)
         except ConfigError as error:
-            raise ConfigError(f"{error}{self._mixed_up((field, entity), name, path)}") from None
+            raise ConfigError(f"{error}{self._hint((field, entity), name, observes)}") from None
 
-    def _mixed_up(self, where: tuple[Any, Any], name: Any, path: bool) -> str:
-        """What to write instead, where an intervention was given a path or an observation parameters."""
+    def _hint(self, where: tuple[Any, Any], name: Any, observes: bool) -> str:
+        """Says what to write instead, where an intervention was given a path or an observation parameters."""
         slots = {(f.name, slot.name): slot for f in self.names.fields for slot in f.slots}
-        if where in slots and path and name in {action.name for action in slots[where].kind.actions}:
+        if where in slots and observes and name in {action.name for action in slots[where].kind.actions}:
             return "; it is an intervention: write its parameters as a dict, {} if it has none"
-        if where in slots and not path and name in self.names.tree[where]:
+        if where in slots and not observes and name in self.names.tree[where]:
             return "; it is an observation: write its path as a list, [] for the whole"
         return ""
 
-    def _ask(self, observation: tuple[Any, ...]) -> Ask:
-        ask = Ask.of(self.names.ref(observation))
+    def _parse_path(self, observation: tuple[Any, ...]) -> ObservationPath:
+        path = ObservationPath.of(self.names.ref(observation))
         if not isinstance(self.model, ActiveFarm):
-            raise ConfigError(f"{ask.group}: observations are given, not asked for, in mode {self.model.spec.mode!r}")
-        if ask not in self._allowed:
-            near = [list(a.path) for a in self.asks if (a.where, a.name) == (ask.where, ask.name)]
-            told = f"; allowed paths: {near[:8]}" if near else "; it is free, or the rules leave it out"
-            raise ConfigError(f"{ask.group}: cannot be asked for with the path {list(ask.path)}{told}")
-        return ask
+            raise ConfigError(f"{path.group}: observations are given, not asked for, in mode {self.model.spec.mode!r}")
+        if path not in self._allowed:
+            near = [list(p.path) for p in self.paths if (p.where, p.name) == (path.where, path.name)]
+            hint = f"allowed paths: {near[:8]}" if near else "it is free, or the rules leave it out"
+            raise ConfigError(f"{path.group}: cannot be asked for with the path {list(path.path)}; {hint}")
+        return path
 
     @cached_property
-    def _allowed(self) -> frozenset[Ask]:
-        return frozenset(self.asks)
+    def _allowed(self) -> frozenset[ObservationPath]:
+        return frozenset(self.paths)
 
-    def to_tuple(self, move: Move) -> Tuple5:
-        """The farm-gym tuple of a move."""
-        table = self.model.actions
-        if isinstance(move.what, Ask):
-            return (table.farmers[move.farmer], *move.what.where, move.what.name, list(move.what.path))
-        told = table.tuple(Choice(table.rows[move.what], move.farmer, move.plot, move.values))
-        assert told is not None, "a move is never nothing"
-        return told
+    def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
+        """The tuple of an action."""
+        table, what = self.model.actions, action.what
+        if not isinstance(what, int):
+            return (table.farmers[action.farmer], *what.where, what.name, list(what.path))
+        written = table.tuple(Choice(table.rows[what], action.farmer, action.plot, action.values))
+        assert written is not None, "an action is never nothing"
+        return written
 
-    def schedule(self, actions: Any) -> list[Move]:
-        """The moves of a list of farm-gym tuples."""
-        if not isinstance(actions, (list, tuple)) or (actions and isinstance(actions[0], str)):
-            raise ConfigError(f"wanted a list of actions (farmer, field, entity, name, parameters), found {actions!r}")
-        if len(actions) > self.model.schedule:
-            raise ConfigError(
-                f"the schedule holds {len(actions)} actions; at most {self.model.schedule} are allowed "
-                "(max_action_schedule_size in the rules)"
-            )
-        return [self._told(action, i) for i, action in enumerate(actions)]
+    # Arrays for compiled code.
 
-    def _told(self, action: Any, at: int) -> Move:
-        try:
-            return self.from_tuple(action)
-        except ConfigError as error:
-            raise ConfigError(f"schedule > {at}: {error}") from None
-
-    def sheet(self, moves: Iterable[Move]) -> np.ndarray:
-        """Moves as `faces.Listed` takes them, int32 (places of the schedule, 4 + parameters)."""
-        sheet = self._blank.copy()
-        for row, numbers, move in zip(sheet, sheet.view(np.float32), moves, strict=False):
-            if isinstance(move.what, Ask):
-                what, plot = -1 - self._groups[move.what.group], move.what.plot
+    def to_array(self, actions: Iterable[FarmerAction]) -> np.ndarray:
+        """Actions as `ScheduleActions` takes them, int32 (places of the schedule, 4 + parameters)."""
+        array = self._empty.copy()
+        for row, numbers, (farmer, what, plot, values) in zip(array, array.view(np.float32), actions, strict=False):
+            if isinstance(what, int):
+                row[:HEAD] = (1 + what, farmer, *(plot or (-1, -1)))
             else:
-                what, plot = 1 + move.what, move.plot
-            row[:HEAD] = (what, move.farmer, *(plot or (-1, -1)))
-            numbers[HEAD : HEAD + len(move.values)] = move.values
-        return sheet
+                row[:HEAD] = (-1 - self._groups[what.group], farmer, *(what.plot or (-1, -1)))
+            numbers[HEAD : HEAD + len(values)] = values
+        return array
 
     @cached_property
-    def _blank(self) -> np.ndarray:
-        """The sheet of no moves."""
-        sheet = np.zeros((self.model.schedule, HEAD + self.model.actions.width), np.int32)
-        sheet[:, 2:HEAD] = -1
-        return sheet
+    def _empty(self) -> np.ndarray:
+        """The array of no actions."""
+        array = np.zeros((self.model.schedule, HEAD + self.model.actions.width), np.int32)
+        array[:, 2:HEAD] = -1
+        return array
 
     @cached_property
     def _groups(self) -> dict[str, int]:
-        """The number of each group of variables that can be asked for."""
+        """The number of each group of variables that can be requested."""
         groups = self.model.asking.groups if isinstance(self.model, ActiveFarm) else ()
         return {name: number for number, name in enumerate(groups)}
 
+    def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
+        """The member of the model's action space that does a gym action in the half-step of acting or of observing.
+
+        What is not due in this half-step is left out. ConfigError if the model's space has no such action.
+        """
+        model, actions = self.model, [self.from_pair(pair) for pair in pairs]
+        orders = [action for action in actions if acting and isinstance(action.what, int)]
+        numbers = np.zeros(model.schedule, np.int32)
+        numbers[: len(orders)] = [model.actions.index(self.to_tuple(action)) for action in orders]
+        order = numbers if model.schedule > 1 else numbers[0]
+        if not isinstance(model, ActiveFarm):
+            return order
+        asked = [] if acting else [action for action in actions if not isinstance(action.what, int)]
+        return {"order": order} | ({"request": self._request(model, asked)} if model.offered.looks else {})
+
+    def _request(self, model: ActiveFarm, asked: Sequence[FarmerAction]) -> np.ndarray:
+        """Which of the offered observations are asked for, int32 (offered,)."""
+        wanted = [(a.farmer, a.what.group, a.what.plot) for a in asked if isinstance(a.what, ObservationPath)]
+        covered = np.asarray(model.asking.covered(model.asking.asks(wanted, len(wanted)))).any(0)
+        parts = np.split(covered, np.cumsum([item.size for item in model.offered.looks])[:-1])
+        for part, item in zip(parts, model.offered.looks, strict=True):
+            if part.any() and (not part.all() or any(action.farmer for action in asked)):
+                raise ConfigError(
+                    f"{[self.to_tuple(action) for action in asked]}: the integer form observes all of "
+                    f"{item.variable.name} at once, by its first farmer; ask so"
+                )
+        return np.asarray([part.all() for part in parts], np.int32)
+
+    # Observations.
+
+    def reader(self, paths: Sequence[ObservationPath]) -> ItemReader:
+        """The reader of the items of some paths, to be made once."""
+        return ItemReader(paths, self.names, self._positions)
+
+    def item(self, path: ObservationPath, obs: Any) -> Item:
+        """The item of a path in an observation."""
+        if path not in self._readers:
+            self._readers[path] = self.reader([path])
+        return self._readers[path](obs)[0]
+
     @cached_property
-    def _places(self) -> dict[str, np.ndarray]:
-        """Where each variable stands in the observation, -1 where it does not, by the name of the variable."""
-        looks = self.model.plan.looks + (self.model.offered.looks if isinstance(self.model, ActiveFarm) else ())
-        out = {v.name: np.full(v.shape, -1) for v in self.model.variables}
-        starts = np.cumsum([0, *(look.size for look in looks)])
-        for look, start in reversed(list(zip(looks, starts, strict=False))):
-            at = ... if look.plot is None else (..., *look.plot)
-            out[look.variable.name][at] = np.arange(start, start + look.size).reshape(out[look.variable.name][at].shape)
-        return out
-
-    def telling(self, asks: Sequence[Ask]) -> Telling:
-        """What tells some asks of any observation, to be made once."""
-        return Telling(asks, self.names, self._places)
-
-    def item(self, ask: Ask, obs: Any) -> Item:
-        """What is seen of an ask in an observation; None where it is not."""
-        if ask not in self._tellings:
-            self._tellings[ask] = self.telling([ask])
-        return self._tellings[ask](obs)[0]
+    def _positions(self) -> dict[str, np.ndarray]:
+        return observation_positions(self.model)
 
 
 def _row_space(row: ActionRow) -> spaces.Space[Any]:
@@ -222,31 +245,3 @@ def _row_space(row: ActionRow) -> spaces.Space[Any]:
         box = spaces.Box(p.range[0], p.range[1], (), np.float32)
         inside[p.key] = box if p.continuous else spaces.Discrete(len(p.choices))
     return spaces.Dict(inside)
-
-
-def state_space(names: Names) -> spaces.Tuple:
-    """A component for each variable of each entity of each field; a `Dict` for one that has parts."""
-    return spaces.Tuple([_space(below) for tree in names.tree.values() for below in tree.values()])
-
-
-def _space(found: Any) -> spaces.Space[Any]:
-    if not isinstance(found, Variable):
-        return spaces.Dict({key: _space(below) for key, below in found.items()})
-    meta = found.meta
-    if not found.shape and (meta.labels or meta.dtype == "bool"):
-        return spaces.Discrete(len(meta.labels) or 2)
-    return spaces.Box(meta.low, meta.high, found.shape, np.float32 if meta.dtype == "float" else np.int32)
-
-
-def state_of(names: Names, read: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The member of `state_space` that a state is; `read` has the array of each variable by name."""
-
-    def part(found: Any) -> Any:
-        if not isinstance(found, Variable):
-            return {key: part(below) for key, below in found.items()}
-        dtype = np.float32 if found.meta.dtype == "float" else np.int32
-        array = np.asarray(read[found.name]).astype(dtype)
-        plain = not found.shape and (found.meta.labels or found.meta.dtype == "bool")
-        return np.int64(array) if plain else array
-
-    return tuple(part(below) for tree in names.tree.values() for below in tree.values())

@@ -1,0 +1,46 @@
+"""The whole state of a farm as a member of a Gymnasium space, one component per variable of each entity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from harvestgym.farm.config.names import Names
+from harvestgym.farm.engine.variables import Variable
+
+
+def state_space(names: Names) -> spaces.Tuple:
+    """A component for each variable; a `Dict` for one that has parts."""
+    return spaces.Tuple([_space(below) for tree in names.tree.values() for below in tree.values()])
+
+
+def _space(found: Any) -> spaces.Space[Any]:
+    if not isinstance(found, Variable):
+        return spaces.Dict({key: _space(below) for key, below in found.items()})
+    if _is_code(found):
+        return spaces.Discrete(len(found.meta.labels) or 2)
+    return spaces.Box(found.meta.low, found.meta.high, found.shape, _dtype(found))
+
+
+def state_member(names: Names, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The member of `state_space` with these arrays, given by the name of the variable."""
+
+    def member(found: Any) -> Any:
+        if not isinstance(found, Variable):
+            return {key: member(below) for key, below in found.items()}
+        array = np.asarray(values[found.name]).astype(_dtype(found))
+        return np.int64(array) if _is_code(found) else array
+
+    return tuple(member(below) for tree in names.tree.values() for below in tree.values())
+
+
+def _is_code(variable: Variable) -> bool:
+    """Whether it is a single label or truth value."""
+    return not variable.shape and bool(variable.meta.labels or variable.meta.dtype == "bool")
+
+
+def _dtype(variable: Variable) -> type[np.generic]:
+    return np.float32 if variable.meta.dtype == "float" else np.int32
