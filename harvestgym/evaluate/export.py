@@ -87,12 +87,11 @@ class Exporter:
                 yield self._film(episode, path, bar)
 
     def _film(self, episode: Episode, path: Path, bar: Bar) -> Path:
-        from harvestgym.render.video import write
+        from harvestgym.render.video import Film, write
 
-        from .films import film
-
-        pictures = film(episode.id, episode.env, episode.record, self.width)
-        return write(pictures, path, self.fps, bar(path.name, len(pictures)))
+        scene = registry.family_function(episode.id, "scene")
+        film = Film.of_record(scene, episode.env, episode.record, self.width)
+        return write(film, path, self.fps, bar(path.name, len(film)))
 
 
 def _folder(episode: Episode, out: Path) -> list[Path]:

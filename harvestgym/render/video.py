@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,11 @@ class Film(Sequence[np.ndarray]):
         """The film of the steps 0 to `steps` - 1 of an episode, of at most about `most` pictures."""
         every = max(1, -(-steps // most))
         return cls(scene, [*range(0, steps - 1, every), steps - 1], width)
+
+    @classmethod
+    def of_record(cls, scene: Callable[..., Scene], env: Any, record: Any, width: int = WIDTH) -> Film:
+        """The film of a recorded episode; `scene(env, record, step)` is that of the family."""
+        return cls.of(partial(scene, env, record), len(record["reward"]), width)
 
     def __len__(self) -> int:
         return len(self.steps)

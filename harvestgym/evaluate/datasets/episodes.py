@@ -180,7 +180,6 @@ def collect(env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iter
 def _written(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
     """From an action and what does it to obs, reward, flags, info and the action, as they are kept."""
     from harvestgym.farm.interface.farm import Farm
-    from harvestgym.farm.interface.numbered import numbered
 
     if not isinstance(env, Farm):
         return lambda action, step: (*step(), action)
@@ -189,7 +188,7 @@ def _written(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
     def of_farm(pairs: Any, step: Callable[[], Any]) -> tuple[Any, ...]:
         acting = env.acting
         seen, _, ended, cut, info = step()
-        done = write(numbered(env.language, pairs, acting))
+        done = write(env.language.to_model_action(pairs, acting))
         return seen, float(info["net"]), ended, cut, info, done
 
     return of_farm

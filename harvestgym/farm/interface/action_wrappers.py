@@ -65,7 +65,8 @@ class DiscreteActions(ActionWrapper):
         return spaces.MultiDiscrete([n] * self.env.schedule) if self.whole_schedule else spaces.Discrete(n)
 
     def read(self, action: jax.Array) -> Any:
-        numbers = jnp.zeros(self.env.schedule, jnp.int32).at[: self.env.schedule if self.whole_schedule else 1].set(action)
+        places = self.env.schedule if self.whole_schedule else 1
+        numbers = jnp.zeros(self.env.schedule, jnp.int32).at[:places].set(action)
         request = (numbers[:, None] == 1 + jnp.arange(self.requests)).any(0)
         order = jnp.where(numbers > self.requests, numbers - self.requests, 0)
         return self._model_action(request, order if self.env.schedule > 1 else order[0])
@@ -189,7 +190,11 @@ def _discrete(model: FarmModel) -> ActionWrapper:
     return TurnActions(model) if isinstance(model, ActiveFarm) and model.offered.looks else DiscreteActions(model)
 
 
-WRAPPERS = {"discrete": _discrete, "multidiscrete": lambda model: DiscreteActions(model, whole_schedule=True), "box": BoxActions}
+WRAPPERS = {
+    "discrete": _discrete,
+    "multidiscrete": lambda model: DiscreteActions(model, whole_schedule=True),
+    "box": BoxActions,
+}
 
 
 def wrap_actions(model: FarmModel, actions: str, flat: bool = True) -> Env[Any, Any]:

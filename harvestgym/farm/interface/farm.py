@@ -1,10 +1,10 @@
-"""Farm: the object of the paper, a `gymnasium.Env` that speaks the language of section 3.1."""
+"""Farm: the class of the Farm-Gym paper, a `gymnasium.Env` with the actions and observations of section 3.1."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,19 @@ from harvestgym.core.xla.compilation import enable_cache
 from harvestgym.farm.config import whole
 from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, is_compiled
 from harvestgym.farm.config.compile import build
-from harvestgym.farm.config.names import Names
 from harvestgym.farm.config.whole import Parts
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.schema import FarmSpec, farm_spec, read_farm
+from harvestgym.farm.view.scene import scene
 from harvestgym.gym.env import GymEnv
+from harvestgym.render import video
 
-from . import summary
-from .action_wrappers import Listed
-from .language import Language, Move, state_of, state_space
-from .observation_items import Ask, Item, Telling, every_ask
+from .action_wrappers import ScheduleActions
+from .language import FarmerAction, Language
+from .observation_items import Item, ItemReader, ObservationPath
+from .state_space import state_member, state_space
+from .summary import summarise
 
 Info = dict[str, Any]
 
@@ -38,7 +40,7 @@ class FilesWritten(UserWarning):
 
 
 class Farm(GymEnv):
-    """A farm: fields, farmers, rules and a score, played with gym actions (`step`) or in words (`farmgym_step`).
+    """A farm: fields, farmers, rules and a score, played with gym actions (`step`) or tuples (`farmgym_step`).
 
     In mode `"ao"` a day is two steps, observations and then interventions; in `"po"` and `"fo"` it is one. The
     reward is the gross gain of the paper; `info` has it as `gain`, less all costs as `net`, and the costs.
@@ -47,9 +49,9 @@ class Farm(GymEnv):
         fields, farmers, scoring, rules: as in section 3.1.
         mode: "ao", "po" or "fo".
         seed: of the first episode, if `reset` is not given one.
-        context: what is drawn anew, and when, in the words of a farm file (section 2).
-        name: what `print` calls it.
-        render_mode: as Gymnasium has it.
+        context: the parameters that are drawn at random, and when, as in a farm file (section 2).
+        name: for `print`.
+        render_mode: as in Gymnasium.
 
     Raises:
         ConfigError: with the path of the mistake and the nearest valid name; no file was written then.
@@ -79,32 +81,31 @@ class Farm(GymEnv):
         for path, text in written.items():
             path.write_text(text, encoding="utf-8")
         if written:
-            told = ", ".join(map(str, written))
-            warnings.warn(f"generated {told}: every entry at its default", FilesWritten, stacklevel=2)
+            files = ", ".join(map(str, written))
+            warnings.warn(f"generated {files}: every entry at its default", FilesWritten, stacklevel=2)
 
     @classmethod
     def from_yaml(
         cls, path: str | Path, *, mode: str | None = None, seed: int | None = None, render_mode: str | None = None
     ) -> Farm:
-        """The farm of a declarative file (nothing is generated); ConfigError with every mistake."""
+        """Build the farm of a declarative file (nothing is generated); ConfigError with every mistake."""
         spec = read_farm(Path(path), {} if mode is None else {"mode": mode})
-        return cls._of(spec, Path(path).stem, seed, render_mode)
+        return cls._from_spec(spec, Path(path).stem, seed, render_mode)
 
     @classmethod
-    def _of(cls, spec: FarmSpec, name: str, seed: int | None, render_mode: str | None) -> Farm:
+    def _from_spec(cls, spec: FarmSpec, name: str, seed: int | None, render_mode: str | None) -> Farm:
         farm = cls.__new__(cls)
         farm._set_up(build(spec), seed, name, render_mode)
         return farm
 
     def _set_up(self, model: FarmModel, seed: int | None, name: str, render_mode: str | None) -> None:
         enable_cache()
-        super().__init__(Listed(model), render_mode=render_mode)
+        super().__init__(ScheduleActions(model), render_mode=render_mode)
         self.name, self._seed, self._model = name, seed, model
-        names = Names(model.actions.farmers, model.fields, model.variables)
-        self.language = Language(model, _asks(names, model))
-        self.action_space, self.state_space = self.language.space, state_space(names)
-        self._acting, self._moves, self._obs = False, [], None
-        self._read = self.language.sheet
+        self.language = Language(model)
+        self.action_space, self.state_space = self.language.space, state_space(self.language.names)
+        self._acting, self._asked, self._obs = False, [], None
+        self._read = self.language.to_array
 
     @property
     def model(self) -> FarmModel:
@@ -118,173 +119,154 @@ class Farm(GymEnv):
 
     @property
     def written(self) -> FarmSpec:
-        """What `to_yaml` writes: the farm in the one spelling of every name, however it was written."""
+        """The description that `to_yaml` writes, with canonical names."""
         return self._model.spec
 
     @property
     def acting(self) -> bool:
-        """Whether the next step is an intervention: always, unless observations are asked for."""
+        """Whether the next step is one of interventions: always, except in mode "ao"."""
         return self._acting or not isinstance(self._model, ActiveFarm)
 
     def _placed(self, lane: RunState) -> None:
         super()._placed(lane)
         self._acting = bool(getattr(lane.state, "acting", False))
-        seen = self._model.observation(lane.key, lane.state, None, self.params)
-        self._moves, self._obs = [], jax.tree.map(np.asarray, seen)
+        obs = self._model.observation(lane.key, lane.state, None, self.params)
+        self._asked, self._obs = [], jax.tree.map(np.asarray, obs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Begin an episode: the observation in `observation_space`, and info."""
+        """Begin an episode; return the observation in `observation_space`, and info."""
         if seed is None and not self._driver.begun:
             seed = self._seed
         obs, info = super().reset(seed=seed, options=options)
-        self._acting, self._moves, self._obs = False, [], obs
+        self._acting, self._asked, self._obs = False, [], obs
         return obs, info
 
     def farmgym_reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[list[Item], Info]:
-        """Begin an episode: the free observations as items, and info."""
+        """Begin an episode; return the free observations as items, and info."""
         _, info = self.reset(seed=seed, options=options)
         return self.observations(), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """`gym_step`."""
+        """Do `gym_step`."""
         return self.gym_step(action)
 
     def gym_step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Do an action of `action_space`, a set of pairs; ConfigError, and nothing done, if it is none."""
-        if not self.action_space.contains(action):
-            raise ConfigError(f"action: wanted a member of action_space, {self._wanted()}, found {action!r}")
-        return self._do([self.language.from_pair(pair) for pair in action])
+        """Do an action of `action_space`, a set of pairs; ConfigError, and nothing done, if it is outside."""
+        return self._do(self._from_gym(action))
 
     def farmgym_step(self, schedule: Sequence[Any]) -> tuple[list[Item], float, bool, bool, Info]:
-        """Do a list of `(farmer, field, entity, name, parameters)`; observations as items.
+        """Do a list of `(farmer, field, entity, name, parameters)`; return the observations as items.
 
-        In mode "ao" the step that is due does its own part; the rest is told in `info["refused"]`.
+        In mode "ao" a half-step does only its own kind of actions; `info["refused"]` lists the others.
         """
-        _, gain, terminated, truncated, info = self._do(self.language.schedule(schedule))
+        _, gain, terminated, truncated, info = self._do(self.language.from_tuples(schedule))
         return self.observations(), gain, terminated, truncated, info
 
-    def _do(self, moves: list[Move]) -> tuple[Any, float, bool, bool, Info]:
-        due = [move for move in moves if isinstance(move.what, Ask) != self.acting]
+    def _do(self, actions: list[FarmerAction]) -> tuple[Any, float, bool, bool, Info]:
+        due = [action for action in actions if isinstance(action.what, int) == self.acting]
         obs, _, terminated, truncated, info = super().step(due)
-        self._obs, self._moves = obs, [] if self.acting else due
-        info["refused"] = [self.language.to_tuple(move) for move in self._undone(moves, info)]
+        self._obs, self._asked = obs, [] if self.acting else due
+        info["refused"] = [self.language.to_tuple(action) for action in self._refused(actions, info)]
         self._acting = not self.acting if isinstance(self._model, ActiveFarm) else False
         return obs, info["gain"], terminated, truncated, info
 
-    def _undone(self, moves: list[Move], info: Info) -> Iterator[Move]:
-        """What was not due in this step, or not let pass by a farmer or a rule."""
+    def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[FarmerAction]:
+        """The actions that were not due in this step, or not permitted by a farmer or a rule."""
         accepted = iter(info["accepted"])
-        for move in moves:
-            if isinstance(move.what, Ask):
-                done = not self.acting and not _is_none(self.language.item(move.what, self._obs)[4])
-            else:
+        for action in actions:
+            if isinstance(action.what, int):
                 done = self.acting and bool(next(accepted))
+            else:
+                done = not self.acting and not _has_none(self.language.item(action.what, self._obs)[4])
             if not done:
-                yield move
+                yield action
 
     def observations(self) -> list[Item]:
-        """What was seen last, as items: the free observations, then those asked for (None if refused)."""
-        asked = [move.what for move in self._moves if isinstance(move.what, Ask)]
-        return [*self._free(self._obs), *(self.language.item(ask, self._obs) for ask in asked)]
+        """The last observations as items: the free ones, then those asked for (None if refused)."""
+        paths = [action.what for action in self._asked if not isinstance(action.what, int)]
+        return [*self._free(self._obs), *(self.language.item(path, self._obs) for path in paths)]
 
     @cached_property
-    def _free(self) -> Telling:
-        """What tells the free observations; everything, in mode "fo"."""
-        names = self.language.names
+    def _free(self) -> ItemReader:
+        """The reader of the free observations; of all variables in mode "fo"."""
+        names, free = self.language.names, self.written.rules.free_observations
         if self.written.mode == "fo":
-            return self.language.telling([Ask(where, key, ()) for where, tree in names.tree.items() for key in tree])
-        return self.language.telling([Ask.of(names.ref(ref)) for ref in self.written.rules.free_observations])
+            free = [(*where, key, []) for where, tree in names.tree.items() for key in tree]
+        return self.language.reader([ObservationPath.of(names.ref(ref)) for ref in free])
 
     def state(self) -> tuple[Any, ...]:
         """The state of everything, a member of `state_space`."""
         state, params = self.lane.state, self.params
         read = {v.name: self._model.value(v, state, params) for v in self._model.variables}
-        return state_of(self.language.names, jax.device_get(read))
+        return state_member(self.language.names, jax.device_get(read))
 
     def gymaction_to_farmgymaction(self, action: Any) -> Any:
-        """The farm-gym tuples of a gym action; of a single pair, one tuple."""
+        """Convert a gym action to farm-gym tuples; a single pair to one tuple."""
         if isinstance(action, (tuple, list)) and len(action) == 2 and isinstance(action[0], (int, np.integer)):
             return self.gymaction_to_farmgymaction((action,))[0]
-        if not self.action_space.contains(action):
-            raise ConfigError(f"action: wanted a member of action_space, {self._wanted()}, found {action!r}")
-        return [self.language.to_tuple(self.language.from_pair(pair)) for pair in action]
+        return [self.language.to_tuple(each) for each in self._from_gym(action)]
 
     def farmgymaction_to_gymaction(self, schedule: Sequence[Any]) -> tuple[Any, ...]:
-        """The gym action of a list of farm-gym tuples."""
-        return tuple(self.language.to_pair(move) for move in self.language.schedule(schedule))
+        """Convert a list of farm-gym tuples to a gym action."""
+        return tuple(self.language.to_pair(action) for action in self.language.from_tuples(schedule))
 
-    def _wanted(self) -> str:
-        return f"at most {self._model.schedule} pairs (number below {len(self.action_space)}, member of that space)"  # type: ignore[arg-type]
+    def _from_gym(self, action: Any) -> list[FarmerAction]:
+        if not self.action_space.contains(action):
+            pairs = (
+                f"at most {self._model.schedule} pairs (number below {len(self.language.space)}, member of that space)"
+            )
+            raise ConfigError(f"action: expected a member of action_space, {pairs}, got {action!r}")
+        return [self.language.from_pair(pair) for pair in action]
 
     def to_yaml(self, path: str | Path) -> None:
-        """Write the whole farm as one declarative file, in the canonical form whatever file it was read from.
+        """Write the whole farm as one declarative file in canonical form.
 
         Raises:
-            ConfigError: if a part of it lives in Python only.
+            ConfigError: if a part of it is a Python object that no file can name.
         """
         text = whole.text_of(self.written)
         Path(path).write_text(text, encoding="utf-8")
 
     def generate_gif(self, path: str | Path = "farm.gif", fps: float = 10, width: int = 960) -> Path:
-        """Write the season so far as an animated GIF, a picture of each step; the farm must have a `render_mode`."""
-        return self._film(path, ".gif", fps, width)
+        """Write the season so far as an animated GIF, a frame per step; the farm must have a `render_mode`."""
+        return self._write_film(video.check_target(path, ".gif"), fps, width)
 
     def generate_video(self, path: str | Path = "farm.mp4", fps: float = 10, width: int = 960) -> Path:
         """Write the season so far as an MP4, as `generate_gif` does; ConfigError without the extra `video`."""
-        return self._film(path, ".mp4", fps, width)
+        return self._write_film(video.check_target(path, ".mp4"), fps, width)
 
-    def _film(self, path: str | Path, suffix: str, fps: float, width: int) -> Path:
-        from harvestgym.farm.view.scene import scene
-        from harvestgym.render import video
-
-        target = video.check_target(path, suffix)
+    def _write_film(self, target: Path, fps: float, width: int) -> Path:
         record = {} if self._live is None else self._live.record
         if not record:
-            raise ConfigError("a film wants a season that is kept: make the farm with render_mode='rgb_array', reset() "
-                              "it and play")  # fmt: skip
-        film = video.Film.of(partial(scene, self._model, record), len(record["reward"]), width)
-        return video.write(film, target, fps)
+            raise ConfigError("a film needs a recorded season: make the farm with render_mode='rgb_array', reset() it "
+                              "and play")  # fmt: skip
+        return video.write(video.Film.of_record(scene, self._model, record, width), target, fps)
 
     def recipe(self) -> dict[str, Any]:
-        """How it is made, for `core.checkpoint`: what `to_yaml` writes, and its name."""
-        told = {"name": self.name, "seed": self._seed, "render_mode": self.render_mode}
-        return {"text": whole.text_of(self.written)} | told
+        """The arguments of `from_recipe`, for `core.checkpoint`: the text of `to_yaml`, and the name."""
+        text = whole.text_of(self.written)
+        return {"text": text, "name": self.name, "seed": self._seed, "render_mode": self.render_mode}
 
     @classmethod
     def from_recipe(cls, text: str, name: str, seed: int | None, render_mode: str | None) -> Farm:
-        """The farm of what `recipe` told."""
-        return cls._of(farm_spec(yaml_io.parse(text, name), name), name, seed, render_mode)
+        """Build the farm of a `recipe`."""
+        return cls._from_spec(farm_spec(yaml_io.parse(text, name), name), name, seed, render_mode)
 
     def kept(self) -> dict[str, Any]:
-        """What changes, for `core.checkpoint`."""
-        return super().kept() | {"acting": self._acting, "moves": self._moves, "obs": self._obs}
+        """The state to save, for `core.checkpoint`."""
+        return super().kept() | {"acting": self._acting, "moves": self._asked, "obs": self._obs}
 
     def restore(self, kept: dict[str, Any]) -> Farm:
-        """This farm, where the one that was kept stood."""
+        """Continue from a saved state."""
         super().restore(kept)
-        self._acting, self._moves, self._obs = kept["acting"], kept["moves"], kept["obs"]
+        self._acting, self._asked, self._obs = kept["acting"], kept["moves"], kept["obs"]
         return self
 
     def __str__(self) -> str:
-        return summary.text(self.name, self.written, self.language)
+        return summarise(self.name, self.language)
 
 
-def _asks(names: Names, model: FarmModel) -> list[Ask]:
-    """What may be asked for: what the rules list, or everything; what is free is left out."""
-    if not isinstance(model, ActiveFarm):
-        return []
-    listed = model.spec.rules.observations
-    asks = every_ask(names) if listed is None else [Ask.of(names.ref(ref)) for ref in listed]
-    free = {(look.variable.name, look.plot) for look in model.plan.looks}
-    return [ask for ask in dict.fromkeys(asks) if not _is_free(ask, model, free)]
-
-
-def _is_free(ask: Ask, model: ActiveFarm, free: set[Any]) -> bool:
-    names = [model.variables[i].name for i in model.asking.groups[ask.group]]
-    return all((name, None) in free or (name, ask.plot) in free for name in names)
-
-
-def _is_none(value: Any) -> bool:
-    return value is None or (isinstance(value, Mapping) and any(map(_is_none, value.values())))
+def _has_none(value: Any) -> bool:
+    return value is None or (isinstance(value, Mapping) and any(map(_has_none, value.values())))

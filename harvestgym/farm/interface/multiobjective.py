@@ -1,7 +1,7 @@
-"""The multi-objective face of a farm: `step` returns a vector of rewards, as MO-Gymnasium has it.
+"""A farm whose `step` returns a vector of rewards, in the convention of MO-Gymnasium.
 
-The convention is a Gymnasium environment with a `reward_space`; nothing of that library is needed, and its wrappers
-(`LinearReward` ...) take this environment as it is.
+The convention is a Gymnasium environment with a `reward_space`. The library itself is not needed; its wrappers
+(`LinearReward` ...) accept this environment.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from harvestgym.gym.base import Info
 from harvestgym.gym.env import GymEnv
 
 GAIN = "reward/"
-"""How the info names the terms of the gain."""
+"""Prefix of the terms of the gain in the info."""
 
 
 class MultiObjectiveEnv(GymEnv):
     """A farm whose reward is a vector: each term of its score, and each cost, negative.
 
-    The terms of `BasicScore` come as they are before the score weighs them (kg of yield, index of the soil ...), so
-    that one of no weight is an objective too. `weights @ reward` is the reward of the same farm behind `GymEnv`.
+    The terms of `BasicScore` are not weighted (kg of yield, index of the soil ...): a term of weight zero is an
+    objective too. `weights @ reward` is the reward of the same farm behind `GymEnv`.
 
     Attributes:
-        objectives: the names of the entries, as the info has them without `reward/`: terms, then costs.
-        reward_space: the vectors.
+        objectives: the names of the entries, as in the info without `reward/`: terms, then costs.
+        reward_space: the space of the vectors.
     """
 
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
-        model, whole = unwrapped(env), env.params if params is None else params
+        model, weighted = unwrapped(env), env.params if params is None else params
         if not isinstance(model, FarmModel):
-            raise ConfigError(f"wanted a farm, whose score has terms, found {type(model).__name__}")
-        self._weighted = whole
-        super().__init__(env, _unweighted(whole), render_mode)
-        state, first = jax.eval_shape(env.reset, jax.random.key(0), whole)
+            raise ConfigError(f"expected a farm, whose score has terms, got {type(model).__name__}")
+        self._weighted = weighted
+        super().__init__(env, _unweighted(weighted), render_mode)
+        state, first = jax.eval_shape(env.reset, jax.random.key(0), weighted)
         self._terms = tuple(name for name in first.info if name.startswith(GAIN))
-        self._costs = tuple(jax.eval_shape(model.costs, unwrapped_state(env, state), whole))
+        self._costs = tuple(jax.eval_shape(model.costs, unwrapped_state(env, state), weighted))
         self.objectives = (*(name.removeprefix(GAIN) for name in self._terms), *self._costs)
         self.reward_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.objectives),), np.float32)
 
@@ -61,7 +61,7 @@ class MultiObjectiveEnv(GymEnv):
 
     @property
     def weights(self) -> np.ndarray:
-        """What the score multiplies each objective with, float32; further terms and costs are weighted already."""
+        """The weight of each objective in the score, float32; 1 for costs and further terms, weighted already."""
         score = self._weighted.score
         known = {"stage": score.stage, **dict(zip(TERMS, np.asarray(score.weights), strict=True))}
         own = {name: value for name, value in known.items() if name not in score.terms}
@@ -74,11 +74,11 @@ class MultiObjectiveEnv(GymEnv):
         return obs, np.asarray(reward, np.float32), terminated, truncated, info
 
     def kept(self) -> Info:
-        """What changes, for `core.checkpoint`."""
+        """The state to save, for `core.checkpoint`."""
         return super().kept() | {"weighted": Tree.of(self._weighted)}
 
     def restore(self, kept: Info) -> MultiObjectiveEnv:
-        """This environment, where the one that was kept stood."""
+        """Continue from a saved state."""
         weighted = kept["weighted"].like(self._weighted, "params")
         super().restore(kept)
         self._weighted = weighted
@@ -86,7 +86,7 @@ class MultiObjectiveEnv(GymEnv):
 
 
 def _unweighted(params: Any) -> Any:
-    """The parameters of the same farm with a score that weighs every term of its own as 1."""
+    """The parameters of the same farm with weight 1 for each term of its `BasicScore`."""
     score = params.score
     one = replace(score, stage=np.float32(1.0), weights=np.ones(len(TERMS), np.float32))
     return replace(params, score=one)

@@ -1,6 +1,6 @@
 """The paper's observations as items `(field, entity, name, path, value)`; the value is None where it was not observed.
 
-A day of a farm in mode "fo" has some fifty items, so an `ItemReader` is made once and converts alike variables together.
+A day of a farm in mode "fo" has some fifty items: an `ItemReader` is made once and converts alike variables together.
 """
 
 from __future__ import annotations

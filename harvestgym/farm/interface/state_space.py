@@ -42,5 +42,5 @@ def _is_code(variable: Variable) -> bool:
     return not variable.shape and bool(variable.meta.labels or variable.meta.dtype == "bool")
 
 
-def _dtype(variable: Variable) -> type[np.generic]:
+def _dtype(variable: Variable) -> Any:
     return np.float32 if variable.meta.dtype == "float" else np.int32

@@ -19,8 +19,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, collect, read, record, write
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.interface.language import Ask, Language, Move
-from harvestgym.farm.interface.numbered import numbered
+from harvestgym.farm.interface.language import FarmerAction, Language
+from harvestgym.farm.interface.observation_items import ObservationPath
 from harvestgym.gym.env import GymEnv
 
 pytest.importorskip("pyarrow")
@@ -205,19 +205,19 @@ def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
         (*me, "Facility-0", "put_scarecrow", {"type": "advanced"}),
         (*me, "Soil-0", "watering_discrete", {"plot": (2, 1), "amount#L": 20.0, "duration#min": 60.0}),
     ]
-    numbers = numbered(language, [language.to_pair(move) for move in language.schedule(said)], True)
+    numbers = language.to_model_action([language.to_pair(action) for action in language.from_tuples(said)], True)
     assert numbers.shape == (4,) and not numbers[2:].any()
     assert [model.actions.tuple(model.actions.choice(int(n))) for n in numbers[:2]] == said
 
 
 def test_a_look_at_a_plot_where_the_integer_form_looks_at_all_is_refused() -> None:
     model: Any = harvestgym.make("farm/full-3x4-v0", mode="ao")
-    ask = Ask(("Field-0", "Plant-0"), "population#nb", ((0, 0),))
+    ask = ObservationPath(("Field-0", "Plant-0"), "population#nb", ((0, 0),))
     language = Language(model, [ask, ask._replace(path=())])
-    part, whole = (language.to_pair(Move(0, one)) for one in language.asks)
+    part, whole = (language.to_pair(FarmerAction(0, one)) for one in language.paths)
     assert (
-        numbered(language, [whole], False)["request"].sum() == 1
-        and not numbered(language, [whole], True)["order"].any()
+        language.to_model_action([whole], False)["request"].sum() == 1
+        and not language.to_model_action([whole], True)["order"].any()
     )
     with pytest.raises(ConfigError, match="all of Field-0/Plant-0/population#nb at once"):
-        numbered(language, [part], False)
+        language.to_model_action([part], False)

@@ -50,7 +50,7 @@ def test_files_are_generated_once_and_change_nothing(folder: Path) -> None:
     assert {path: path.read_text(encoding="utf-8") for path in folder.iterdir()} == texts
     plain = farm(max_action_schedule_size=1, horizon=360)
     for game in (first, again):
-        assert game.model.actions == plain.model.actions and game.language.asks == plain.language.asks
+        assert game.model.actions == plain.model.actions and game.language.paths == plain.language.paths
         assert game.model.starts == () and game.action_space == plain.action_space
     np.testing.assert_array_equal(again.params.score.observation_costs, np.ones(len(plain.model.variables)))
 
@@ -89,7 +89,7 @@ def test_a_file_that_is_edited_is_followed(folder: Path) -> None:
     )
     game.reset(seed=0)
     assert (np.asarray(game.lane.state.fields[0][0].water) == 3).all()
-    assert [(ask.name, ask.path) for ask in game.language.asks] == [("colour", ()), ("stage", ((0, 1),))]
+    assert [(ask.name, ask.path) for ask in game.language.paths] == [("colour", ()), ("stage", ((0, 1),))]
     game.step(((0, 0), (1, 0)))
     info = game.farmgym_step([CUT])[-1]
     assert info["intervention cost"] == 0.125
@@ -249,7 +249,7 @@ def test_a_farm_file_in_other_spellings_is_the_same_farm(folder: Path) -> None:
     assert texts[0] == texts[1], "what is written does not keep the spelling of the file that was read"
     assert Farm.from_yaml("again-0.yaml").written == same.written
     assert mine.model.actions == same.model.actions and mine.model.plan == same.model.plan
-    assert mine.language.asks == same.language.asks and mine.model.stops == same.model.stops
+    assert mine.language.paths == same.language.paths and mine.model.stops == same.model.stops
     jax.tree.map(np.testing.assert_array_equal, mine.params, same.params)
 
 
@@ -263,7 +263,8 @@ def test_what_is_read_is_what_was_written() -> None:
     whole = actions_of(data["a.yaml"], names, "")
     again = actions_of({name: whole[name] for name in ("interventions", "observations")}, names, "")
     assert (
-        whole == again | {"max_action_schedule_size": 1} and len(whole["observations"]) == len(farm().language.asks) + 7
+        whole == again | {"max_action_schedule_size": 1}
+        and len(whole["observations"]) == len(farm().language.paths) + 7
     )
     assert score_of(data["s.yaml"], tuple(data["s.yaml"]), names, "")["bio"] == 0.5
     assert Source(None, None).missing("text") == {}

@@ -247,14 +247,14 @@ def test_a_catalogue_farm_speaks_too() -> None:
     from harvestgym.farm.family import CATALOGUE
 
     game = Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v0.yaml", mode="ao")
-    assert game.written.mode == "ao" and len(game.language.asks) > 30
+    assert game.written.mode == "ao" and len(game.language.paths) > 30
     assert ("Field-0", "Plant-0", "harvest") in {(*r.names, r.action.name) for r in game.model.actions.rows}
 
 
 def test_print_is_a_page() -> None:
     text = str(farm())
     page = ("Farm 'farm', mode 'ao'", "Field-0: 2 x 3 plots of 1 m", "Spring-0", "available_Water#L", "stage")
-    for words in (*page, "BasicFarmer-0", "Field-0/Spring-0/pour(plot of 6, amount#L 0 to 5)", "free observations"):
+    for words in (*page, "BasicFarmer-0", "Field-0/Spring-0/pour(plot: 6; amount#L: [0, 5])", "free observations"):
         assert words in text
     assert len(text) < 1500 and max(map(len, text.splitlines())) <= 116
 

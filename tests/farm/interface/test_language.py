@@ -18,7 +18,7 @@ from harvestgym.farm.config.names import spelled
 from harvestgym.farm.engine.actions import ActionTable, table_of
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.variables import FieldSlots, Slot, entity_names
-from harvestgym.farm.interface.action_wrappers import Listed, wrap_actions
+from harvestgym.farm.interface.action_wrappers import ScheduleActions, wrap_actions
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
 
@@ -76,7 +76,7 @@ def test_any_gym_action_is_a_schedule_and_back(asking: Farm, seed: int) -> None:
 def test_every_member_of_the_union_is_another_action(asking: Farm) -> None:
     space: Any = asking.action_space
     tuples = [repr(asking.gymaction_to_farmgymaction((i, space[i].sample()))) for i in range(len(space))]
-    assert len(set(tuples)) == len(tuples) == len(asking.language.asks) + 3
+    assert len(set(tuples)) == len(tuples) == len(asking.language.paths) + 3
 
 
 @st.composite
@@ -233,7 +233,7 @@ def test_tuples_of_a_schedule_are_the_orders_of_the_functional_farm(plain: Farm)
     odd = ("farmer-0", "field-0", "spring-0", "pour", {"plot": (1, 2), "amount": 2.0})
     for schedule in ([], [pour(1, 2)], [odd], [CUT]):
         orders = plain.model.actions.encode(schedule, 1)
-        same(orders, Listed(plain.model).read(plain.language.sheet(plain.language.schedule(schedule))))
+        same(orders, ScheduleActions(plain.model).read(plain.language.to_array(plain.language.from_tuples(schedule))))
         number = plain.model.actions.index(schedule[0]) if schedule and schedule != [CUT] else None
         if number is not None:
             same(orders.plot, plain.model.actions.orders(jnp.int32(number)).plot)
@@ -244,7 +244,7 @@ def test_tuples_of_a_schedule_are_the_orders_of_the_functional_farm(plain: Farm)
 
 
 def test_what_is_free_is_not_asked_for_again_nor_paid(asking: Farm) -> None:
-    assert not any(ask.name == "available_Water#L" for ask in asking.language.asks)
+    assert not any(ask.name == "available_Water#L" for ask in asking.language.paths)
     with pytest.raises(ConfigError, match="it is free, or the rules leave it out"):
         asking.farmgym_step([look(WATER)])
 
@@ -290,9 +290,12 @@ def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
         (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (2, 0), "amount#L": 1}), "0 <= x < 2"),
         (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amout#L": 1}), "did you mean 'amount#L'"),
         (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": 9}), "[0, 5], found 9"),
-        (("BasicFarmer-0", "Field-0", "Spring-0", "pour", 3), "wanted a dict of parameters, or a list that is a path"),
-        (("BasicFarmer-0", *STAGE), "schedule > 1: wanted (farmer, field, entity, name, parameters)"),
-        (None, "wanted (farmer, field, entity, name, parameters), found None"),
+        (
+            ("BasicFarmer-0", "Field-0", "Spring-0", "pour", 3),
+            "expected a dict of parameters, or a list that is a path",
+        ),
+        (("BasicFarmer-0", *STAGE), "schedule > 1: expected (farmer, field, entity, name, parameters)"),
+        (None, "expected (farmer, field, entity, name, parameters), got None"),
     ],
 )
 def test_a_wrong_action_is_refused_in_words_and_nothing_is_done(asking: Farm, action: Any, words: str) -> None:
@@ -309,9 +312,9 @@ def test_a_schedule_has_an_end(asking: Farm) -> None:
     asking.reset(seed=0)
     with pytest.raises(ConfigError, match="holds 4 actions; at most 3 are allowed .*max_action_schedule_size"):
         asking.farmgym_step([CUT] * 4)
-    with pytest.raises(ConfigError, match="wanted a list of actions"):
+    with pytest.raises(ConfigError, match="expected a list of actions"):
         asking.farmgym_step(CUT)
-    with pytest.raises(ConfigError, match=r"action: wanted a member of action_space, at most 3 pairs"):
+    with pytest.raises(ConfigError, match=r"action: expected a member of action_space, at most 3 pairs"):
         asking.step(((0, 1),))
 
 
@@ -390,7 +393,7 @@ def test_a_vector_says_which_where_and_how_much(plain: Farm) -> None:
     plain.lane = start
     plain.farmgym_step([pour(1, 2, 3.0)])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), after, plain.lane.state)
-    with pytest.raises(ConfigError, match="unknown face 'boxes'; did you mean 'box'"):
+    with pytest.raises(ConfigError, match="unknown actions 'boxes'; did you mean 'box'"):
         wrap_actions(plain.model, "boxes")
 
 

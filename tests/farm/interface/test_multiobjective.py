@@ -92,5 +92,5 @@ def test_a_wrapped_farm_has_a_vector_too_and_what_is_no_farm_has_none() -> None:
     many = MultiObjectiveEnv(TimeLimit(farm("po"), 1))
     many.reset(seed=0)
     assert many.step(0)[3] and many.unwrapped is many
-    with pytest.raises(ConfigError, match="wanted a farm, whose score has terms, found Stock"):
+    with pytest.raises(ConfigError, match="expected a farm, whose score has terms, got Stock"):
         MultiObjectiveEnv(Stock())
