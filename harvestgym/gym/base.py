@@ -1,8 +1,10 @@
-"""What the Gymnasium faces of an environment share: the driver, the parameters, where it stands, how it is drawn."""
+"""Common base of `GymEnv` and `VecEnv`: the compiled environment, its parameters, its run state and its pictures."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
@@ -10,7 +12,7 @@ from harvestgym.core.errors import unknown
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 
 from .driver import Driver
-from .episode_log import modes
+from .episode_log import BatchEpisodeLog, EpisodeLog, scene_modes
 from .monitoring import Monitored
 
 Info = dict[str, Any]
@@ -18,19 +20,29 @@ Options = dict[str, Any] | None
 
 
 class GymBase(Monitored):
-    """An environment, or a batch of it on the device, behind a class of Gymnasium."""
+    """An environment, or a batch of it on the device, behind a class of Gymnasium.
 
+    Attributes:
+        core: the functional environment.
+        episode_log: the frames of the episode; None unless the `render_mode` draws it.
+    """
+
+    core: Env[Any, Any]
+    episode_log: Any
     metadata: Info
     render_mode: str | None
 
     def _wrap(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...], render_mode: str | None) -> None:
         """Put an environment inside."""
-        self.core = env
-        offered = dict.fromkeys((*getattr(unwrapped(env), "render_modes", ()), *modes(env)))
+        own: tuple[str, ...] = getattr(unwrapped(env), "render_modes", ())
+        offered = list(dict.fromkeys((*own, *scene_modes(env))))
         if render_mode is not None and render_mode not in offered:
             raise unknown("render_mode", render_mode, [*offered, "None"])
-        self.metadata = {"render_modes": list(offered), "render_fps": getattr(unwrapped(env), "render_fps", 4)}
-        self.render_mode = render_mode
+        self.core, self.render_mode = env, render_mode
+        self.metadata = {"render_modes": offered, "render_fps": getattr(unwrapped(env), "render_fps", 4)}
+        self.episode_log = None
+        if render_mode is not None and render_mode not in own:
+            self.episode_log = BatchEpisodeLog(env, *batch) if batch else EpisodeLog(env)
         self._driver = Driver(env, params, batch)
         if self._driver.offers_mask:
             self.action_masks = self._driver.mask
@@ -45,18 +57,26 @@ class GymBase(Monitored):
         self._driver.params = params
 
     @property
-    def lane(self) -> RunState:
-        """State and key as a pytree, in a batch with a leading axis; assign one to go on from there."""
-        return self._driver.lane
+    def run_state(self) -> RunState:
+        """State and key as a pytree, in a batch with a leading axis; assign one to continue from it."""
+        return self._driver.run_state
 
-    @lane.setter
-    def lane(self, lane: RunState) -> None:
-        self._driver.lane = lane
-        self._placed(lane)
+    @run_state.setter
+    def run_state(self, run: RunState) -> None:
+        self._driver.run_state = run
+        self._accept_run_state(run)
 
-    def _placed(self, lane: RunState) -> None:
-        """Take note of where it stands now."""
-        raise NotImplementedError
+    def _accept_run_state(self, run: RunState) -> None:
+        """Update what depends on a run state that was assigned."""
+        self._clear_log()
+
+    def _clear_log(self) -> None:
+        if self.episode_log is not None:
+            self.episode_log.clear()
+
+    def _ensure_logged_start(self) -> None:
+        if self.episode_log is not None:
+            self.episode_log.ensure_start(self._driver.run_state, self._driver.params)
 
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
         """Change the parameters to those in the options of a reset; ConfigError for an option that is not valid."""
@@ -66,13 +86,18 @@ class GymBase(Monitored):
         if options and "params" in options:
             self.params = options["params"]
 
+    def render(self) -> Any:
+        """Draw the environment, or each of a batch, in the `render_mode` chosen; None without one."""
+        if self.render_mode is None:
+            return None
+        if not self._driver.begun:
+            raise ResetNeeded("render: no episode has begun; call reset() first")
+        if self.episode_log is None:
+            return self._draw(self._driver.run_state.state)
+        self._ensure_logged_start()
+        return self.episode_log.render(self.render_mode)
+
     def _draw(self, state: Any) -> Any:
-        """What the environment inside draws of a state."""
+        """Let the environment inside draw a state."""
         inside: Any = unwrapped(self.core)
         return inside.render(unwrapped_state(self.core, state), self.params, self.render_mode)
-
-
-def scenes(env: Env[Any, Any]) -> tuple[str, ...]:
-    """The render modes that are drawn from the record: those that the environment does not draw itself."""
-    own = getattr(unwrapped(env), "render_modes", ())
-    return tuple(mode for mode in modes(env) if mode not in own)

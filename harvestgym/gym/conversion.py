@@ -1,4 +1,4 @@
-"""Between a person's NumPy and the device: actions in, checked; observations out, in their space's dtype."""
+"""Conversion between NumPy and the device: actions are checked on the way in, observations get their space's dtype."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from gymnasium import spaces
 
 from harvestgym.core.errors import ConfigError
 
-Reader = Callable[[Any], Any]
+Converter = Callable[[Any], Any]
 
 
-def action_reader(space: gymnasium.Space[Any], batch: tuple[int, ...] = (), name: str = "action") -> Reader:
-    """A function from an action, or a batch of them, to int32 and float32 arrays for `Env.step`.
+def make_action_reader(space: gymnasium.Space[Any], batch: tuple[int, ...] = (), name: str = "action") -> Converter:
+    """Make a function from an action, or a batch of them, to int32 and float32 arrays for `Env.step`.
 
-    It raises ConfigError for what lies outside the space (NaN does), naming what was wanted and found.
+    It raises ConfigError for an action outside the space (NaN is outside).
     """
     match space:
         case spaces.Discrete() if not batch:
-            return _choice(int(space.start), int(space.start + space.n) - 1, name)
+            return _read_integer(int(space.start), int(space.start + space.n) - 1, name)
         case spaces.Discrete():
-            return _array(batch, space.start, space.start + space.n - 1, np.int32, name)
+            return _read_array(batch, space.start, space.start + space.n - 1, np.int32, name)
         case spaces.MultiDiscrete():
-            return _array(batch + space.shape, space.start, space.start + space.nvec - 1, np.int32, name)
+            return _read_array(batch + space.shape, space.start, space.start + space.nvec - 1, np.int32, name)
         case spaces.MultiBinary():
-            return _array(batch + space.shape, 0, 1, np.int32, name)
+            return _read_array(batch + space.shape, 0, 1, np.int32, name)
         case spaces.Box():
             dtype = np.int32 if np.issubdtype(space.dtype, np.integer) else np.float32
-            return _array(batch + space.shape, space.low, space.high, dtype, name)
+            return _read_array(batch + space.shape, space.low, space.high, dtype, name)
         case spaces.Dict():
-            return _named({k: action_reader(s, batch, f"{name}[{k!r}]") for k, s in space.items()}, name)
+            return _read_dict({k: make_action_reader(s, batch, f"{name}[{k!r}]") for k, s in space.items()}, name)
         case spaces.Tuple():
-            return _listed([action_reader(s, batch, f"{name}[{i}]") for i, s in enumerate(space)], name)
-    return _contained(gymnasium.vector.utils.batch_space(space, batch[0]) if batch else space, name)
+            return _read_tuple([make_action_reader(s, batch, f"{name}[{i}]") for i, s in enumerate(space)], name)
+    return _read_member(gymnasium.vector.utils.batch_space(space, batch[0]) if batch else space, name)
 
 
-def observation_writer(space: gymnasium.Space[Any], batch: tuple[int, ...] = ()) -> Reader:
-    """A function from an observation as `Layout.read` gives it to one in the dtypes of the space."""
+def make_observation_writer(space: gymnasium.Space[Any], batch: tuple[int, ...] = ()) -> Converter:
+    """Make a function from an observation as `Layout.read` returns it to one in the dtypes of the space."""
     match space:
         case spaces.Dict():
-            named = {k: observation_writer(s, batch) for k, s in space.items()}
+            named = {k: make_observation_writer(s, batch) for k, s in space.items()}
             return lambda obs: {k: write(obs[k]) for k, write in named.items()}
         case spaces.Tuple():
-            listed = [observation_writer(s, batch) for s in space]
+            listed = [make_observation_writer(s, batch) for s in space]
             return lambda obs: tuple(write(o) for write, o in zip(listed, obs, strict=True))
         case spaces.Discrete() if not batch:
             return np.dtype(space.dtype).type
@@ -54,74 +54,74 @@ def observation_writer(space: gymnasium.Space[Any], batch: tuple[int, ...] = ())
             return lambda obs: np.asarray(obs, space.dtype)
 
 
-def _refusal(name: str, wanted: str, found: Any) -> ConfigError:
-    return ConfigError(f"{name}: wanted {wanted}, found {found}; nothing was changed")
+def _make_error(name: str, expected: str, got: Any) -> ConfigError:
+    return ConfigError(f"{name}: expected {expected}, got {got}; nothing was changed")
 
 
-def _choice(low: int, high: int, name: str) -> Reader:
-    wanted = f"an integer from {low} to {high}"
+def _read_integer(low: int, high: int, name: str) -> Converter:
+    expected = f"an integer from {low} to {high}"
 
     def read(action: Any) -> np.int32:
         try:
             value = operator.index(action)
         except TypeError:
-            raise _refusal(name, wanted, repr(action)) from None
+            raise _make_error(name, expected, repr(action)) from None
         if not low <= value <= high:
-            raise _refusal(name, wanted, value)
+            raise _make_error(name, expected, value)
         return np.int32(value)
 
     return read
 
 
-def _array(shape: tuple[int, ...], low: Any, high: Any, dtype: type[np.number[Any]], name: str) -> Reader:
+def _read_array(shape: tuple[int, ...], low: Any, high: Any, dtype: type[np.number[Any]], name: str) -> Converter:
     kinds, sort = ("biu", "integers") if dtype is np.int32 else ("biuf", "numbers")
 
     def read(action: Any) -> np.ndarray:
         try:
             given = np.asarray(action)
         except ValueError:
-            raise _refusal(name, f"{sort} of shape {shape}", "a ragged sequence") from None
+            raise _make_error(name, f"{sort} of shape {shape}", "a ragged sequence") from None
         if given.shape != shape or given.dtype.kind not in kinds:
-            raise _refusal(name, f"{sort} of shape {shape}", f"{given.dtype} of shape {given.shape}")
+            raise _make_error(name, f"{sort} of shape {shape}", f"{given.dtype} of shape {given.shape}")
         array = given.astype(dtype)
         inside = (array >= low) & (array <= high)
         if not inside.all():
-            raise _outside(given, inside, low, high, name)
+            raise _find_outside(given, inside, low, high, name)
         return array
 
     return read
 
 
-def _outside(given: np.ndarray, inside: np.ndarray, low: Any, high: Any, name: str) -> ConfigError:
+def _find_outside(given: np.ndarray, inside: np.ndarray, low: Any, high: Any, name: str) -> ConfigError:
     first = np.unravel_index(int(np.argmin(inside)), inside.shape)
     ends = [np.broadcast_to(bound, inside.shape)[first] for bound in (low, high)]
     place = f"{name}[{', '.join(str(i) for i in first)}]" if first else name
-    return _refusal(place, f"a value within [{ends[0]}, {ends[1]}]", given[first])
+    return _make_error(place, f"a value within [{ends[0]}, {ends[1]}]", given[first])
 
 
-def _named(inside: dict[str, Reader], name: str) -> Reader:
+def _read_dict(inside: dict[str, Converter], name: str) -> Converter:
     def read(action: Any) -> dict[str, Any]:
         if not isinstance(action, dict) or action.keys() != inside.keys():
-            found = sorted(action) if isinstance(action, dict) else type(action).__name__
-            raise _refusal(name, f"a dict of {sorted(inside)}", found)
+            got = sorted(action) if isinstance(action, dict) else type(action).__name__
+            raise _make_error(name, f"a dict of {sorted(inside)}", got)
         return {key: one(action[key]) for key, one in inside.items()}
 
     return read
 
 
-def _listed(inside: list[Reader], name: str) -> Reader:
+def _read_tuple(inside: list[Converter], name: str) -> Converter:
     def read(action: Any) -> tuple[Any, ...]:
         if not isinstance(action, (tuple, list)) or len(action) != len(inside):
-            raise _refusal(name, f"a tuple of {len(inside)}", repr(action))
+            raise _make_error(name, f"a tuple of {len(inside)}", repr(action))
         return tuple(one(part) for one, part in zip(inside, action, strict=True))
 
     return read
 
 
-def _contained(space: gymnasium.Space[Any], name: str) -> Reader:
+def _read_member(space: gymnasium.Space[Any], name: str) -> Converter:
     def read(action: Any) -> Any:
         if not space.contains(action):
-            raise _refusal(name, f"one of {space}", repr(action))
+            raise _make_error(name, f"one of {space}", repr(action))
         return action
 
     return read

@@ -129,13 +129,13 @@ class Driver:
         self._params = params
 
     @property
-    def lane(self) -> RunState:
-        """State and key as a pytree; one may be assigned, to go on from there."""
+    def run_state(self) -> RunState:
+        """State and key as a pytree; one may be assigned, to continue from it."""
         return self._program.look(self._lane)
 
-    @lane.setter
-    def lane(self, lane: RunState) -> None:
-        self._lane = self._program.lane.put(lane)
+    @run_state.setter
+    def run_state(self, run: RunState) -> None:
+        self._lane = self._program.lane.put(run)
         self.begun = True
 
     def kept(self) -> dict[str, Any]:

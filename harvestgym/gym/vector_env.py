@@ -1,4 +1,4 @@
-"""`VecEnv`, a batch of environments on the device for Gymnasium, and when each of them begins anew."""
+"""`VecEnv`, the Gymnasium vector environment over a functional environment, with its autoreset modes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
 
-from .base import GymBase, Info, Options, scenes
-from .conversion import action_reader, observation_writer
-from .episode_log import BatchEpisodeLog
+from .base import GymBase, Info, Options
+from .conversion import make_action_reader, make_observation_writer
 
 
 class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -37,23 +36,22 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
-        self.num_envs = _number(num_envs)
-        self.autoreset_mode = _mode(autoreset_mode)
+        self.num_envs = _check_number(num_envs)
+        self.autoreset_mode = _check_mode(autoreset_mode)
         self._wrap(env, params, (num_envs,), render_mode)
         self.metadata["autoreset_mode"] = self.autoreset_mode
-        self._lives = BatchEpisodeLog(env, num_envs) if self.render_mode in scenes(env) else None
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._read = action_reader(self.single_action_space, (num_envs,))
-        self._write = observation_writer(self.single_observation_space, (num_envs,))
+        self._read = make_action_reader(self.single_action_space, (num_envs,))
+        self._write = make_observation_writer(self.single_observation_space, (num_envs,))
         self._over = np.zeros(num_envs, bool)
         self._obs: Any = None
 
     def reset(  # type: ignore[override]
         self, *, seed: int | Sequence[int | None] | None = None, options: Options = None
     ) -> tuple[Any, Info]:
-        """Begin episodes: all, or those in `options["reset_mask"]`. An int seeds lane i with seed + i."""
+        """Begin episodes: all, or those in `options["reset_mask"]`. An int seeds environment i with seed + i."""
         seed = int(seed) if isinstance(seed, np.integer) else seed
         which, seeds = self._which(options), self._seeds(seed)
         self._set_params(options, ("params", "reset_mask"))
@@ -62,7 +60,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         first = self._driver.start(words, np.array([s is not None for s in seeds]), which)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
-        self._begun(which, first)
+        self._log_start(which, first)
         self._notify_reset()
         return _copied(self._obs), _vector_info(first.info, which)
 
@@ -70,22 +68,22 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         which = (options or {}).get("reset_mask", np.ones(self.num_envs, bool))
         fits = isinstance(which, np.ndarray) and which.dtype == bool and which.shape == (self.num_envs,)
         if not fits or not which.any():
-            wanted = f"a bool array of shape ({self.num_envs},), not all False"
-            raise ConfigError(f"reset_mask: wanted {wanted}, found {which!r}")
+            expected = f"a bool array of shape ({self.num_envs},), not all False"
+            raise ConfigError(f"reset_mask: expected {expected}, got {which!r}")
         if self._obs is None and not which.all():
             raise ResetNeeded("reset_mask: no episode has begun; call reset() for all environments first")
         return which
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
-        """One seed per environment; None for those that go on with the key they have."""
+        """Return one seed per environment; None for those that continue with their key."""
         if seed is None:
             seeds: list[int | None] = [None] * self.num_envs
         elif isinstance(seed, Iterable) and not isinstance(seed, str):
-            seeds = [None if s is None else _seed(s) for s in seed]
+            seeds = [None if s is None else _check_seed(s) for s in seed]
         else:
-            seeds = [_seed(seed) + i for i in range(self.num_envs)]
+            seeds = [_check_seed(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
-            raise ConfigError(f"seed: wanted one for each of {self.num_envs} environments, found {len(seeds)}")
+            raise ConfigError(f"seed: expected one for each of {self.num_envs} environments, got {len(seeds)}")
         if self._driver.begun:
             return seeds
         drawn = self.np_random.integers(2**32, size=self.num_envs).tolist()
@@ -93,52 +91,57 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:  # type: ignore[override]
         """Do `actions`, one per environment; nothing is done if one of them is outside the action space."""
+        self._check_can_step()
+        waiting, read, mode = self._over, self._read(actions), self.autoreset_mode
+        self._ensure_logged_start()
+        shown = last = self._driver.step(read)
+        self._over = shown.terminated | shown.truncated
+        if self.episode_log is not None:
+            moved = ~waiting | (mode is not AutoresetMode.NEXT_STEP)
+            self.episode_log.add(moved, self._driver.run_state.state, read, shown, self._driver.params)
+        if mode is AutoresetMode.NEXT_STEP and waiting.any():
+            shown = last = self._restart_waiting(waiting, shown)
+        if mode is AutoresetMode.SAME_STEP and self._over.any():
+            shown = self._restart(self._over, shown)
+        self._notify_step(bool(self._over.all()))
+        return self._to_gymnasium(shown, last)
+
+    def _check_can_step(self) -> None:
         if not self._driver.begun:
             raise ResetNeeded("step: no episode has begun; call reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
-            found = np.flatnonzero(self._over).tolist()
-            raise ResetNeeded(f"step: environments {found} have ended; reset them with options={{'reset_mask': mask}}")
-        waiting, read = self._over, self._read(actions)
-        if self._lives is not None:
-            self._lives.start(self._driver.lane, self._driver.params)
-        seen = self._driver.step(read)
-        self._over = seen.terminated | seen.truncated
-        if self._lives is not None:
-            moved = ~waiting | (self.autoreset_mode is not AutoresetMode.NEXT_STEP)
-            self._lives.add(moved, self._driver.lane.state, read, seen, self._driver.params)
-        if self.autoreset_mode is AutoresetMode.NEXT_STEP and waiting.any():
-            self._over = self._over & ~waiting
-            seen = self._restarted(waiting, seen)
-            seen = seen._replace(
-                reward=np.where(waiting, 0.0, seen.reward),
-                terminated=seen.terminated & ~waiting,
-                truncated=seen.truncated & ~waiting,
-            )
-        last = seen
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
-            seen = self._restarted(self._over, seen)
-        self._notify_step(bool(self._over.all()))
-        return self._told(seen, last)
+            ended = np.flatnonzero(self._over).tolist()
+            raise ResetNeeded(f"step: environments {ended} have ended; reset them with options={{'reset_mask': mask}}")
 
-    def _restarted(self, which: np.ndarray, seen: Any) -> Any:
-        """What is seen when new episodes have begun for `which`."""
+    def _restart(self, which: np.ndarray, shown: Any) -> Any:
+        """Begin episodes for `which`, and show their first observations."""
         none = np.zeros(self.num_envs, np.uint32)
         first = self._driver.start(none, none.astype(bool), which)
-        self._begun(which, first)
-        obs, info = _merged(which, (first.obs, first.info), (seen.obs, seen.info))
-        return seen._replace(obs=obs, info=info)
+        self._log_start(which, first)
+        obs, info = _merged(which, (first.obs, first.info), (shown.obs, shown.info))
+        return shown._replace(obs=obs, info=info)
 
-    def _told(self, seen: Any, last: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """A step in Gymnasium's form; `last` is what was seen before a restart in the same step."""
-        self._obs = self._write(seen.obs)
-        info = _vector_info(seen.info, np.ones(self.num_envs, bool))
-        if last is not seen:
+    def _restart_waiting(self, waiting: np.ndarray, shown: Any) -> Any:
+        """Begin episodes for those that ended in the step before: their step has no reward and no end."""
+        self._over = self._over & ~waiting
+        shown = self._restart(waiting, shown)
+        return shown._replace(
+            reward=np.where(waiting, 0.0, shown.reward),
+            terminated=shown.terminated & ~waiting,
+            truncated=shown.truncated & ~waiting,
+        )
+
+    def _to_gymnasium(self, shown: Any, last: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:
+        """Convert a step to Gymnasium's form; `last` is the step before a restart in the same step."""
+        self._obs = self._write(shown.obs)
+        info = _vector_info(shown.info, np.ones(self.num_envs, bool))
+        if last is not shown:
             info |= self._final(self._write(last.obs), last.info)
-        reward = seen.reward.astype(np.float64)
-        return _copied(self._obs), reward, seen.terminated, seen.truncated, info
+        reward = shown.reward.astype(np.float64)
+        return _copied(self._obs), reward, shown.terminated, shown.truncated, info
 
     def _final(self, obs: Any, info: Info) -> Info:
-        """The last obs and info of the episodes that have just ended."""
+        """Return the last obs and info of the episodes that have just ended."""
         which = self._over
         rows = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(which):
@@ -149,6 +152,18 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             "final_info": _vector_info(info, which),
             "_final_info": which.copy(),
         }
+
+    def _log_start(self, which: np.ndarray, first: Any) -> None:
+        if self.episode_log is not None:
+            self.episode_log.begin(which, self._driver.run_state.state, first, self._driver.params)
+
+    def _accept_run_state(self, run: RunState) -> None:
+        super()._accept_run_state(run)
+        self._over, self._obs = np.array(run.over), None
+
+    def _draw(self, state: Any) -> tuple[Any, ...]:
+        rows = (jax.tree.map(lambda leaf: leaf[i], state) for i in range(self.num_envs))  # noqa: B023
+        return tuple(super(VecEnv, self)._draw(row) for row in rows)
 
     def recipe(self) -> dict[str, Any]:
         """How it is made, for `core.checkpoint`."""
@@ -163,33 +178,8 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """This batch, where the one that was kept stood."""
         self._driver.restore(kept["driver"])
         self._over, self._obs = kept["over"], kept["obs"]
-        self._forget()
+        self._clear_log()
         return self
-
-    def _begun(self, which: np.ndarray, first: Any) -> None:
-        if self._lives is not None:
-            self._lives.begin(which, self._driver.lane.state, first, self._driver.params)
-
-    def _placed(self, lane: RunState) -> None:
-        self._over, self._obs = np.array(lane.over), None
-        self._forget()
-
-    def _forget(self) -> None:
-        if self._lives is not None:
-            self._lives.clear(np.ones(self.num_envs, bool))
-
-    def render(self) -> tuple[Any, ...] | None:
-        """What each environment draws in the `render_mode` chosen; None without one."""
-        if self.render_mode is None:
-            return None
-        if not self._driver.begun:
-            raise ResetNeeded("render: there is nothing to see yet; call reset() first")
-        if self._lives is not None:
-            self._lives.start(self._driver.lane, self._driver.params)
-            return self._lives.pictures(self.render_mode)
-        states = self._driver.lane.state
-        rows = (jax.tree.map(lambda leaf: leaf[i], states) for i in range(self.num_envs))  # noqa: B023
-        return tuple(self._draw(row) for row in rows)
 
 
 def make_vec(
@@ -203,26 +193,26 @@ def make_vec(
     return VecEnv(registry.make(harvest_id, **overrides), num_envs, None, autoreset_mode, render_mode)
 
 
-def _number(num_envs: Any) -> int:
+def _check_number(num_envs: Any) -> int:
     if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-        raise ConfigError(f"num_envs: wanted a whole number, 1 or more, found {num_envs!r}")
+        raise ConfigError(f"num_envs: expected an integer, 1 or more, got {num_envs!r}")
     return int(num_envs)
 
 
-def _seed(seed: Any) -> int:
+def _check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ConfigError(f"seed: wanted a whole number, 0 or more, found {seed!r}")
+        raise ConfigError(f"seed: expected an integer, 0 or more, got {seed!r}")
     return int(seed)
 
 
-def _mode(mode: AutoresetMode | str) -> AutoresetMode:
+def _check_mode(mode: AutoresetMode | str) -> AutoresetMode:
     if mode not in list(AutoresetMode):
         check_name("autoreset_mode", mode, [known.value for known in AutoresetMode])
     return AutoresetMode(mode)
 
 
 def _vector_info(info: Info, which: np.ndarray) -> Info:
-    """Gymnasium's format: each array with a mask `_name` of the environments it is about, zero elsewhere."""
+    """Convert to Gymnasium's format: each array with a mask `_name` of its environments, zero elsewhere."""
     out: Info = {}
     for name, value in info.items():
         out[name] = _vector_info(value, which) if isinstance(value, dict) else _only(which, value)

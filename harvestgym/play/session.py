@@ -68,7 +68,7 @@ class Life:
 
     def _frame(self, action: Any, reward: float) -> dict[str, Any]:
         done = Timestep(self.obs, np.float32(reward), self.terminated, self.over, self.info)  # pyright: ignore
-        kept = self._keep(self._gym.lane.state, action, done, self._gym.params)
+        kept = self._keep(self._gym.run_state.state, action, done, self._gym.params)
         parts = {f"action/{k}": v for k, v in action.items()} if isinstance(action, dict) else {"action": action}
         return {**parts, "reward": np.float32(reward), **jax.device_get(kept)}
 

@@ -24,7 +24,7 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.packing import Layout, layout_of
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.xla.compilation import jit_quickly
-from harvestgym.gym.conversion import observation_writer
+from harvestgym.gym.conversion import make_observation_writer
 
 DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
 """What states, observations and infos are made of, besides keys; bytes are for maps and images."""
@@ -143,7 +143,7 @@ def _perturbed(params: Any) -> Any:
 
 def _check_values(space: gymnasium.Space[Any], run: list[_Moment]) -> None:
     """Finite, in the observation space, never both terminated and truncated; no state is NaN."""
-    write = observation_writer(space)
+    write = make_observation_writer(space)
     for t, moment in enumerate(run):
         for path, leaf in jax.tree_util.tree_leaves_with_path(_bare(moment.seen)):
             finite = not np.issubdtype(leaf.dtype, np.floating) or np.isfinite(leaf).all()

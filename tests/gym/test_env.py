@@ -1,4 +1,4 @@
-"""`GymEnv` is the core step by step, and what Gymnasium and its users expect of an environment."""
+"""`GymEnv`: equal to the functional environment step by step, and what Gymnasium expects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harvestgym.core.autoreset import RunState, advance, start_episode
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, TimeLimit
-from harvestgym.gym.conversion import action_reader
+from harvestgym.gym.conversion import make_action_reader
 from harvestgym.gym.driver import program
 from harvestgym.gym.env import GymEnv
 from tests.toy import BoxStock, Stock
@@ -33,12 +33,12 @@ def assert_same(shown: Any, core: Any) -> None:
 
 
 @pytest.mark.parametrize("core", CORES[1:], ids=repr)
-def test_the_shell_is_the_core_step_by_step_across_resets(core: Any) -> None:
+def test_steps_equal_the_functional_environment_across_resets(core: Any) -> None:
     env, params = GymEnv(core), core.params
     start = jax.jit(lambda key: start_episode(core, key, params))
     step = jax.jit(lambda lane, a: advance(core, lane, a, params))
     env.action_space.seed(1)
-    read = action_reader(env.action_space)
+    read = make_action_reader(env.action_space)
     obs, info = env.reset(seed=5)
     lane, seen = start(jax.random.key(5))
     ends = 0
@@ -56,7 +56,7 @@ def test_the_shell_is_the_core_step_by_step_across_resets(core: Any) -> None:
 
 
 @pytest.mark.parametrize("core", CORES, ids=repr)
-def test_gymnasiums_checker_has_nothing_to_say(core: Any) -> None:
+def test_gymnasium_checker_passes(core: Any) -> None:
     def entry(render_mode: str | None = None) -> GymEnv:
         return GymEnv(core, render_mode=render_mode)
 
@@ -65,7 +65,7 @@ def test_gymnasiums_checker_has_nothing_to_say(core: Any) -> None:
     del gymnasium.registry["tests/Toy-v0"]
 
 
-def test_returned_values_are_plain() -> None:
+def test_returned_values_are_python_numbers() -> None:
     env = GymEnv(Stock())
     env.reset(seed=0)
     obs, reward, terminated, truncated, info = env.step(2)
@@ -81,13 +81,13 @@ def test_returned_values_are_plain() -> None:
     assert env.step(2)[0].max() <= 1
 
 
-def test_observations_take_the_dtypes_of_their_space() -> None:
+def test_observations_have_the_dtypes_of_their_space() -> None:
     env = GymEnv(BoxStock())
     obs, _ = env.reset(seed=0)
     assert type(obs["rich"]) is np.int64 and obs["signs"].dtype == np.int8 and obs["stock"].dtype == np.float32
 
 
-def test_seeds_repeat_and_differ() -> None:
+def test_same_seed_repeats_and_another_differs() -> None:
     env = GymEnv(Stock())
 
     def two_episodes(seed: int) -> list[Any]:
@@ -102,21 +102,21 @@ def test_seeds_repeat_and_differ() -> None:
 
 
 BAD = [
-    (Stock(), 4, "wanted an integer from 0 to 3, found 4"),
-    (Stock(), -1, "found -1"),
-    (Stock(), 1.0, "found 1.0"),
-    (Stock(), np.nan, "found nan"),
-    (Stock(), np.array([1, 2]), "found array"),
-    (BoxStock(), np.array([np.nan]), r"action\[0\]: wanted a value within \[-1.0, 1.0\], found nan"),
-    (BoxStock(), np.array([1.5]), "found 1.5"),
-    (BoxStock(), np.array([0.5, 0.5]), r"wanted numbers of shape \(1,\), found float64 of shape \(2,\)"),
-    (BoxStock(), ["x"], "wanted numbers"),
+    (Stock(), 4, "expected an integer from 0 to 3, got 4"),
+    (Stock(), -1, "got -1"),
+    (Stock(), 1.0, "got 1.0"),
+    (Stock(), np.nan, "got nan"),
+    (Stock(), np.array([1, 2]), "got array"),
+    (BoxStock(), np.array([np.nan]), r"action\[0\]: expected a value within \[-1.0, 1.0\], got nan"),
+    (BoxStock(), np.array([1.5]), "got 1.5"),
+    (BoxStock(), np.array([0.5, 0.5]), r"expected numbers of shape \(1,\), got float64 of shape \(2,\)"),
+    (BoxStock(), ["x"], "expected numbers"),
     (BoxStock(), [[1], [1, 2]], "ragged"),
 ]
 
 
 @pytest.mark.parametrize(("core", "action", "words"), BAD, ids=lambda value: str(value)[:30])
-def test_a_bad_action_is_refused_and_changes_nothing(core: Any, action: Any, words: str) -> None:
+def test_wrong_action_is_refused_and_changes_nothing(core: Any, action: Any, words: str) -> None:
     env, twin = GymEnv(core), GymEnv(core)
     env.action_space.seed(0)
     good = env.action_space.sample()
@@ -128,29 +128,29 @@ def test_a_bad_action_is_refused_and_changes_nothing(core: Any, action: Any, wor
     assert data_equivalence(env.step(good), twin.step(good), exact=True)
 
 
-def test_actions_of_several_parts_are_checked_part_by_part() -> None:
+def test_actions_of_several_parts_are_checked_by_part() -> None:
     parts = gymnasium.spaces.Dict(
         crop=gymnasium.spaces.Discrete(3, start=1),
         pair=gymnasium.spaces.Tuple((gymnasium.spaces.MultiDiscrete([2, 3]), gymnasium.spaces.MultiBinary(2))),
         steps=gymnasium.spaces.Box(0, 9, (2,), np.int64),
     )
-    read, several = action_reader(parts), action_reader(parts, (4,))
+    read, several = make_action_reader(parts), make_action_reader(parts, (4,))
     parts.seed(0)
     action = parts.sample()
     assert {leaf.dtype.name for leaf in jax.tree.leaves(read(action))} == {"int32"}
     batch = gymnasium.vector.utils.batch_space(parts, 4)
     assert [leaf.shape[0] for leaf in jax.tree.leaves(several(batch.sample()))] == [4] * 4
-    with pytest.raises(ConfigError, match=r"action\['pair'\]\[0\]\[1\]: wanted a value within \[0, 2\], found 3"):
+    with pytest.raises(ConfigError, match=r"action\['pair'\]\[0\]\[1\]: expected a value within \[0, 2\], got 3"):
         read(action | {"pair": ([1, 3], [0, 1])})
-    with pytest.raises(ConfigError, match=r"wanted a dict of \['crop', 'pair', 'steps'\], found \['crop'\]"):
+    with pytest.raises(ConfigError, match=r"expected a dict of \['crop', 'pair', 'steps'\], got \['crop'\]"):
         read({"crop": 1})
     with pytest.raises(ConfigError, match="a tuple of 2"):
         read(action | {"pair": 3})
-    with pytest.raises(ConfigError, match="wanted one of Text"):
-        action_reader(gymnasium.spaces.Text(3))("abcd")
+    with pytest.raises(ConfigError, match="expected one of Text"):
+        make_action_reader(gymnasium.spaces.Text(3))("abcd")
 
 
-def test_stepping_without_an_episode_is_refused() -> None:
+def test_step_without_an_episode_is_refused() -> None:
     env = GymEnv(TimeLimit(Stock(shortest=9), 2))
     with pytest.raises(ResetNeeded, match="call reset"):
         env.step(0)
@@ -162,18 +162,18 @@ def test_stepping_without_an_episode_is_refused() -> None:
     env.step(0)
 
 
-def test_a_lane_can_be_kept_and_taken_up_again() -> None:
+def test_run_state_can_be_assigned() -> None:
     env = GymEnv(BoxStock())
     env.reset(seed=0)
     env.step([0.5])
-    kept: RunState = env.lane
+    kept: RunState = env.run_state
     then = env.step([0.1])
     other = GymEnv(BoxStock())
-    other.lane = jax.tree.map(jnp.copy, kept)
+    other.run_state = jax.tree.map(jnp.copy, kept)
     assert data_equivalence(other.step([0.1]), then, exact=True)
 
 
-def test_parameters_change_by_assignment_or_option_and_compile_nothing() -> None:
+def test_changing_parameters_does_not_recompile() -> None:
     env = GymEnv(Stock())
     poor = replace(env.params, collapse=jnp.float32(2.0))
     env.reset(seed=0)
@@ -190,14 +190,14 @@ def test_parameters_change_by_assignment_or_option_and_compile_nothing() -> None
         env.reset(options={"param": poor})
 
 
-def test_equal_environments_share_one_program() -> None:
+def test_equal_environments_share_compiled_functions() -> None:
     one, other = GymEnv(Stock()), GymEnv(Stock())
     assert one._driver._program is other._driver._program
     assert GymEnv(Stock(shortest=5))._driver._program is not one._driver._program
     assert program.cache_info().maxsize == 64
 
 
-def test_masks_are_offered_where_the_environment_has_them() -> None:
+def test_action_masks_are_offered_if_the_environment_has_them() -> None:
     env = GymEnv(TimeLimit(Stock(shortest=30), 30))
     env.reset(seed=0)
     assert env.action_masks().tolist() == [True] * 4
@@ -207,7 +207,7 @@ def test_masks_are_offered_where_the_environment_has_them() -> None:
     assert not hasattr(GymEnv(BoxStock()), "action_masks")
 
 
-def test_rendering_is_the_environments_or_refused() -> None:
+def test_render_modes_are_those_of_the_environment() -> None:
     env = GymEnv(TimeLimit(BoxStock(), 5), render_mode="ansi")
     env.reset(seed=0)
     assert env.metadata["render_modes"] == ["ansi"] and env.render() == "year 0: 0.80"

@@ -1,4 +1,4 @@
-"""Pictures of what is going on: with the parameters in force, and of a batch those of each of its environments."""
+"""Episode logs: buffers of frames, pictures with the parameters in force, and those of a batch."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 import harvestgym
 from harvestgym.gym.env import GymEnv
-from harvestgym.gym.episode_log import BatchEpisodeLog, EpisodeLog
+from harvestgym.gym.episode_log import BatchEpisodeLog, EpisodeLog, FrameBuffer
 
 
-def test_a_picture_shows_the_parameters_in_force() -> None:
+def test_picture_shows_the_parameters_in_force() -> None:
     env = GymEnv(harvestgym.make("fishing/logistic-random-v0", Tmax=30), render_mode="svg")
     env.reset(seed=0)
     assert "Year 0 of 30" in env.render()
@@ -24,21 +24,40 @@ def test_a_picture_shows_the_parameters_in_force() -> None:
     assert "Year 1 of 7" in env.render()
 
 
-def test_each_of_a_batch_has_its_own_picture() -> None:
+def test_each_environment_of_a_batch_has_its_own_picture() -> None:
     env: Any = harvestgym.make("fishing/logistic-random-v0", Tmax=30)
     keys, three = jax.random.split(jax.random.key(0), 3), np.ones(3, bool)
     states, first = jax.vmap(env.reset, (0, None))(keys, env.params)
     actions = np.full((3, 1), -0.9, np.float32)
     later, steps = jax.vmap(env.step, (0, 0, 0, None))(keys, states, actions, env.params)
-    lives, moved = BatchEpisodeLog(env, 3), np.array([True, False, True])
-    lives.begin(three, states, first, env.params)
-    lives.add(moved, later, actions, steps, env.params)
-    for i, picture in enumerate(lives.pictures("rgb_array")):
+    logs, moved = BatchEpisodeLog(env, 3), np.array([True, False, True])
+    logs.begin(three, states, first, env.params)
+    logs.add(moved, later, actions, steps, env.params)
+    for i, picture in enumerate(logs.render("rgb_array")):
         alone = EpisodeLog(env)
         alone.add(*jax.tree.map(lambda leaf: leaf[i], (states, None, first)), env.params)  # noqa: B023
         if moved[i]:
             alone.add(*jax.tree.map(lambda leaf: leaf[i], (later, actions, steps)), env.params)  # noqa: B023
-        np.testing.assert_array_equal(picture, alone.picture("rgb_array"))
-    lives.begin(np.array([True, False, False]), states, first, env.params)
-    titles = [picture.splitlines()[0] for picture in lives.pictures("ansi")]
+        np.testing.assert_array_equal(picture, alone.render("rgb_array"))
+    logs.begin(np.array([True, False, False]), states, first, env.params)
+    titles = [picture.splitlines()[0] for picture in logs.render("ansi")]
     assert [title.split(" of ")[0] for title in titles] == ["Year 0", "Year 0", "Year 1"]
+
+
+def test_frame_buffer_grows_and_clears() -> None:
+    buffer, number = FrameBuffer(), 200
+    for step in range(number):
+        buffer.append({"step": step, "place": np.float32([step, 1])})
+    assert len(buffer) == number and buffer.record["place"].dtype == np.float32
+    np.testing.assert_array_equal(buffer.record["step"], np.arange(number))
+    buffer.clear()
+    buffer.append({"step": 7})
+    assert len(buffer) == 1 and buffer.record["step"].tolist() == [7]
+
+
+def test_frame_buffer_keeps_the_last_frames() -> None:
+    buffer, keep_last = FrameBuffer(keep_last=100), 100
+    for step in range(1000):
+        buffer.append({"step": step})
+        last = buffer.record["step"]
+        np.testing.assert_array_equal(last, np.arange(max(0, step + 1 - keep_last), step + 1))

@@ -1,4 +1,4 @@
-"""`VecEnv` is a `SyncVectorEnv` of `GymEnv`s, in each autoreset mode, value by value."""
+"""`VecEnv`: equal to a `SyncVectorEnv` of `GymEnv`s, in each autoreset mode, value by value."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assert_same(ours: Any, theirs: Any, path: str = "") -> None:
 @pytest.mark.parametrize(
     ("core", "mode"), [*((Stock(), mode) for mode in AutoresetMode), (BoxStock(), AutoresetMode.SAME_STEP)], ids=str
 )
-def test_a_batch_is_gymnasiums_synchronous_one(core: Any, mode: AutoresetMode) -> None:
+def test_batch_equals_the_sync_vector_env(core: Any, mode: AutoresetMode) -> None:
     ours, theirs = pair(core, mode)
     theirs.action_space.seed(0)
     assert_same(ours.reset(seed=11), theirs.reset(seed=11))
@@ -68,7 +68,7 @@ def test_a_batch_is_gymnasiums_synchronous_one(core: Any, mode: AutoresetMode) -
 
 
 @pytest.mark.parametrize("core", CORES, ids=repr)
-def test_spaces_and_metadata_are_gymnasiums(core: Any) -> None:
+def test_spaces_and_metadata_equal_the_sync_vector_env(core: Any) -> None:
     ours, theirs = pair(core, AutoresetMode.SAME_STEP)
     for name in ("observation_space", "action_space", "single_observation_space", "single_action_space", "num_envs"):
         assert getattr(ours, name) == getattr(theirs, name)
@@ -79,7 +79,7 @@ def test_spaces_and_metadata_are_gymnasiums(core: Any) -> None:
         assert obs in ours.observation_space
 
 
-def test_a_lane_is_the_environment_with_its_seed() -> None:
+def test_each_environment_equals_the_single_one_with_its_seed() -> None:
     ours, single = VecEnv(Stock(), N, autoreset_mode="SameStep"), GymEnv(Stock())
     ours.reset(seed=20)
     single.reset(seed=22)
@@ -90,17 +90,17 @@ def test_a_lane_is_the_environment_with_its_seed() -> None:
             single.reset()
 
 
-def test_seeds_may_be_given_for_some() -> None:
+def test_seeds_can_be_given_for_some() -> None:
     ours = VecEnv(Stock(), N)
     first = ours.reset(seed=[7, None, 7])[1]["licence"]
     assert first[0] == first[2] != first[1]
     unseeded = VecEnv(Stock(), N).reset()[1]["licence"]
     assert len(set(unseeded.tolist())) == N
-    with pytest.raises(ConfigError, match="wanted one for each of 3 environments, found 2"):
+    with pytest.raises(ConfigError, match="expected one for each of 3 environments, got 2"):
         ours.reset(seed=[1, 2])
 
 
-def test_returned_arrays_are_the_callers_own() -> None:
+def test_returned_arrays_are_copies() -> None:
     ours = VecEnv(Stock(), N, autoreset_mode=AutoresetMode.DISABLED)
     obs, _ = ours.reset(seed=0)
     obs[:] = 5
@@ -108,18 +108,18 @@ def test_returned_arrays_are_the_callers_own() -> None:
     assert again.max() <= 1
 
 
-def test_a_bad_action_of_one_changes_none() -> None:
+def test_wrong_action_of_one_changes_none() -> None:
     ours, twin = VecEnv(Stock(), N), VecEnv(Stock(), N)
     ours.reset(seed=0)
     twin.reset(seed=0)
-    with pytest.raises(ConfigError, match=r"action\[1\]: wanted a value within \[0, 3\], found 4"):
+    with pytest.raises(ConfigError, match=r"action\[1\]: expected a value within \[0, 3\], got 4"):
         ours.step(np.array([0, 4, 0]))
-    with pytest.raises(ConfigError, match=r"wanted integers of shape \(3,\)"):
+    with pytest.raises(ConfigError, match=r"expected integers of shape \(3,\)"):
         ours.step(np.array([0, 1]))
     assert_same(ours.step(np.array([1, 1, 1])), twin.step(np.array([1, 1, 1])))
 
 
-def test_what_cannot_be_done_is_refused_in_words() -> None:
+def test_wrong_calls_are_refused() -> None:
     ours = VecEnv(TimeLimit(Stock(shortest=9), 1), N, autoreset_mode=AutoresetMode.DISABLED)
     some = np.array([True, False, True])
     with pytest.raises(ResetNeeded, match="no episode has begun"):
@@ -132,22 +132,22 @@ def test_what_cannot_be_done_is_refused_in_words() -> None:
     with pytest.raises(ResetNeeded, match=r"environments \[1\] have ended"):
         ours.step(np.zeros(N, int))
     for mask in (some.tolist(), some[:2], some & False):
-        with pytest.raises(ConfigError, match="reset_mask: wanted a bool array of shape"):
+        with pytest.raises(ConfigError, match="reset_mask: expected a bool array of shape"):
             ours.reset(options={"reset_mask": mask})
     with pytest.raises(ConfigError, match="did you mean 'reset_mask'"):
         ours.reset(options={"reset_masks": some})
     with pytest.raises(ConfigError, match="unknown autoreset_mode 'SameStp'; did you mean 'SameStep'"):
         VecEnv(Stock(), N, autoreset_mode="SameStp")
     for number in (0, -1, 1.5, True, "2"):
-        with pytest.raises(ConfigError, match="num_envs: wanted a whole number, 1 or more, found"):
+        with pytest.raises(ConfigError, match="num_envs: expected an integer, 1 or more, got"):
             VecEnv(Stock(), number)  # pyright: ignore[reportArgumentType]
 
 
-def test_a_bad_seed_changes_nothing_and_numpys_are_good_ones() -> None:
+def test_wrong_seed_changes_nothing_and_numpy_seeds_are_accepted() -> None:
     ours, twin = VecEnv(Stock(), N), VecEnv(Stock(), N)
     assert_same(ours.reset(seed=np.int64(3)), twin.reset(seed=3))  # pyright: ignore[reportArgumentType]
     for seed in (-1, 1.5, True, "ab", [1, -2, 3], [1, "2", 3]):
-        with pytest.raises(ConfigError, match="seed: wanted a whole number, 0 or more, found"):
+        with pytest.raises(ConfigError, match="seed: expected an integer, 0 or more, got"):
             ours.reset(seed=seed)  # pyright: ignore[reportArgumentType]
     assert_same(ours.step(np.array([1, 1, 1])), twin.step(np.array([1, 1, 1])))
     assert_same(ours.reset(seed=np.arange(N)), twin.reset(seed=[0, 1, 2]))  # pyright: ignore[reportArgumentType]
@@ -172,14 +172,14 @@ def test_masks_and_frames_come_one_per_lane() -> None:
     assert ours.render() is None
 
 
-def test_lanes_can_be_kept_and_taken_up_again() -> None:
+def test_lanes_can_be_assigned() -> None:
     ours, other = VecEnv(Stock(), N), VecEnv(Stock(), N)
     ours.reset(seed=0)
     ours.step(np.array([1, 2, 3]))
-    other.lane = jax.tree.map(lambda leaf: leaf, ours.lane)
+    other.run_state = jax.tree.map(lambda leaf: leaf, ours.run_state)
     assert_same(other.step(np.array([1, 2, 3])), ours.step(np.array([1, 2, 3])))
 
 
-def test_one_program_serves_all_modes() -> None:
+def test_all_modes_share_compiled_functions() -> None:
     programs = {id(VecEnv(Stock(), N, autoreset_mode=mode)._driver._program) for mode in AutoresetMode}
     assert len(programs) == 1

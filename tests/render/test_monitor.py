@@ -65,12 +65,12 @@ def test_a_reading_of_each_day_is_what_the_farm_was(tmp_path: Path) -> None:
     monitor = game.add_monitoring(VARIABLES, tmp_path / "days.csv", tmp_path / "days.png")
     for seed in (0, 1):
         game.reset(seed=seed)
-        seen.append(game.lane.state.fields[0][0].water)
+        seen.append(game.run_state.state.fields[0][0].water)
         for _ in range(4):
             game.farmgym_step([])
             game.farmgym_step([pour(1, 0)])
-            seen.append(game.lane.state.fields[0][0].water)
-    stage = game.model.value(monitored_stage(game), game.lane.state, game.params)[1, 1]
+            seen.append(game.run_state.state.fields[0][0].water)
+    stage = game.model.value(monitored_stage(game), game.run_state.state, game.params)[1, 1]
     monitor.close()
     game.farmgym_step([])
     game.reset(seed=2)
@@ -107,10 +107,10 @@ def test_of_a_batch_the_mean_and_the_band_are_told(tmp_path: Path) -> None:
     with env.add_monitoring([("stock", sum_value, "Stock", "range_auto")], tmp_path / "a.parquet", tmp_path / "a.csv",
                             tmp_path / "a.png"):  # fmt: skip
         env.reset(seed=0)
-        stocks = [env.lane.state.stock]
+        stocks = [env.run_state.state.stock]
         for _ in range(5):
             env.step(np.full((7, 1), -0.9, np.float32))
-            stocks.append(env.lane.state.stock)
+            stocks.append(env.run_state.state.stock)
     wanted = np.asarray(stocks, np.float64)[..., 0]
     for told in (pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist(), rows(tmp_path / "a.csv")):
         got = np.array([[row[f"Stock/{name}"] for name in ("mean", "q10", "q90")] for row in told])

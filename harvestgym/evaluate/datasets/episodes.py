@@ -23,7 +23,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for
 from harvestgym.evaluate.run import horizon, policy_named
-from harvestgym.gym.conversion import observation_writer
+from harvestgym.gym.conversion import make_observation_writer
 from harvestgym.registry import spec as spec_of
 
 BATCH = 10
@@ -146,8 +146,8 @@ def _cut(env: Env[Any, Any], first: Any, later: Any, lane: int, seed: int) -> Ep
     obs, infos = jax.tree.map(
         lambda a, b: np.concatenate([a[None, lane], b[:n]]), (first.obs, first.info), (shown.obs, shown.info)
     )
-    read = observation_writer(env.observation_space, (n + 1,))
-    done = observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
+    read = make_observation_writer(env.observation_space, (n + 1,))
+    done = make_observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
     ends = shown.terminated[:n]
     return Episode(
         read(obs), done, shown.reward[:n].astype(np.float64), ends, _closed(ends, shown.truncated[:n]), infos, seed
@@ -183,7 +183,7 @@ def _written(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
 
     if not isinstance(env, Farm):
         return lambda action, step: (*step(), action)
-    write = observation_writer(env.language.model.action_space)
+    write = make_observation_writer(env.language.model.action_space)
 
     def of_farm(pairs: Any, step: Callable[[], Any]) -> tuple[Any, ...]:
         acting = env.acting

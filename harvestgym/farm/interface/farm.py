@@ -127,8 +127,8 @@ class Farm(GymEnv):
         """Whether the next step is one of interventions: always, except in mode "ao"."""
         return self._acting or not isinstance(self._model, ActiveFarm)
 
-    def _placed(self, lane: RunState) -> None:
-        super()._placed(lane)
+    def _accept_run_state(self, lane: RunState) -> None:
+        super()._accept_run_state(lane)
         self._acting = bool(getattr(lane.state, "acting", False))
         obs = self._model.observation(lane.key, lane.state, None, self.params)
         self._asked, self._obs = [], jax.tree.map(np.asarray, obs)
@@ -198,7 +198,7 @@ class Farm(GymEnv):
 
     def state(self) -> tuple[Any, ...]:
         """The state of everything, a member of `state_space`."""
-        state, params = self.lane.state, self.params
+        state, params = self.run_state.state, self.params
         read = {v.name: self._model.value(v, state, params) for v in self._model.variables}
         return state_member(self.language.names, jax.device_get(read))
 
@@ -238,7 +238,7 @@ class Farm(GymEnv):
         return self._write_film(video.check_target(path, ".mp4"), fps, width)
 
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
-        record = {} if self._live is None else self._live.record
+        record = {} if self.episode_log is None else self.episode_log.record
         if not record:
             raise ConfigError("a film needs a recorded season: make the farm with render_mode='rgb_array', reset() it "
                               "and play")  # fmt: skip

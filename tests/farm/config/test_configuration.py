@@ -88,7 +88,7 @@ def test_a_file_that_is_edited_is_followed(folder: Path) -> None:
         [pond()], rules=rules, scoring=BasicScore(cost_configuration="cost.yaml", reward_configuration="reward.yaml")
     )
     game.reset(seed=0)
-    assert (np.asarray(game.lane.state.fields[0][0].water) == 3).all()
+    assert (np.asarray(game.run_state.state.fields[0][0].water) == 3).all()
     assert [(ask.name, ask.path) for ask in game.language.paths] == [("colour", ()), ("stage", ((0, 1),))]
     game.step(((0, 0), (1, 0)))
     info = game.farmgym_step([CUT])[-1]

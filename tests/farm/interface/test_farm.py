@@ -263,10 +263,10 @@ def test_a_lane_is_gone_on_from_in_its_half_of_the_day() -> None:
     game = farm()
     game.reset(seed=0)
     game.farmgym_step([])
-    noon = game.lane
+    noon = game.run_state
     game.farmgym_step([CUT])
     assert not game.acting
-    game.lane = noon
+    game.run_state = noon
     assert game.acting and game.farmgym_step([CUT])[-1]["day"] == 1
 
 

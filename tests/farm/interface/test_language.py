@@ -121,17 +121,17 @@ def test_a_step_through_each_face_is_the_model_s(plain: Farm, number: int, seed:
     number %= len(model.actions.choices)
     written = model.actions.tuple(model.actions.choices[number])
     plain.reset(seed=seed)
-    start = plain.lane
+    start = plain.run_state
     schedule = [] if written is None else [written]
-    after = [plain.farmgym_step(schedule), plain.lane.state][1]
-    plain.lane = start
+    after = [plain.farmgym_step(schedule), plain.run_state.state][1]
+    plain.run_state = start
     plain.gym_step(plain.farmgymaction_to_gymaction(schedule))
-    same(after, plain.lane.state)
+    same(after, plain.run_state.state)
     integers = GymEnv(model)
     integers.reset(seed=0)
-    integers.lane = start
+    integers.run_state = start
     integers.step(number)
-    same(after, integers.lane.state)
+    same(after, integers.run_state.state)
 
 
 def same(a: Any, b: Any) -> None:
@@ -140,7 +140,7 @@ def same(a: Any, b: Any) -> None:
 
 def test_a_model_s_own_step_is_the_farm_s(plain: Farm) -> None:
     plain.reset(seed=4)
-    state = plain.lane.state
+    state = plain.run_state.state
     orders = plain.model.actions.encode([pour(1, 2, 1.25)], 1)
     key = jax.random.key(7)
     given_orders, _ = jax.jit(plain.model.step)(key, state, orders, plain.params)
@@ -159,7 +159,7 @@ def test_restricting_the_actions_leaves_the_others_as_they_were() -> None:
         game.reset(seed=3)
         game.farmgym_step([pour(1, 2), CUT, pour(1, 2, 3.0)])
         game.farmgym_step([CUT])
-    same(wide.lane.state, narrow.lane.state)
+    same(wide.run_state.state, narrow.run_state.state)
     with pytest.raises(ConfigError, match=r"plot \(0, 0\) is not allowed"):
         narrow.farmgym_step([pour(0, 0)])
 
@@ -222,7 +222,8 @@ def test_what_is_told_is_the_farmer_s_own() -> None:
     again = {item[2]: item for item in everything.observations()}
     assert (again["available_Water#L"][4] >= 0).all() and again["available_Water#L"][3] == []
     state = {
-        v.key: everything.model.value(v, everything.lane.state, everything.params) for v in everything.model.variables
+        v.key: everything.model.value(v, everything.run_state.state, everything.params)
+        for v in everything.model.variables
     }
     np.testing.assert_array_equal(again["available_Water#L"][4], state["available_Water#L"])
     assert again["stage"][4].tolist() == np.asarray(("young", "old"))[np.asarray(state["stage"])].tolist()
@@ -300,11 +301,11 @@ def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
 )
 def test_a_wrong_action_is_refused_in_words_and_nothing_is_done(asking: Farm, action: Any, words: str) -> None:
     asking.reset(seed=0)
-    before = asking.lane.state
+    before = asking.run_state.state
     with pytest.raises(ConfigError) as error:
         asking.farmgym_step([look(STAGE), action])
     assert words in str(error.value), str(error.value)
-    same(before, asking.lane.state)
+    same(before, asking.run_state.state)
     assert not asking.acting
 
 
@@ -366,10 +367,10 @@ def test_a_number_of_a_face_is_a_look_or_an_order() -> None:
     obs, _, _, _, info = env.step(1)
     assert info["observation cost"] == 0.25 * 6 and obs["mask"].sum() == 12
     obs, _, _, _, info = env.step(2)
-    assert info["observation cost"] > 0 and obs["mask"].sum() > 12 and env.lane.state.inner.day == 0
+    assert info["observation cost"] > 0 and obs["mask"].sum() > 12 and env.run_state.state.inner.day == 0
     obs, _, _, _, info = env.step(looks + 1)
     assert info["accepted"].tolist() == [True, False, False] and obs["mask"].sum() == 6
-    assert env.lane.state.inner.day == 1 and env.step(0)[-1]["observation cost"] == 0
+    assert env.run_state.state.inner.day == 1 and env.step(0)[-1]["observation cost"] == 0
 
 
 def test_asking_again_for_the_same_ends_the_day() -> None:
@@ -377,7 +378,7 @@ def test_asking_again_for_the_same_ends_the_day() -> None:
     game = farm()
     env = GymEnv(wrap_actions(game.model, "discrete", flat=False))
     env.reset(seed=0)
-    told = [(env.step(1)[-1]["observation cost"], int(env.lane.state.inner.day)) for _ in range(4)]
+    told = [(env.step(1)[-1]["observation cost"], int(env.run_state.state.inner.day)) for _ in range(4)]
     assert [day for _, day in told] == [0, 1, 1, 2]
     assert told[0][0] == told[2][0] > 0 == told[1][0] == told[3][0]
 
@@ -386,13 +387,13 @@ def test_a_vector_says_which_where_and_how_much(plain: Farm) -> None:
     """Of nothing, pour, dye and cut, pour is the second quarter; (1, 2) the last sixth; 0.2 is three fifths of 5 L."""
     env = GymEnv(wrap_actions(plain.model, "box"))
     env.reset(seed=0)
-    start = env.lane
+    start = env.run_state
     env.step(np.asarray([-0.3, 0.99, 0.2], np.float32))
-    after = env.lane.state
+    after = env.run_state.state
     plain.reset(seed=0)
-    plain.lane = start
+    plain.run_state = start
     plain.farmgym_step([pour(1, 2, 3.0)])
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), after, plain.lane.state)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), after, plain.run_state.state)
     with pytest.raises(ConfigError, match="unknown actions 'boxes'; did you mean 'box'"):
         wrap_actions(plain.model, "boxes")
 

@@ -171,7 +171,7 @@ def test_3_1_3_rules_and_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def find(game: Farm, entity: str, key: str) -> np.ndarray:
     variable = next(v for v in game.model.variables if v.where[1] == entity and v.key == key)
-    return np.asarray(game.model.value(variable, game.lane.state, game.params))
+    return np.asarray(game.model.value(variable, game.run_state.state, game.params))
 
 
 def counts(game: Farm) -> tuple[int, int]:

@@ -318,7 +318,7 @@ def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
         assert shell.render() == alike.picture()
         after = jax.device_get(shell.unwrapped._driver._lane)  # type: ignore[attr-defined]
         assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
-    kept = shell.unwrapped._live.record  # type: ignore[attr-defined]
+    kept = shell.unwrapped.episode_log.record  # type: ignore[attr-defined]
     np.testing.assert_array_equal(kept["orders/kind"].ravel() > 0, [False, False, True, False])
     assert kept["orders/values"][2, 0, 0] == 20.0 and kept["seen/Field-0/Plant-0/stage"].all()
     shell.reset(seed=5)
@@ -334,14 +334,14 @@ def test_a_farm_shows_itself_in_every_mode_and_keeps_nothing_without_one() -> No
     mine.farmgym_step([("BasicFarmer-0", "Field-0", "Plant-0", "harvest", {})])
     pixels = mine.render()
     assert pixels.dtype == np.uint8 and pixels.ndim == 3
-    lane = mine.lane
-    mine.lane = lane
+    lane = mine.run_state
+    mine.run_state = lane
     assert mine.render().shape == pixels.shape, "a state put there by hand is drawn"
     assert mine.metadata["render_modes"] == ["rgb_array", "ansi", "svg"]
     with pytest.raises(ConfigError, match="did you mean 'rgb_array'"):
         Farm.from_yaml(path, render_mode="rgb")
     silent = Farm.from_yaml(path)
-    assert silent._live is None and silent.render() is None
+    assert silent.episode_log is None and silent.render() is None
 
 
 if __name__ == "__main__":

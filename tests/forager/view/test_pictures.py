@@ -73,7 +73,7 @@ def test_both_engines_keep_the_same_record() -> None:
     host, traced = ForagerGym.of(model, "rgb_array"), GymEnv(model, render_mode="rgb_array")
     for face in (host, traced):
         walked(face, 40)
-    ours, theirs = host._watching.record, traced._live.record  # type: ignore[union-attr]
+    ours, theirs = host._watching.record, traced.episode_log.record  # type: ignore[union-attr]
     assert set(ours) == set(theirs)
     for name in ours:
         after = slice(1, None) if name == "action" else slice(None)

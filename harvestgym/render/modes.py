@@ -1,0 +1,22 @@
+"""Render modes of every environment that draws scenes: pixels, text and SVG."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harvestgym.core.loading import load_object
+from harvestgym.core.scene import Scene
+
+RENDERERS = {
+    "rgb_array": "harvestgym.render.canvas:to_rgb",
+    "ansi": "harvestgym.render.text:to_text",
+    "svg": "harvestgym.render.svg:to_svg",
+}
+"""Loaded when first used: Pillow costs start-up time."""
+
+MODES = tuple(RENDERERS)
+
+
+def render_scene(scene: Scene, mode: str) -> Any:
+    """Draw a scene in one of the `MODES`."""
+    return load_object(RENDERERS[mode])(scene)
