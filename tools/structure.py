@@ -18,6 +18,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PACKAGE = "harvestgym"
+FAMILIES = ("farm", "fishing", "forager")
+LAYERS = (("core",), ("render",), ("gym",), FAMILIES, ("adapters", "evaluate", "testing"), ("play", "cli"))
+"""The import order: each layer may import the layers before it. Families do not import each other."""
+
+ORDERS = {
+    "farm": (("schema", "entities"), ("engine",), ("policies",), ("config",), ("view",), ("interface",), ("family",)),
+    "fishing": (
+        ("growth", "noise", "structured", "change", "keys", "conservation", "units", "model"),
+        ("analysis",), ("control", "metrics", "spec", "env", "parallel_env"), ("view",), ("family",),
+    ),
+    "forager": (
+        ("numba_support", "hashing", "kinds", "world", "reward_laws", "reward_context", "observations", "config"),
+        ("jax_engine",), ("view", "policies"), ("numba_engine",), ("family",),
+    ),
+}  # fmt: skip
+"""The import order inside each family."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
