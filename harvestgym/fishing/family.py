@@ -13,7 +13,7 @@ from harvestgym.core.errors import unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
 from harvestgym.fishing.analysis import levels, tipping
-from harvestgym.fishing.analysis.dynamic_programming import Solution, obstacle, solve
+from harvestgym.fishing.analysis.dynamic_programming import Solution, find_obstacle, solve
 from harvestgym.fishing.analysis.reference_points import reference
 from harvestgym.fishing.view.describe import describe
 from harvestgym.fishing.view.figure import figure
@@ -63,7 +63,7 @@ def policies(env: FishingModel) -> dict[str, Policy]:
     if isinstance(env, DriverModel):
         params = env.params
         assert isinstance(params, ConservationParams)
-        best = tipping.follow(env, tipping.plan(env, params, int(params.horizon)))
+        best = tipping.follow(env, tipping.plan_actions(env, params, int(params.horizon)))
         return {"expert": best, "sdp": best, "steady": tipping.steady(env, 0.37), "closed": tipping.steady(env, 0.0)}
     if isinstance(env, RecoveryModel):
         lifted = control.lift(env, float(jnp.asarray(env.params.law.capacity)))
@@ -93,7 +93,7 @@ def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
 
 def solvable(env: FishingModel) -> bool:
     """Whether dynamic programming can find the optimum."""
-    return obstacle(env, env.params) is None
+    return find_obstacle(env, env.params) is None
 
 
 def optimum(env: FishingModel) -> Solution:

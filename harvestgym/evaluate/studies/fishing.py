@@ -119,7 +119,7 @@ def _tipping(replicates: int) -> Iterator[Row]:
         ("steady 0.3, the paper's baseline", "70.6 ± 29.3 (replica)"): tipping.steady(env, 0.3),
         ("TD3, published agent", "143.2 ± 7.5 (replica)"): None,
         (f"steady, tuned to {best:.3f}", ""): tipping.steady(env, best),
-        ("dynamic programming in stock and driver", ""): tipping.follow(env, tipping.plan(env, params, YEARS)),
+        ("dynamic programming in stock and driver", ""): tipping.follow(env, tipping.plan_actions(env, params, YEARS)),
     }
     for (name, published), rule in rules.items():
         found = _returns(env, rule, key, replicates) if rule else np.full(2, np.nan)

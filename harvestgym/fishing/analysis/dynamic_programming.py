@@ -1,16 +1,19 @@
-"""Stochastic dynamic programming for one stock: the optimal policy and value, the yardstick of every other rule.
+"""Optimal harvest of a single stock by dynamic programming: the reference for every other rule.
 
-In escapement form: with G(x) = price x - cost ln x, harvesting from x down to s is worth G(x) - G(s), so
-V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)): a running maximum along the grid, not a search
-per state. Expectations are quadratures with linear interpolation. Infinite horizons are solved by policy
-iteration (exact, a handful of linear solves), finite ones backwards, year by year, with drift. Where harvest
-follows growth there is no escapement form; `growth_first.py` solves that.
+With harvest first the problem has an escapement form: with G(x) = price x - cost ln x, harvesting from x down to s
+is worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)): a running maximum along the
+grid, not a search per state.
+
+With growth first a quota is set before the year's noise is known, and what is left depends on the noise. Every
+choice (as many as grid points, quotas or rates as the fishery has it) is weighed at every biomass:
+V(x) = max over h of E[worth(min(h, G)) + discount V(G - min(h, G))] with G = z f(x).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,14 +23,19 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel, FishingParams
 
-from . import growth_first
+from .bellman import (
+    Backup,
+    Problem,
+    iterate_policies,
+    locate,
+    pick,
+    quadrature,
+    solve_backwards,
+    transition_matrix,
+)
 
-NODES = 32
-ROUNDS = 60
-"""Policy iterations at most; they end earlier when the policy repeats itself."""
-
-ROUNDING = 1e-6
-"""Gains below this share of the largest value are float32 noise: without it two equal escapements take turns."""
+NODES = {"harvest first": 32, "growth first": 16}
+"""Quadrature nodes of the growth noise, by the order of a year."""
 
 
 class Solution(NamedTuple):
@@ -59,14 +67,6 @@ class Solution(NamedTuple):
         return self.there - self.target
 
 
-class _Chances(NamedTuple):
-    """From each escapement of the grid: the transition matrix, the mean excess over the grid, its probability."""
-
-    matrix: jax.Array
-    excess: jax.Array
-    over: jax.Array
-
-
 def solve(
     env: FishingModel,
     params: FishingParams | None = None,
@@ -76,7 +76,7 @@ def solve(
     discount: float | None = None,
     years: int | None = None,
 ) -> Solution:
-    """The optimum of a single-stock fishery whose law is the same in every episode.
+    """Find the optimum of a single-stock fishery whose law is the same in every episode.
 
     The stock is taken as seen and quotas as kept: with survey or quota errors the result is marked `only_bound`.
 
@@ -87,113 +87,113 @@ def solve(
         years: a finite horizon: `there`, `target` and `value` get a leading axis of years.
 
     Raises:
-        ConfigError: for what `obstacle` names, or no discounting over an infinite horizon.
+        ConfigError: for what `find_obstacle` names, or no discounting over an infinite horizon.
     """
     params = env.params if params is None else params
-    if reason := obstacle(env, params):
-        raise ConfigError(f"sdp wants {reason}; use `control.tune` for others")
+    if reason := find_obstacle(env, params):
+        raise ConfigError(f"dynamic programming: {reason}; try `control.tune`")
     factor = float(params.discount if discount is None else discount)
     if years is None and not factor < 1:
-        raise ConfigError(f"sdp over an infinite horizon wants discount < 1, found {factor}; give `years` or discount")
-    grid = _grid(n, jnp.float32(env.units.bound if bound is None else bound))
-    gamma, blurred = jnp.float32(factor), bool(params.survey_error.random or params.quota_error.random)
-    if env.order == "growth first":
-        late = growth_first
-        raw = (
-            late.stationary(env, params, grid, gamma) if years is None else late.finite(env, params, grid, years, gamma)
-        )
-        return Solution(grid, *raw, only_bound=blurred)
-    found = _stationary(env, params, grid, gamma) if years is None else _finite(env, params, grid, years, gamma)
-    return found._replace(only_bound=blurred)
+        raise ConfigError(f"dynamic programming: expected discount < 1, got {factor}; try a finite horizon, `years`")
+    grid = jnp.float32(env.units.bound if bound is None else bound) * jnp.linspace(0.0, 1.0, n, dtype=jnp.float32)
+    found = _solve(env, params, grid, jnp.float32(factor), years)
+    return found._replace(only_bound=bool(params.survey_error.random or params.quota_error.random))
 
 
-def obstacle(env: FishingModel, params: FishingParams) -> str | None:
-    """What dynamic programming wants and does not find, in words; None where it can be done."""
+def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
+    """Say what keeps dynamic programming from solving a fishery; None where nothing does."""
     if isinstance(env, RecoveryModel):
-        return f"an action that is a catch, found {type(env).__name__}"
+        return f"expected an action that is a catch, got {type(env).__name__}"
     if params.law.stocks != 1:
-        return f"one stock, found {params.law.stocks}"
+        return f"expected one stock, got {params.law.stocks}"
     if params.vary is not None:
-        return f"one law for all episodes, found one drawn for each ({type(params.vary).__name__})"
+        return f"expected one law for all episodes, got one drawn for each ({type(params.vary).__name__})"
     return None
 
 
-def _grid(n: int, high: jax.Array) -> jax.Array:
-    return high * jnp.linspace(0.0, 1.0, n, dtype=jnp.float32)
+class _Year(NamedTuple):
+    """The decision of one year, and what its choices mean: the stock that is there, and what they leave of it."""
+
+    problem: Problem
+    there: jax.Array
+    left: Callable[[jax.Array], jax.Array]
+    overflow: jax.Array
 
 
-def _chances(params: FishingParams, grid: jax.Array, year: jax.Array) -> _Chances:
-    law = params.drift(params.law, year) if params.drift else params.law
-    z, weight = (jnp.asarray(v, jnp.float32) for v in params.noise.nodes(NODES))
-    after = params.noise(z, law(grid)[:, None], grid[:, None])
-    after = jnp.broadcast_to(after, (len(grid), NODES))
-    spacing = grid[1] - grid[0]
-    place = jnp.clip(after / spacing, 0.0, len(grid) - 1.0)
-    cell = jnp.minimum(place.astype(jnp.int32), len(grid) - 2)
-    part = place - cell
-    row = jnp.arange(len(grid))[:, None]
-    empty = jnp.zeros((len(grid), len(grid)))
-    matrix = empty.at[row, cell].add(weight * (1 - part)).at[row, cell + 1].add(weight * part)
-    excess = jnp.maximum(after - grid[-1], 0.0)
-    return _Chances(matrix, excess @ weight, (excess > 0) @ weight)
+@partial(jax.jit, static_argnums=(0, 4))
+def _solve(
+    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, years: int | None
+) -> Solution:
+    build = partial(_year_by_quota if env.order == "growth first" else _year_by_escapement, env, params, grid, discount)
+    first = build(jnp.int32(0))
+    if years is None:
+        choice, value, residual = iterate_policies(first.problem)
+        return Solution(grid, first.there, first.left(choice), value, first.overflow, residual, False)
+
+    def decide(value: jax.Array, when: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+        year = build(when) if params.drift else first
+        best = year.problem.improve(value)
+        return best.value, (year.there, year.left(best.choice), best.value, year.overflow)
+
+    _, (there, target, value, overflow) = solve_backwards(decide, jnp.zeros(len(grid)), years)
+    return Solution(grid, there, target, value, jnp.max(overflow), jnp.float32(0.0), False)
 
 
-def _worth(params: FishingParams, grid: jax.Array) -> jax.Array:
-    """G: what harvesting all the way from a biomass is worth, up to a constant."""
-    floor = jnp.maximum(grid, 1e-3 * grid[-1])
-    return params.price * grid - params.cost * (jnp.log(floor) - jnp.log(1e-3 * grid[-1]))
+def _grow(env: FishingModel, params: FishingParams, grid: jax.Array, when: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return next year's stock from each grid point at each node of the noise, and the nodes' weights."""
+    law = params.drift(params.law, when) if params.drift else params.law
+    z, weight = quadrature(params.noise, NODES[env.order])
+    grown = params.noise(z, law(grid)[:, None], grid[:, None])
+    return jnp.broadcast_to(grown, (len(grid), len(weight))), weight
 
 
-def _improve(
-    params: FishingParams, chances: _Chances, factor: jax.Array, grid: jax.Array, value: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Bellman's operator: the new value, the worth of each escapement, and the index of the best one."""
-    gone = grid <= params.collapse
-    value = jnp.where(gone, 0.0, value)
-    worth = _worth(params, grid)
-    keep = factor * (chances.matrix @ value + params.price * chances.excess) - worth
-    best = lax.cummax(keep)
-    first = jnp.where(keep >= best, jnp.arange(len(grid)), 0)
-    return jnp.where(gone, 0.0, worth + best), keep, lax.cummax(first)
+def _year_by_escapement(
+    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
+) -> _Year:
+    """State the year of a fishery that harvests first: a choice is the grid point that is left."""
+    after, weight = _grow(env, params, grid, when)
+    cell, part = locate(after, grid)
+    matrix, excess = transition_matrix(cell, part, weight), jnp.maximum(after - grid[-1], 0.0)
+    ended, beyond, n = grid <= params.collapse, params.price * (excess @ weight), len(grid)
+    floor = 1e-3 * grid[-1]
+    worth = params.price * grid - params.cost * (jnp.log(jnp.maximum(grid, floor)) - jnp.log(floor))
+
+    def improve(value: jax.Array) -> Backup:
+        keep = discount * (matrix @ value + beyond) - worth
+        best = lax.cummax(keep)
+        first = jnp.where(keep >= best, jnp.arange(n), 0)
+        return Backup(jnp.where(ended, 0.0, worth + best), lax.cummax(first), jnp.broadcast_to(keep, (n, n)))
+
+    def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return worth - worth[choice] + discount * beyond[choice], matrix[choice]
+
+    overflow = jnp.max((excess > 0) @ weight)
+    return _Year(Problem(improve, follow, ended, discount), grid, lambda choice: grid[choice], overflow)
 
 
-@partial(jax.jit, static_argnums=0)
-def _stationary(env: FishingModel, params: FishingParams, grid: jax.Array, factor: jax.Array) -> Solution:
-    n = len(grid)
-    chances = _chances(params, grid, jnp.int32(0))
-    worth, gone = _worth(params, grid), grid <= params.collapse
+def _year_by_quota(
+    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
+) -> _Year:
+    """State the year of a fishery that grows first: a choice is a share of the highest quota, or of the stock."""
+    grown, weight = _grow(env, params, grid, when)
+    share = (grid / grid[-1])[:, None]
+    there = grown[:, None, :]
+    catch = jnp.minimum(share * there if env.units.control == "rate" else share * env.units.bound, there)
+    effort = -jnp.log(jnp.maximum(1 - catch / jnp.maximum(there, 1e-12), 1e-3))
+    gain = (params.price * catch - params.cost * effort) @ weight
+    left = there - catch
+    cell, part = locate(left, grid)
+    ended, mean_left = grid <= params.collapse, left @ weight
 
-    def evaluate(policy: jax.Array) -> jax.Array:
-        matrix = jnp.where(gone[None, :] | gone[:, None], 0.0, chances.matrix[policy])
-        gain = worth - worth[policy] + factor * params.price * chances.excess[policy]
-        return jnp.linalg.solve(jnp.eye(n) - factor * matrix, jnp.where(gone, 0.0, gain))
+    def improve(value: jax.Array) -> Backup:
+        coming = value[cell] * (1 - part) + value[cell + 1] * part
+        worth = gain + discount * (coming @ weight)
+        return Backup(jnp.where(ended, 0.0, jnp.max(worth, axis=1)), jnp.argmax(worth, axis=1), worth)
 
-    def again(loop: tuple[jax.Array, jax.Array, jax.Array, jax.Array]) -> Any:
-        policy, _, value, round_ = loop
-        value = evaluate(policy)
-        _, keep, better = _improve(params, chances, factor, grid, value)
-        gain = keep[better] - keep[policy]
-        noticed = gain > ROUNDING * jnp.max(jnp.abs(value))
-        return jnp.where(noticed, better, policy), policy, value, round_ + 1
+    def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return pick(gain, choice), transition_matrix(pick(cell, choice), pick(part, choice), weight)
 
-    def going(loop: tuple[jax.Array, ...]) -> jax.Array:
-        return jnp.any(loop[0] != loop[1]) & (loop[3] < ROUNDS)
-
-    start = lax.fori_loop(0, 30, lambda _, v: _improve(params, chances, factor, grid, v)[0], jnp.zeros(n))
-    policy = _improve(params, chances, factor, grid, start)[2]
-    policy, _, value, _ = lax.while_loop(going, again, (policy, policy - 1, start, jnp.int32(0)))
-    residual = jnp.max(jnp.abs(_improve(params, chances, factor, grid, value)[0] - value))
-    residual = residual / jnp.max(jnp.abs(value))
-    return Solution(grid, grid, grid[policy], value, jnp.max(chances.over), residual, False)
-
-
-@partial(jax.jit, static_argnums=(0, 3))
-def _finite(env: FishingModel, params: FishingParams, grid: jax.Array, years: int, factor: jax.Array) -> Solution:
-    def back(value: jax.Array, year: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
-        chances = _chances(params, grid, year)
-        value, _, policy = _improve(params, chances, factor, grid, value)
-        return value, (grid[policy], value, jnp.max(chances.over))
-
-    _, (target, value, over) = lax.scan(back, jnp.zeros(len(grid)), jnp.arange(years), reverse=True)
-    there = jnp.broadcast_to(grid, target.shape)
-    return Solution(grid, there, target, value, jnp.max(over), jnp.float32(0.0), False)
+    overflow = jnp.max((grown > grid[-1]) @ weight)
+    return _Year(
+        Problem(improve, follow, ended, discount), grown @ weight, lambda choice: pick(mean_left, choice), overflow
+    )

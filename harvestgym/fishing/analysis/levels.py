@@ -14,7 +14,7 @@ from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.growth import May, OneOf
 from harvestgym.fishing.model import FishingModel, FishingParams
 
-from .dynamic_programming import Solution, obstacle, solve
+from .dynamic_programming import Solution, find_obstacle, solve
 from .reference_points import fixed_points, folds, reference
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ def once(function: Callable[[FishingModel, FishingParams], T]) -> Callable[[Fish
 @once
 def optimum(env: FishingModel, params: FishingParams) -> Solution | None:
     """The optimum over the episode's own horizon and discount; None where dynamic programming cannot find it."""
-    return None if obstacle(env, params) else solve(env, params, years=int(params.horizon))
+    return None if find_obstacle(env, params) else solve(env, params, years=int(params.horizon))
 
 
 @once

@@ -12,18 +12,19 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.tree_util import Partial
 
-from harvestgym.core.policy import Policy
+from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.tree import replace
 from harvestgym.fishing.conservation import DRIVER_BOUND, ConservationParams, DriverModel
 from harvestgym.fishing.growth import May
 
+from .bellman import locate, quadrature, solve_backwards
+
 NODES = 16
 
 
-class Plan(NamedTuple):
+class TippingPlan(NamedTuple):
     """Optimal actions of a finite horizon.
 
     Attributes:
@@ -39,48 +40,36 @@ class Plan(NamedTuple):
 
 
 @partial(jax.jit, static_argnums=(0, 2, 3, 4, 5))
-def plan(
+def plan_actions(
     env: DriverModel, params: ConservationParams, years: int, n: int = 121, m: int = 101, choices: int = 41
-) -> Plan:
-    """The optimum over `years`, undiscounted; actions are denser towards 0, where they are cheap."""
+) -> TippingPlan:
+    """Find the optimum over `years`, undiscounted; actions are denser towards 0, where they are cheap."""
     stock = jnp.linspace(0.0, env.units.bound, n)
     driver = jnp.linspace(0.0, DRIVER_BOUND, m)
     actions = env.units.bound * jnp.linspace(0.0, 1.0, choices) ** 2
-    after, weight = _after(params, stock, driver)
-    gain = (_worth(params, after) * weight).sum(-1)
-    cell, part = _place(after, stock)
-    a_cell, a_part = _place(jax.vmap(lambda A: env.pushed(driver, A, params))(actions).T, driver)
+    after, weight = _grow(params, stock, driver)
+    gain = (params.benefit * after / (1 + params.satiation * after) * weight).sum(-1)
+    cell, part = locate(after, stock)
+    a_cell, a_part = locate(jax.vmap(lambda A: env.pushed(driver, A, params))(actions).T, driver)
     price = actions**params.exponent
     column = jnp.arange(m)[None, :, None]
 
-    def back(value: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
+    def decide(value: jax.Array, _: jax.Array) -> tuple[jax.Array, jax.Array]:
         coming = value[cell, column] * (1 - part) + value[cell + 1, column] * part
         future = gain + (coming * weight).sum(-1)
         choice = future[:, a_cell] * (1 - a_part) + future[:, a_cell + 1] * a_part - price
         best = jnp.argmax(choice, -1)
         return jnp.take_along_axis(choice, best[..., None], -1)[..., 0], best
 
-    value, best = lax.scan(back, jnp.zeros((n, m)), None, length=years)
-    return Plan(stock, driver, actions[best[::-1]], value)
+    value, best = solve_backwards(decide, jnp.zeros((n, m)), years)
+    return TippingPlan(stock, driver, actions[best], value)
 
 
-def _after(params: ConservationParams, stock: jax.Array, driver: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Next year's stock for each (stock, new driver, node), and the nodes' weights."""
-    z, weight = (jnp.asarray(v, jnp.float32) for v in params.noise.nodes(NODES))
-    law = replace(params.law, a=driver[:, None])
-    mean = law(stock[:, None, None])
+def _grow(params: ConservationParams, stock: jax.Array, driver: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return next year's stock for each (stock, new driver, node), and the nodes' weights."""
+    z, weight = quadrature(params.noise, NODES)
+    mean = replace(params.law, a=driver[:, None])(stock[:, None, None])
     return jnp.broadcast_to(params.noise(z, mean, stock[:, None, None]), (len(stock), len(driver), NODES)), weight
-
-
-def _worth(params: ConservationParams, stock: jax.Array) -> jax.Array:
-    return params.benefit * stock / (1 + params.satiation * stock)
-
-
-def _place(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Cell and part of it for linear interpolation on an even grid, clipped to its ends."""
-    place = jnp.clip(values / grid[1], 0.0, len(grid) - 1.0)
-    cell = jnp.minimum(place.astype(jnp.int32), len(grid) - 2)
-    return cell, place - cell
 
 
 class _Memory(NamedTuple):
@@ -94,9 +83,11 @@ class _Follow:
 
     env: DriverModel
 
-    def __call__(self, plan: Plan, params: Any, memory: _Memory, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(
+        self, plan: TippingPlan, params: Any, memory: _Memory, obs: jax.Array, key: jax.Array
+    ) -> tuple[Any, Any]:
         stock = self.env.units.survey(obs)[0]
-        (i, x), (j, a) = _place(stock, plan.stock), _place(memory.driver, plan.driver)
+        (i, x), (j, a) = locate(stock, plan.stock), locate(memory.driver, plan.driver)
         now = plan.action[jnp.minimum(memory.year, len(plan.action) - 1)]
         action = (1 - x) * ((1 - a) * now[i, j] + a * now[i, j + 1])
         action += x * ((1 - a) * now[i + 1, j] + a * now[i + 1, j + 1])
@@ -104,7 +95,7 @@ class _Follow:
         return _Memory(memory.year + 1, driver), self.env.units.action(action[None])
 
 
-def follow(env: DriverModel, plan: Plan) -> Policy:
+def follow(env: DriverModel, plan: TippingPlan) -> Policy:
     """The policy of a plan."""
     params = env.params
     assert isinstance(params, ConservationParams) and isinstance(params.law, May)
@@ -113,9 +104,5 @@ def follow(env: DriverModel, plan: Plan) -> Policy:
 
 
 def steady(env: DriverModel, action: Any) -> Policy:
-    """The same action every year, in the unit of actions."""
-    return Policy(env.units.action(jnp.full((1,), action, jnp.float32)), _hold)
-
-
-def _hold(carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
-    return carry, carry
+    """Make the policy that takes the same action every year, in the unit of actions."""
+    return constant_policy(env.units.action(jnp.full((1,), action, jnp.float32)))

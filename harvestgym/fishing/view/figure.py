@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.fishing.analysis.dynamic_programming import obstacle, solve
+from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, solve
 from harvestgym.fishing.analysis.reference_points import reference
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel
@@ -82,7 +82,7 @@ def _policy(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None
         axes.plot(before, catch, "o", color=CATCH, alpha=1 - 0.18 * i, markersize=3, label=name)
     right = 1.15 * max(fished.max(), float(env.params.b_msy))
     top = 1.15 * record["catch"].max()
-    if obstacle(env, env.params) is None:
+    if find_obstacle(env, env.params) is None:
         best = solve(env, years=int(env.params.horizon))
         grid, catch = np.asarray(best.grid), np.asarray(best.harvest[len(best.harvest) // 2])
         axes.plot(grid, catch, color=STOCK, label="optimum, halfway")

@@ -80,7 +80,7 @@ def test_cost_of_effort_raises_escapement() -> None:
 def test_driver_plan_beats_a_steady_action() -> None:
     """Tipping point without noise: the plan's promised value is what it earns, above every steady action."""
     env = make("driver-calm-v0", Tmax=150)
-    plan = tipping.plan(env, env.params, 150, n=101, m=101)
+    plan = tipping.plan_actions(env, env.params, 150, n=101, m=101)
 
     def earned(policy: object) -> float:
         return float(evaluate(env, policy, jax.random.key(0), 1, 150).returns[0])  # type: ignore[arg-type]

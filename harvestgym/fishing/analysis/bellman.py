@@ -1,0 +1,117 @@
+"""Dynamic programming on grids: the solver and the quadrature behind every optimum of a fishery.
+
+A problem says what the best choice is worth when the values of next year's states are given. Repeating that
+backwards solves a finite horizon; policy iteration (exact, a handful of linear solves) solves an infinite one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from harvestgym.fishing.noise import Noise
+
+SWEEPS = 30
+"""Value iterations before the first policy is taken."""
+
+MAX_POLICIES = 60
+"""Policy iterations at most; they end earlier when the policy repeats itself."""
+
+ROUNDING = 1e-6
+"""Gains below this share of the largest value are float32 noise: without it two equal choices take turns."""
+
+
+class Backup(NamedTuple):
+    """Bellman's operator applied to the values of next year.
+
+    Attributes:
+        value: of each state with the best choice, (n,); 0 where the episode has ended.
+        choice: the index of that choice, (n,).
+        worth: of each choice in each state, (n, choices), up to a constant for each state.
+    """
+
+    value: jax.Array
+    choice: jax.Array
+    worth: jax.Array
+
+
+class Problem(NamedTuple):
+    """A decision problem on a grid of states.
+
+    Attributes:
+        improve: the `Backup` for values of next year's states.
+        follow: for a choice in each state, the mean reward, (n,), and the transition matrix, (n, n).
+        ended: the states in which nothing can be gained, (n,).
+        discount: factor per year.
+    """
+
+    improve: Callable[[jax.Array], Backup]
+    follow: Callable[[jax.Array], tuple[jax.Array, jax.Array]]
+    ended: jax.Array
+    discount: jax.Array
+
+
+def solve_backwards(step: Callable[[Any, jax.Array], tuple[Any, Any]], last: jax.Array, years: int) -> tuple[Any, Any]:
+    """Solve a finite horizon from the values after its end: the first values, and the outputs of each year."""
+    return lax.scan(step, last, jnp.arange(years), reverse=True)
+
+
+def iterate_policies(problem: Problem) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Solve an infinite horizon: the best choices, their values, and the relative residual of Bellman's equation."""
+
+    def improve_again(loop: tuple[jax.Array, ...]) -> Any:
+        policy, _, _, count = loop
+        value = evaluate_policy(problem, policy)
+        better, worth = problem.improve(value)[1:]
+        noticed = pick(worth, better) - pick(worth, policy) > ROUNDING * jnp.max(jnp.abs(value))
+        return jnp.where(noticed, better, policy), policy, value, count + 1
+
+    def is_unsettled(loop: tuple[jax.Array, ...]) -> jax.Array:
+        return jnp.any(loop[0] != loop[1]) & (loop[3] < MAX_POLICIES)
+
+    zeros = jnp.zeros(len(problem.ended))
+    start = lax.fori_loop(0, SWEEPS, lambda _, value: problem.improve(value).value, zeros)
+    policy = problem.improve(start).choice
+    policy, _, value, _ = lax.while_loop(is_unsettled, improve_again, (policy, policy - 1, start, jnp.int32(0)))
+    residual = jnp.max(jnp.abs(problem.improve(value).value - value))
+    return policy, value, residual / jnp.max(jnp.abs(value))
+
+
+def evaluate_policy(problem: Problem, choice: jax.Array) -> jax.Array:
+    """Compute the value of a choice in each state, kept for ever."""
+    gain, matrix = problem.follow(choice)
+    matrix = jnp.where(problem.ended[None, :] | problem.ended[:, None], 0.0, matrix)
+    system = jnp.eye(len(gain)) - problem.discount * matrix
+    return jnp.linalg.solve(system, jnp.where(problem.ended, 0.0, gain))
+
+
+def pick(table: jax.Array, choice: jax.Array) -> jax.Array:
+    """Take the entry (or row of entries) that each state chooses."""
+    return table[jnp.arange(len(choice)), choice]
+
+
+def quadrature(noise: Noise, n: int) -> tuple[jax.Array, jax.Array]:
+    """Return `n` nodes of a noise's standard draw and their weights."""
+    z, weight = noise.nodes(n)
+    return jnp.asarray(z, jnp.float32), jnp.asarray(weight, jnp.float32)
+
+
+def locate(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the cell of an even grid from 0, and the part of it, of each value, for linear interpolation.
+
+    Values beyond the grid count as its last point.
+    """
+    place = jnp.clip(values / grid[1], 0.0, len(grid) - 1.0)
+    cell = jnp.minimum(place.astype(jnp.int32), len(grid) - 2)
+    return cell, place - cell
+
+
+def transition_matrix(cell: jax.Array, part: jax.Array, weight: jax.Array) -> jax.Array:
+    """Return the (n, n) probabilities of next year's grid points from located outcomes, (n, nodes), with weights."""
+    n = len(cell)
+    row = jnp.arange(n)[:, None]
+    return jnp.zeros((n, n)).at[row, cell].add(weight * (1 - part)).at[row, cell + 1].add(weight * part)
