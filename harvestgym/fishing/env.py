@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.fishing.analysis.reference_points import reference
+from harvestgym.fishing.analysis.reference_points import find_reference_point
 
 from .change import Drift
 from .growth import Law, Logistic
@@ -95,7 +95,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
             law=law, noise=noise, survey_error=survey_error or Noise(), quota_error=quota_error or Noise(),
             drift=drift, vary=None, start=np.float32(s0), horizon=np.int32(Tmax), price=np.float32(price),
             cost=np.float32(cost), discount=np.float32(discount), collapse=np.float32(0.0),
-            b_low=np.float32(LOW * capacity), b_msy=np.float32(reference(law).stock),
+            b_low=np.float32(LOW * capacity), b_msy=np.float32(find_reference_point(law).stock),
         )  # fmt: skip
         defaults = jax.tree.map(_narrow, defaults)
         units = Units(2 * capacity, law.targets, law.seen, scale, control, levels)

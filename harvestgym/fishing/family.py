@@ -14,7 +14,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
 from harvestgym.fishing.analysis import levels, tipping
 from harvestgym.fishing.analysis.dynamic_programming import Solution, find_obstacle, solve
-from harvestgym.fishing.analysis.reference_points import reference
+from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe
 from harvestgym.fishing.view.figure import figure
 from harvestgym.fishing.view.scene import scene
@@ -73,7 +73,7 @@ def policies(env: FishingModel) -> dict[str, Policy]:
 
 def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
     law = env.params.law
-    point, capacity = reference(law), float(jnp.asarray(law.capacity))
+    point, capacity = find_reference_point(law), float(jnp.asarray(law.capacity))
     found = {
         "escapement": control.escapement(env, point.escapement),
         "msy": control.quota(env, point.catch),

@@ -13,7 +13,7 @@ from pydantic import Field
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, build, merge, validate
 from harvestgym.core.errors import ConfigError, unknown
-from harvestgym.fishing.analysis.reference_points import reference
+from harvestgym.fishing.analysis.reference_points import find_reference_point
 
 from .change import AnyLaw, Drift, Spread
 from .conservation import ConservationParams, DriverModel, RecoveryModel
@@ -148,7 +148,7 @@ def _params(cls: type[FishingParams], spec: FishingSpec, law: Law, where: str, *
         discount=np.float32(spec.discount),
         collapse=np.float32(spec.collapse),
         b_low=np.float32(LOW * float(law.capacity)),
-        b_msy=np.float32(reference(law).stock),
+        b_msy=np.float32(find_reference_point(law).stock),
         **extra,
     )
 

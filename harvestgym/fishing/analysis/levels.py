@@ -15,7 +15,7 @@ from harvestgym.fishing.growth import May, OneOf
 from harvestgym.fishing.model import FishingModel, FishingParams
 
 from .dynamic_programming import Solution, find_obstacle, solve
-from .reference_points import fixed_points, folds, reference
+from .reference_points import find_fixed_points, find_folds, find_reference_point
 
 T = TypeVar("T")
 
@@ -66,20 +66,20 @@ def stock_levels(env: FishingModel, params: FishingParams) -> dict[str, float]:
     if params.collapse > 0:
         levels["end of the fishery"] = float(params.collapse)
     if params.law.stocks == 1 and params.vary is None and not isinstance(env, DriverModel):
-        levels |= {_of(env, "tipping point"): p.stock for p in fixed_points(params.law) if p.slope > 1}
+        levels |= {_of(env, "tipping point"): p.stock for p in find_fixed_points(params.law) if p.slope > 1}
     return levels
 
 
 @once
 def catch_levels(env: FishingModel, params: FishingParams) -> dict[str, float]:
     """The maximum sustainable yield of each target."""
-    return {_of(env, "MSY"): reference(params.law).catch}
+    return {_of(env, "MSY"): find_reference_point(params.law).catch}
 
 
 @once
 def rate_levels(env: FishingModel, params: FishingParams) -> dict[str, float]:
     """The share of the stock whose catch is the maximum sustainable yield."""
-    return {_of(env, "at MSY"): reference(params.law).rate}
+    return {_of(env, "at MSY"): find_reference_point(params.law).rate}
 
 
 @once
@@ -116,5 +116,5 @@ def drifting(env: FishingModel, params: FishingParams) -> dict[str, np.ndarray]:
 @once
 def fold_levels(env: FishingModel, params: FishingParams) -> dict[str, float]:
     """Of May's law the consumption at which its upper equilibrium vanishes."""
-    found: Any = folds(params.law) if isinstance(params.law, May) else []
+    found: Any = find_folds(params.law) if isinstance(params.law, May) else []
     return {"fold": max(found, key=lambda fold: fold.stock).a} if found else {}

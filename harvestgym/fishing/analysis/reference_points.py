@@ -17,7 +17,7 @@ from harvestgym.fishing.growth import BevertonHolt, Law, Logistic, May, Ricker
 from harvestgym.fishing.structured import Patches
 
 
-class Reference(NamedTuple):
+class ReferencePoint(NamedTuple):
     """The sustainable optimum of a law; with several targets, the mean over them.
 
     Attributes:
@@ -33,18 +33,18 @@ class Reference(NamedTuple):
     rate: float
 
 
-def reference(law: Law, discount: float = 1.0) -> Reference:
+def find_reference_point(law: Law, discount: float = 1.0) -> ReferencePoint:
     """The best constant escapement; in closed form where one is known, for several stocks by equilibrium yields."""
     if isinstance(law, Patches):
-        return reference(law.law, discount)
+        return find_reference_point(law.law, discount)
     if law.stocks > 1:
         return _reference_by_rate(law)
-    best = escapement(law, discount)
+    best = find_best_escapement(law, discount)
     stock = float(law(jnp.float32(best)))
-    return Reference(best, stock, stock - best, (stock - best) / max(stock, 1e-12))
+    return ReferencePoint(best, stock, stock - best, (stock - best) / max(stock, 1e-12))
 
 
-def escapement(law: Law, discount: float = 1.0) -> float:
+def find_best_escapement(law: Law, discount: float = 1.0) -> float:
     """S*, where discount * f'(S) = 1: the global maximum of discount * f(S) - S; 0 if growth never pays."""
     match law:
         case Logistic():
@@ -80,7 +80,7 @@ def _escapement_by_search(law: Law, discount: float) -> float:
     return best
 
 
-def _reference_by_rate(law: Law, years: int = 600) -> Reference:
+def _reference_by_rate(law: Law, years: int = 600) -> ReferencePoint:
     """The constant rate on all targets with the greatest yield at an equilibrium that keeps a fifth of every stock."""
     begun = law.start(jnp.float32(law.capacity))
     least = 0.2 * law.biomass(begun)
@@ -97,7 +97,7 @@ def _reference_by_rate(law: Law, years: int = 600) -> Reference:
     catch, stock = jax.jit(jax.vmap(settle))(rates)
     i = int(jnp.argmax(catch))
     caught, there = float(catch[i]), float(stock[i])
-    return Reference(there - caught, there, caught, float(rates[i]))
+    return ReferencePoint(there - caught, there, caught, float(rates[i]))
 
 
 class FixedPoint(NamedTuple):
@@ -112,7 +112,7 @@ class FixedPoint(NamedTuple):
         return abs(self.slope) < 1
 
 
-def fixed_points(law: Law, high: float | None = None) -> list[FixedPoint]:
+def find_fixed_points(law: Law, high: float | None = None) -> list[FixedPoint]:
     """The positive fixed points of an unharvested single stock below `high` (twice the capacity), ascending."""
     high = 2 * float(law.capacity) if high is None else high
     grid = jnp.linspace(1e-4 * high, high, 8001)
@@ -139,7 +139,7 @@ class Fold(NamedTuple):
     stock: float
 
 
-def folds(law: May) -> list[Fold]:
+def find_folds(law: May) -> list[Fold]:
     """The folds of May's law in `a`: local extrema of a(x) = r x (1 - x/M) (x^q + b^q) / x^q."""
     r, M, q, b = (float(v) for v in (law.r, law.M, law.q, law.b))
     x: Any = np.linspace(1e-3 * M, M, 200_001)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, solve
-from harvestgym.fishing.analysis.reference_points import reference
+from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel
 
@@ -60,7 +60,7 @@ def _catch(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
         return
     for i, line in enumerate(record["catch"][1:].T):
         axes.plot(years, line, color=CATCH, alpha=1 - 0.18 * i, linestyle=STYLES[i])
-    msy = reference(env.params.law).catch
+    msy = find_reference_point(env.params.law).catch
     axes.axhline(msy, color=LIMIT, linestyle=":", linewidth=1)
     _name(axes, "MSY", msy)
     axes.set(title="catch", xlabel="year", ylabel="biomass per year", ylim=(0, None))

@@ -10,7 +10,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing.analysis import tipping
 from harvestgym.fishing.analysis.dynamic_programming import solve
-from harvestgym.fishing.analysis.reference_points import escapement, reference
+from harvestgym.fishing.analysis.reference_points import find_best_escapement, find_reference_point
 from harvestgym.fishing.family import make, policies, summary
 
 CELL = 2.0 / 400
@@ -21,7 +21,7 @@ def test_constant_escapement_without_noise(discount: float) -> None:
     """The optimum is max(x - S*, 0) everywhere, S* by Clark's rule, to a grid cell."""
     env = make("logistic-v0", noise={"kind": "lognormal", "sigma": 0.0})
     found = solve(env, discount=discount)
-    best = escapement(env.params.law, discount)
+    best = find_best_escapement(env.params.law, discount)
     exact = np.maximum(np.asarray(found.grid) - best, 0.0)
     assert np.abs(np.asarray(found.harvest) - exact).max() <= CELL
     assert float(found.residual) < 2e-5 and float(found.overflow) == 0.0
@@ -46,7 +46,7 @@ def test_value_of_the_deterministic_optimum() -> None:
     """At x >= S*: x - S* now, f(S*) - S* every year after."""
     env = make("logistic-v0", noise={"kind": "none"})
     found = solve(env, n=1001, discount=0.95)
-    best = escapement(env.params.law, 0.95)
+    best = find_best_escapement(env.params.law, 0.95)
     yearly = best + 0.3 * best * (1 - best) - best
     value = 0.75 - best + 0.95 / 0.05 * yearly
     assert np.interp(0.75, found.grid, found.value) == pytest.approx(value, rel=1e-4)
@@ -117,7 +117,7 @@ def test_growth_first_without_noise() -> None:
     """The seed's equation: the same S* is left, so the optimum is max(f(x) - S*, 0), and V(f(x)) shifts by growth."""
     env = make("logistic-v0", noise={"kind": "none"}, order="growth first")
     found = solve(env, discount=0.99)
-    best, law = escapement(env.params.law, 0.99), env.params.law
+    best, law = find_best_escapement(env.params.law, 0.99), env.params.law
     exact = np.maximum(np.asarray(law(found.grid)) - best, 0.0)
     assert np.abs(np.asarray(found.harvest) - exact).max() <= CELL
     yearly = float(law(best)) - best  # type: ignore[arg-type]
@@ -147,5 +147,5 @@ def test_depensation_reference_matches_sdp() -> None:
     """For Myers without noise and little discounting the target is S_MSY."""
     env = make("myers-v0", noise={"kind": "none"})
     step = env.units.bound / 400
-    best = reference(env.params.law).escapement
+    best = find_reference_point(env.params.law).escapement
     assert float(solve(env, discount=0.999).target[-1]) == pytest.approx(best, abs=2 * step)

@@ -8,7 +8,12 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
-from harvestgym.fishing.analysis.reference_points import escapement, fixed_points, folds, reference
+from harvestgym.fishing.analysis.reference_points import (
+    find_best_escapement,
+    find_fixed_points,
+    find_folds,
+    find_reference_point,
+)
 from harvestgym.fishing.growth import (
     Allee,
     AlleePublished,
@@ -42,7 +47,7 @@ ROOT = np.sqrt(1.3)
 )
 def test_msy(law: Law, best: float, catch: float) -> None:
     """S_MSY and MSY: closed forms, and the figures of the reference for the laws without one."""
-    point = reference(law)
+    point = find_reference_point(law)
     assert point.escapement == pytest.approx(best, abs=2e-5)
     assert point.catch == pytest.approx(catch, abs=5e-6)
     assert point.rate == pytest.approx(1 - best / (best + catch), abs=2e-5)
@@ -51,16 +56,16 @@ def test_msy(law: Law, best: float, catch: float) -> None:
 @pytest.mark.parametrize(("discount", "best"), [(0.99, 0.4831650), (0.95, 0.4122807), (0.9, 0.3148148)])
 def test_clark(discount: float, best: float) -> None:
     """Clark's rule: K/2 (1 - rho/r) for the logistic; searched for any other law, it satisfies discount f'(S) = 1."""
-    assert escapement(Logistic(), discount) == pytest.approx(best, abs=1e-6)
+    assert find_best_escapement(Logistic(), discount) == pytest.approx(best, abs=1e-6)
     r = 0.3
     root = brentq(lambda s: discount * (1 - r * s) * np.exp(r * (1 - s)) - 1, 0.01, 0.9)
-    assert escapement(Ricker(), discount) == pytest.approx(root, abs=1e-5)
+    assert find_best_escapement(Ricker(), discount) == pytest.approx(root, abs=1e-5)
 
 
 def test_growth_that_never_pays_is_not_kept() -> None:
     """With a discount rate above r nothing is left."""
-    assert escapement(Logistic(r=0.05), 0.9) == 0.0  # type: ignore[arg-type]
-    assert escapement(PellaTomlinson(r=0.05, theta=1.0), 0.9) == 0.0  # type: ignore[arg-type]
+    assert find_best_escapement(Logistic(r=0.05), 0.9) == 0.0  # type: ignore[arg-type]
+    assert find_best_escapement(PellaTomlinson(r=0.05, theta=1.0), 0.9) == 0.0  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +82,7 @@ def test_growth_that_never_pays_is_not_kept() -> None:
 )
 def test_fixed_points(law: Law, points: list[tuple[float, float]]) -> None:
     """Every equilibrium, with its slope; the middle one of three is unstable."""
-    found = fixed_points(law)
+    found = find_fixed_points(law)
     assert [p.stock for p in found] == pytest.approx([s for s, _ in points], abs=2e-5)
     assert [p.slope for p in found] == pytest.approx([m for _, m in points], abs=1e-4)
     assert [p.stable for p in found] == [abs(m) < 1 for _, m in points]
@@ -85,10 +90,10 @@ def test_fixed_points(law: Law, points: list[tuple[float, float]]) -> None:
 
 def test_folds() -> None:
     """The tipping points of May's law, M = 1.2 and 1.5."""
-    low, high = folds(May(M=1.2))  # type: ignore[arg-type]
+    low, high = find_folds(May(M=1.2))  # type: ignore[arg-type]
     assert (low.a, low.stock) == pytest.approx((0.16546, 0.2119), abs=1e-4)
     assert (high.a, high.stock) == pytest.approx((0.21341, 0.5847), abs=1e-4)
-    assert [f.a for f in folds(May())] == pytest.approx([0.17242, 0.26464], abs=1e-5)
+    assert [f.a for f in find_folds(May())] == pytest.approx([0.17242, 0.26464], abs=1e-5)
 
 
 def test_the_published_allee_has_no_threshold() -> None:
@@ -101,7 +106,7 @@ def test_walleye() -> None:
     """Unfished recruits and spawners, U_MSY, MSY and the spawners at MSY, as computed independently."""
     law = AgeStructured()
     assert float(law.spawners(law.unfished)) == pytest.approx(2.2192, abs=1e-4)
-    point = reference(law)
+    point = find_reference_point(law)
     assert (point.rate, point.catch) == pytest.approx((0.1288, 0.11030), abs=6e-4)
     rested = law.start(law.capacity)
     assert np.asarray(law(rested)) == pytest.approx(np.asarray(rested), rel=1e-5)

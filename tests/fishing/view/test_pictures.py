@@ -15,7 +15,7 @@ from harvestgym.core.scene import Chart, Map, Scene, Words
 from harvestgym.evaluate.record import record_episode
 from harvestgym.fishing import FishingEnv, control
 from harvestgym.fishing.analysis import levels
-from harvestgym.fishing.analysis.reference_points import fixed_points, folds, reference
+from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_folds, find_reference_point
 from harvestgym.fishing.family import make, scene
 from harvestgym.fishing.view.sea import LAST
 from harvestgym.gym.env import GymEnv
@@ -89,7 +89,7 @@ def test_a_picture_is_drawn_of_the_past_alone_and_changes_nothing(name: str) -> 
 
 def test_the_charts_draw_the_record_beside_what_theory_says() -> None:
     env = make("logistic-survey-v0", Tmax=20)
-    record, point = made_up(env), reference(env.params.law)
+    record, point = made_up(env), find_reference_point(env.params.law)
     seen = scene(env, record, 9)
     stock, catch, rate = (chart(seen, title) for title in ("Stock", "Catch", "Harvest rate"))
     assert np.array_equal(stock.lines[0].values, record["biomass"][:10])
@@ -124,10 +124,10 @@ def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
     may, driver, hidden = make("may-v0"), make("driver-hidden-v0"), make("recovery-drift-v0")
     law: Any = driver.params.law
     tip = chart(scene(may, made_up(may), 3), "Stock").levels["tipping point"]
-    point = next(p for p in fixed_points(may.params.law) if not p.stable)
+    point = next(p for p in find_fixed_points(may.params.law) if not p.stable)
     assert tip == pytest.approx(point.stock) and float(may.params.law(jnp.float32(tip))) == pytest.approx(tip, abs=1e-4)
     fold = chart(scene(driver, made_up(driver), 3), "Consumption").levels["fold"]
-    assert fold == pytest.approx(0.2134, abs=1e-4) and fold in [f.a for f in folds(law)]
+    assert fold == pytest.approx(0.2134, abs=1e-4) and fold in [f.a for f in find_folds(law)]
     record = made_up(hidden)
     drifts = chart(scene(hidden, record, 3), "Consumption").lines[0].values
     np.testing.assert_allclose(drifts, 0.2 + 0.001 * np.arange(4), rtol=1e-5)
