@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import gymnasium
 import jax
 import numpy as np
+from pydantic import Field
 
-from harvestgym.core.errors import ConfigError
-from harvestgym.fishing.analysis.reference_points import find_reference_point
+from harvestgym.core.config import validate
+from harvestgym.gym.env import GymEnv
 
 from .change import Drift
-from .growth import Law, Logistic
+from .growth import Law
 from .model import FishingModel, FishingParams, FishingState, Order
-from .noise import Lognormal, Noise
-from .spec import LOW
-from .units import Control, Scale, Units
+from .noise import Noise
+from .spec import FishingSpec, build_model
+from .units import Control, Scale
 
 PARTS = ("initial", "transition", "observation", "reward", "terminal")
 
@@ -87,22 +87,19 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         discount: float = 0.99,
         render_mode: str | None = None,
     ) -> None:
-        _check(r=r, K=K, s0=s0, Tmax=Tmax, sigma=sigma, price=price, cost=cost, discount=discount)
-        law = law or Logistic(r=np.float32(r), K=np.float32(K))  # type: ignore[arg-type]
-        noise = noise or (Lognormal(sigma=np.float32(sigma)) if sigma else Noise())  # type: ignore[arg-type]
-        capacity = float(law.capacity)
-        defaults = FishingParams(
-            law=law, noise=noise, survey_error=survey_error or Noise(), quota_error=quota_error or Noise(),
-            drift=drift, vary=None, start=np.float32(s0), horizon=np.int32(Tmax), price=np.float32(price),
-            cost=np.float32(cost), discount=np.float32(discount), collapse=np.float32(0.0),
-            b_low=np.float32(LOW * capacity), b_msy=np.float32(find_reference_point(law).stock),
-        )  # fmt: skip
-        defaults = jax.tree.map(_narrow, defaults)
-        units = Units(2 * capacity, law.targets, law.seen, scale, control, levels)
-        self.model = FishingModel(defaults, units, order)
+        entries = {
+            "law": {"kind": "logistic", "r": r, "K": K},
+            "noise": {"kind": "lognormal", "sigma": sigma} if sigma else {"kind": "none"},
+            "s0": s0, "Tmax": Tmax, "order": order, "scale": scale, "control": control, "levels": levels,
+            "price": price, "cost": cost, "discount": discount,
+        }  # fmt: skip
+        parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
+        spec = validate(_Arguments, jax.tree.map(_plain, entries), "FishingEnv")
+        given = {name: part for name, part in parts.items() if part is not None}
+        self.model = build_model(spec.model_copy(update={"start": spec.s0}), "FishingEnv", **given)
         self.observation_space, self.action_space = self.model.observation_space, self.model.action_space
         self.render_mode = render_mode
-        self._shell: Any = None
+        self._shell: GymEnv | None = None
 
     # The five parts.
 
@@ -140,13 +137,8 @@ class FishingEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
-        self._shell = self._shell or self._face()
+        self._shell = self._shell or GymEnv(self.core, render_mode=self.render_mode)
         return self._shell.reset(seed=seed, options=options)
-
-    def _face(self) -> Any:
-        # By name: adapters know families' contract, families do not import adapters.
-        adapter = import_module("harvestgym.gym.env")
-        return adapter.GymEnv(self.core, render_mode=self.render_mode)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """A year: observation, reward, terminated (stock gone), truncated (Tmax reached), info."""
@@ -171,7 +163,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
     def restore(self, kept: dict[str, Any]) -> FishingEnv:
         """This environment, where the one that was kept stood."""
         if kept["shell"] is not None:
-            self._shell = self._face().restore(kept["shell"])
+            self._shell = GymEnv(self.core, render_mode=self.render_mode).restore(kept["shell"])
         return self
 
     def render(self) -> Any:
@@ -193,34 +185,28 @@ class _Overridden(FishingModel):
     def action_space(self) -> gymnasium.Space[Any]:
         return self.owner.action_space
 
-    def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
-        return self.owner.initial(key, params)
+    def initial(self, *args: Any) -> FishingState:
+        return self.owner.initial(*args)
 
-    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
-        return self.owner.transition(key, state, action, params)
+    def transition(self, *args: Any) -> FishingState:
+        return self.owner.transition(*args)
 
-    def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
-        return self.owner.observation(key, state, action, params)
+    def observation(self, *args: Any) -> Any:
+        return self.owner.observation(*args)
 
-    def reward(
-        self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
-    ) -> jax.Array:
-        return self.owner.reward(key, state, action, after, params)
+    def reward(self, *args: Any) -> jax.Array:
+        return self.owner.reward(*args)
 
-    def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
-        return self.owner.terminal(state, params)
+    def terminal(self, *args: Any) -> jax.Array:
+        return self.owner.terminal(*args)
 
 
-def _narrow(value: Any) -> np.ndarray:
-    """A parameter as int32 or float32."""
-    return np.asarray(value, np.int32 if np.issubdtype(np.result_type(value), np.integer) else np.float32)
+class _Arguments(FishingSpec):
+    """Arguments of `FishingEnv`: the entries of a fishery file, and the start under its name in the paper."""
+
+    s0: float = Field(ge=0)
 
 
-def _check(**numbers: float) -> None:
-    """ConfigError for a number that is not finite or not positive where it must be."""
-    for name, value in numbers.items():
-        least = 1 if name == "Tmax" else 0
-        positive = name == "K"
-        if not np.isfinite(value) or value < least or (positive and value == 0):
-            wanted = "a positive number" if positive else f"a number of at least {least}"
-            raise ConfigError(f"FishingEnv: {name}: wanted {wanted}, found {value}")
+def _plain(value: Any) -> Any:
+    """Return a NumPy number as Python's."""
+    return value.item() if isinstance(value, np.generic | np.ndarray) else value

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import unknown
 from harvestgym.core.policy import Policy
-from harvestgym.core.rollout import Episodes
-from harvestgym.fishing.analysis import levels, tipping
-from harvestgym.fishing.analysis.dynamic_programming import Solution, find_obstacle, solve
+from harvestgym.fishing.analysis import tipping
+from harvestgym.fishing.analysis.dynamic_programming import find_optimum, solve
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe
 from harvestgym.fishing.view.figure import figure
@@ -22,13 +20,14 @@ from harvestgym.fishing.view.timeline import timeline
 
 from . import control
 from .conservation import ConservationParams, DriverModel, RecoveryModel
+from .metrics import summary
 from .model import FishingModel, FishingParams, FishingState
 from .spec import build_model, read_spec
 from .structured import Patches
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
-__all__ = ["describe", "figure", "from_yaml", "make", "optimum", "policies", "record", "scene", "summary", "timeline"]
+__all__ = ["describe", "figure", "from_yaml", "make", "policies", "record", "scene", "summary", "timeline"]
 
 
 def make(name: str, **overrides: Any) -> FishingModel:
@@ -74,7 +73,7 @@ def policies(env: FishingModel) -> dict[str, Policy]:
 def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
     law = env.params.law
     point, capacity = find_reference_point(law), float(jnp.asarray(law.capacity))
-    found = {
+    rules = {
         "escapement": control.escapement(env, point.escapement),
         "msy": control.quota(env, point.catch),
         "rate": control.rate(env, point.rate),
@@ -83,53 +82,13 @@ def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
         "dfo": control.ramp(env, point.rate, 0.4 * point.stock, 0.8 * point.stock),
         "closed": control.quota(env, 0.0),
     }
-    if not solvable(env):
+    finite = find_optimum(env)
+    if finite is None:
         constant = env.params.vary is not None or isinstance(law, Patches)
-        return {"expert": found["escapement" if constant else "dfo"]} | found
-    solution = solve(env, discount=min(float(env.params.discount), 0.999))
-    best, finite = control.table(env, solution), control.dated_table(env, optimum(env))
-    return {"expert": found["dfo"] if solution.only_bound else best, "sdp": best, "sdp-finite": finite} | found
-
-
-def solvable(env: FishingModel) -> bool:
-    """Whether dynamic programming can find the optimum."""
-    return find_obstacle(env, env.params) is None
-
-
-def optimum(env: FishingModel) -> Solution:
-    """The optimum over the episode's own horizon and discount."""
-    return solve(env, years=int(env.params.horizon))
-
-
-def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """What fisheries are judged by, per episode: yields, their variation, and how low the stock fell.
-
-    Conservation problems, in which nothing is caught, have the latter only.
-
-    AAV is sum |C_t - C_t-1| / sum C_t, "time" a share of the years; `regret` (for fisheries that can be solved) is
-    the expected discounted return of the optimum with stock and law known, less what this episode made.
-    """
-    info = {name: np.asarray(value) for name, value in episodes.info.items()}
-    years = np.maximum(np.asarray(episodes.length), 1)
-    total = info["total_catch"]
-    stock = {
-        "collapsed": np.asarray(episodes.terminated),
-        "ever below 0.2 K": info["years_low"] > 0,
-        "time below 0.2 K": info["years_low"] / years,
-        "lowest biomass": info["lowest_biomass"],
-        "discounted return": info["discounted_return"],
-    }
-    if isinstance(env, RecoveryModel):
-        return stock
-    caught = {
-        "mean catch per year": total / years,
-        "AAV": info["catch_change"] / np.maximum(total, 1e-9),
-        "closed years": info["years_closed"],
-        "time below B_MSY": info["years_below_bmsy"] / years,
-    }
-    best = levels.best_return(env)
-    regret = {} if best is None else {"regret": best - info["discounted_return"]}
-    return caught | stock | regret
+        return {"expert": rules["escapement" if constant else "dfo"]} | rules
+    best = control.table(env, solve(env, discount=min(float(env.params.discount), 0.999)))
+    expert = rules["dfo"] if finite.only_bound else best
+    return {"expert": expert, "sdp": best, "sdp-finite": control.dated_table(env, finite)} | rules
 
 
 def record(

@@ -2,9 +2,15 @@
 
 A law gives the mean; noise multiplies or adds to it (`noise.py`). Biomass is in the unit of K, rates are per
 year. Every law works elementwise on arrays of stocks, so a grid of biomasses is one call.
+
+A new law is a class here and nothing else: files name it by its class name in lower case with hyphens
+(`BevertonHolt` is `beverton-holt`), its `par` fields are its entries, and capacity and reference points have
+numeric fallbacks.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -14,64 +20,80 @@ from harvestgym.core.tree import par, pytree
 
 @pytree
 class Law:
-    """What a fishery asks of its biology: growth, what a quota takes, what a survey sees.
+    """Biology of a fishery: growth, what a quota takes, what a survey sees.
 
-    The methods below are those of a single stock, of shape (1,); laws of several numbers override them.
+    A law of one stock overrides `__call__` only. The methods below are those of a single stock, of shape (1,);
+    laws of several numbers override them.
     """
 
     def __call__(self, left: jax.Array) -> jax.Array:
-        """Mean stock of next year from what was left after the harvest."""
+        """Return next year's mean stock from what was left after the harvest."""
         raise NotImplementedError
 
     @property
     def capacity(self) -> jax.Array:
-        """Stock of an unfished, undisturbed fishery: K, or the highest stable equilibrium."""
-        raise NotImplementedError
+        """Stock of an unfished, undisturbed fishery: `K` where the law has it, else its highest equilibrium."""
+        given = getattr(self, "K", None)
+        return settle(self, _highest_growing(self)) if given is None else given
 
     @property
     def stocks(self) -> int:
-        """How many numbers are grown each year."""
+        """Count of the numbers that grow each year."""
         return 1
 
     @property
     def targets(self) -> int:
-        """How many quotas are set each year."""
-        return 1
+        """Count of the quotas of a year."""
+        return self._size(self.available)
 
     @property
     def seen(self) -> int:
-        """How many numbers a survey gives."""
-        return 1
-
-    @property
-    def shocks(self) -> int:
-        """How many numbers are drawn each year for the noise of growth."""
-        return self.stocks
+        """Count of the numbers of a survey."""
+        return self._size(self.survey)
 
     @property
     def noisy(self) -> slice | None:
-        """Which of the numbers the noise disturbs; None for all."""
+        """Part of the numbers that noise disturbs; None for all."""
         return None
 
+    @property
+    def shocks(self) -> int:
+        """Count of the numbers drawn each year for the noise of growth."""
+        return len(range(self.stocks)[self.noisy or slice(None)])
+
+    def _size(self, part: Callable[[jax.Array], jax.Array]) -> int:
+        return jax.eval_shape(part, jax.ShapeDtypeStruct((self.stocks,), jnp.float32)).shape[-1]
+
     def start(self, share: jax.Array) -> jax.Array:
-        """The state at a stock of `share`, in the unit of K, shape (stocks,)."""
+        """Return the state at a stock of `share`, in the unit of K, shape (stocks,)."""
         return jnp.full((self.stocks,), share, jnp.float32)
 
     def available(self, stock: jax.Array) -> jax.Array:
-        """What could be caught, shape (targets,)."""
+        """Return what could be caught, shape (targets,)."""
         return stock
 
     def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
-        """The stock after a catch of shape (targets,), which never exceeds what is available."""
+        """Return the stock after a catch of shape (targets,), which never exceeds what is available."""
         return stock - catch
 
     def survey(self, stock: jax.Array) -> jax.Array:
-        """What can be seen of the stock, shape (seen,)."""
+        """Return what a survey without error sees of the stock, shape (seen,)."""
         return stock
 
     def biomass(self, stock: jax.Array) -> jax.Array:
-        """The number by which collapse and other limits are judged, a scalar."""
+        """Return the number by which collapse and other limits are judged, a scalar."""
         return stock[..., 0]
+
+
+def settle(law: Law, high: jax.Array, years: int = 400) -> jax.Array:
+    """Return the stock where growth from `high` settles."""
+    return jax.lax.fori_loop(0, years, lambda _, s: law(s), jnp.asarray(high, jnp.float32))
+
+
+def _highest_growing(law: Law) -> jax.Array:
+    """Return the largest stock of a logarithmic grid from 1e-4 to 1e4 that grows."""
+    grid = jnp.logspace(-4, 4, 4001, dtype=jnp.float32)
+    return jnp.max(jnp.where(law(grid) > grid, grid, 0.0))
 
 
 @pytree
@@ -87,10 +109,6 @@ class Logistic(Law):
     def __call__(self, left: jax.Array) -> jax.Array:
         return jnp.maximum(left + self.r * left * (1 - left / self.K), 0.0)
 
-    @property
-    def capacity(self) -> jax.Array:
-        return self.K
-
 
 @pytree
 class BevertonHolt(Law):
@@ -102,10 +120,6 @@ class BevertonHolt(Law):
     def __call__(self, left: jax.Array) -> jax.Array:
         return (1 + self.r) * left / (1 + self.r * left / self.K)
 
-    @property
-    def capacity(self) -> jax.Array:
-        return self.K
-
 
 @pytree
 class Ricker(Law):
@@ -116,10 +130,6 @@ class Ricker(Law):
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return left * jnp.exp(self.r * (1 - left / self.K))
-
-    @property
-    def capacity(self) -> jax.Array:
-        return self.K
 
 
 @pytree
@@ -135,10 +145,6 @@ class Allee(Law):
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return left * jnp.exp(self.r * (1 - left / self.K) * (left - self.C) / self.K)
-
-    @property
-    def capacity(self) -> jax.Array:
-        return self.K
 
 
 @pytree
@@ -156,10 +162,6 @@ class AlleePublished(Law):
     def __call__(self, left: jax.Array) -> jax.Array:
         return left * jnp.exp(self.r * (1 - left / self.K) * (1 - self.C) / self.K)
 
-    @property
-    def capacity(self) -> jax.Array:
-        return self.K
-
 
 @pytree
 class Myers(Law):
@@ -175,7 +177,7 @@ class Myers(Law):
 
     @property
     def capacity(self) -> jax.Array:
-        return _settled(self, 2 * self.A * self.M)
+        return settle(self, 2 * self.A * self.M)
 
 
 @pytree
@@ -198,7 +200,7 @@ class May(Law):
 
     @property
     def capacity(self) -> jax.Array:
-        return _settled(self, self.M)
+        return settle(self, self.M)
 
 
 @pytree
@@ -216,10 +218,6 @@ class PellaTomlinson(Law):
         slowed = (1 - (left / self.K) ** self.theta) / self.theta
         return jnp.maximum(left + self.r * left * slowed, 0.0)
 
-    @property
-    def capacity(self) -> jax.Array:
-        return self.K
-
 
 @pytree
 class Fox(Law):
@@ -231,10 +229,6 @@ class Fox(Law):
     def __call__(self, left: jax.Array) -> jax.Array:
         safe = jnp.maximum(left / self.K, 1e-30)
         return jnp.maximum(left - self.r * left * jnp.log(safe), 0.0)
-
-    @property
-    def capacity(self) -> jax.Array:
-        return self.K
 
 
 @pytree
@@ -250,22 +244,3 @@ class OneOf(Law):
     @property
     def capacity(self) -> jax.Array:
         return jnp.stack([jnp.asarray(law.capacity) for law in self.laws])[self.which]
-
-
-def _settled(law: Law, high: jax.Array, years: int = 400) -> jax.Array:
-    """The stock where growth from `high` settles."""
-    return jax.lax.fori_loop(0, years, lambda _, s: law(s), jnp.asarray(high, jnp.float32))
-
-
-LAWS: dict[str, type[Law]] = {
-    "logistic": Logistic,
-    "beverton-holt": BevertonHolt,
-    "ricker": Ricker,
-    "allee": Allee,
-    "allee-published": AlleePublished,
-    "myers": Myers,
-    "may": May,
-    "pella-tomlinson": PellaTomlinson,
-    "fox": Fox,
-}
-"""Single-stock laws by the name that files use."""

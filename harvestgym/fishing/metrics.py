@@ -1,4 +1,4 @@
-"""Control rules side by side: the metrics of the field as one tidy data frame."""
+"""The metrics of fisheries science, per episode: yields, their variation, how low the stock fell, and the regret."""
 
 from __future__ import annotations
 
@@ -9,19 +9,51 @@ import jax
 import numpy as np
 
 from harvestgym.core.policy import Policy
-from harvestgym.core.rollout import evaluate
+from harvestgym.core.rollout import Episodes, evaluate
+from harvestgym.fishing.analysis.dynamic_programming import best_return
 
-from .family import summary
+from .conservation import RecoveryModel
 from .model import FishingModel
 
 if TYPE_CHECKING:
     import pandas
 
 
-def compare(env: FishingModel, rules: Mapping[str, Policy], key: jax.Array, episodes: int = 1000) -> pandas.DataFrame:
-    """One row per policy and episode; all policies meet the same episodes. Needs the extra `data` (pandas).
+def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
+    """Measure each episode: yields, their variation, and how low the stock fell.
 
-    Columns: policy, episode, return, years, and those of `make.summary`.
+    Conservation problems, in which nothing is caught, have the stock's numbers only.
+
+    AAV is sum |C_t - C_t-1| / sum C_t, "time" a share of the years; `regret` (for fisheries that can be solved) is
+    the expected discounted return of the optimum with stock and law known, less what this episode made.
+    """
+    info = {name: np.asarray(value) for name, value in episodes.info.items()}
+    years = np.maximum(np.asarray(episodes.length), 1)
+    total = info["total_catch"]
+    stock = {
+        "collapsed": np.asarray(episodes.terminated),
+        "ever below 0.2 K": info["years_low"] > 0,
+        "time below 0.2 K": info["years_low"] / years,
+        "lowest biomass": info["lowest_biomass"],
+        "discounted return": info["discounted_return"],
+    }
+    if isinstance(env, RecoveryModel):
+        return stock
+    caught = {
+        "mean catch per year": total / years,
+        "AAV": info["catch_change"] / np.maximum(total, 1e-9),
+        "closed years": info["years_closed"],
+        "time below B_MSY": info["years_below_bmsy"] / years,
+    }
+    best = best_return(env)
+    regret = {} if best is None else {"regret": best - info["discounted_return"]}
+    return caught | stock | regret
+
+
+def compare(env: FishingModel, rules: Mapping[str, Policy], key: jax.Array, episodes: int = 1000) -> pandas.DataFrame:
+    """Compare policies on the same episodes: one row per policy and episode. Needs the extra `data` (pandas).
+
+    Columns: policy, episode, return, years, and those of `summary`.
     """
     import pandas
 

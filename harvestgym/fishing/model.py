@@ -7,7 +7,7 @@ what is there, is taken; what is left grows, with noise; the stock is surveyed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import gymnasium
 import jax
@@ -21,9 +21,6 @@ from .change import AnyLaw, Drift, Spread
 from .growth import Law
 from .noise import Noise
 from .units import Units
-
-if TYPE_CHECKING:
-    from .spec import FishingSpec
 
 Order = Literal["harvest first", "growth first"]
 
@@ -84,14 +81,12 @@ class FishingModel(Env[FishingState, FishingParams]):
     Attributes:
         defaults: the default parameters (not part of the structure).
         units: how actions and observations are scaled, and whether an action is a quota or a rate.
-        spec: what the file says, if it was made of one (not part of the structure).
-        order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (the seed: x' = z f(x) - h).
+        order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
     """
 
     defaults: FishingParams = field(compare=False, repr=False)
     units: Units
     order: Order = "harvest first"
-    spec: FishingSpec | None = field(default=None, compare=False, repr=False)
 
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"

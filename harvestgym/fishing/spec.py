@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import jax
 import numpy as np
 from pydantic import Field
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, build, merge, validate
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.loading import load_object
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 
+from . import growth, structured
 from .change import AnyLaw, Drift, Spread
 from .conservation import ConservationParams, DriverModel, RecoveryModel
-from .growth import LAWS, Law, OneOf
+from .growth import Law, May, OneOf
 from .model import FishingModel, FishingParams, Order
 from .noise import NOISES, Noise
-from .structured import AgeStructured, Patches, ThreeSpecies
+from .structured import Patches
 from .units import Control, Scale, Units
 
-KINDS: dict[str, type[Law]] = {**LAWS, "age-structured": AgeStructured, "three-species": ThreeSpecies}
-"""Laws by name, except the two that are made of other laws: `one-of` and `patches`."""
+LAWS: dict[str, type[Law]] = {
+    re.sub(r"\B(?=[A-Z])", "-", name).lower(): law
+    for module in (growth, structured)
+    for name, law in vars(module).items()
+    if isinstance(law, type) and issubclass(law, Law) and law is not Law
+}
+"""The laws of `growth` and `structured` by the name that files use: `BevertonHolt` is `beverton-holt`."""
+
+NOISY = ("noise", "survey_error", "quota_error")
+"""Entries that are noises."""
 
 LOW = 0.2
 """A stock below this share of its capacity counts as low."""
@@ -96,7 +108,7 @@ def _other_kind(old: Any, new: Any) -> bool:
 def _resolved(path: Path, seen: tuple[str, ...]) -> dict[str, Any]:
     raw = yaml_io.read(path)
     if not isinstance(raw, dict):
-        raise ConfigError(f"{path.name}: wanted a mapping, found {type(raw).__name__}")
+        raise ConfigError(f"{path.name}: expected a mapping, got {type(raw).__name__}")
     if path.stem in seen:
         raise ConfigError(f"{' -> '.join((*seen, path.stem))} extend each other; break the circle")
     own = {key: value for key, value in raw.items() if key != "extends"}
@@ -110,64 +122,62 @@ def _spelt_out(data: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]
     if name == "sigma":
         known = data.get("noise", {}).get("kind", "none")
         return {"noise": {"kind": "lognormal" if known == "none" else known, "sigma": value}}
-    law = KINDS.get(data.get("law", {}).get("kind", ""))
-    names = [field.name for field in dataclasses.fields(law)] if law else []
+    names = [field.name for field in dataclasses.fields(find_law(data.get("law", {}).get("kind"), "law"))]
     if name not in names:
         raise unknown("option", name, [*FishingSpec.model_fields, *names, "sigma"], "fishing")
     return {"law": {name: value}}
 
 
-def build_model(spec: FishingSpec, where: str) -> FishingModel:
-    """The model of a spec; ConfigError with `where` if its parts do not fit each other."""
-    law = build_law(spec.law, f"{where} > law")
+def build_model(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
+    """Build the model of a spec; ConfigError with `where` if its parts do not fit each other.
+
+    `parts` are a law, a noise, errors or a drift as objects, in place of those of the spec.
+    """
+    law = parts.get("law") or build_law(spec.law, f"{where} > law")
+    if spec.problem == "driver" and not isinstance(law, May):
+        raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
     bound = 2 * float(law.capacity) if spec.bound is None else spec.bound
     units = Units(bound, law.targets, law.seen + spec.shows_driver, spec.scale, spec.control, spec.levels)
-    if spec.problem == "driver" and spec.law.get("kind") != "may":
-        raise ConfigError(f"{where}: problem 'driver' wants law 'may', found {spec.law.get('kind')!r}")
-    if spec.problem == "harvest":
-        return FishingModel(_params(FishingParams, spec, law, where), units, spec.order, spec)
-    extra = {name: np.float32(getattr(spec, name)) for name in ("benefit", "satiation", "exponent", "effect", "rise")}
-    params = _params(ConservationParams, spec, law, where, **extra)
+    params = _build_params(spec, law, where, parts)
     if spec.problem == "driver":
-        return DriverModel(params, units, spec.order, spec, shows_driver=spec.shows_driver)
-    return RecoveryModel(params, units, spec.order, spec)
+        return DriverModel(params, units, spec.order, shows_driver=spec.shows_driver)
+    return (FishingModel if spec.problem == "harvest" else RecoveryModel)(params, units, spec.order)
 
 
-def _params(cls: type[FishingParams], spec: FishingSpec, law: Law, where: str, **extra: Any) -> FishingParams:
-    return cls(
-        law=law,
-        noise=_noise(spec.noise, f"{where} > noise"),
-        survey_error=_noise(spec.survey_error, f"{where} > survey_error"),
-        quota_error=_noise(spec.quota_error, f"{where} > quota_error"),
-        drift=_drift(spec.drift, law, where),
-        vary=_vary(spec.vary, law, where),
-        start=np.float32(spec.start),
-        horizon=np.int32(spec.Tmax),
-        price=np.float32(spec.price),
-        cost=np.float32(spec.cost),
-        discount=np.float32(spec.discount),
-        collapse=np.float32(spec.collapse),
-        b_low=np.float32(LOW * float(law.capacity)),
-        b_msy=np.float32(find_reference_point(law).stock),
-        **extra,
-    )
+def _build_params(spec: FishingSpec, law: Law, where: str, parts: Mapping[str, Any]) -> FishingParams:
+    cls = FishingParams if spec.problem == "harvest" else ConservationParams
+    values = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
+    values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
+    values |= {"drift": _build_drift(spec.drift, law, where), "vary": _build_vary(spec.vary, law, where)}
+    values |= {"law": law, "horizon": spec.Tmax, "b_low": LOW * float(law.capacity)}
+    values["b_msy"] = find_reference_point(law).stock
+    return jax.tree.map(_narrow, cls(**(values | parts)))
+
+
+def _narrow(value: Any) -> np.ndarray:
+    """Return a parameter as int32 or float32."""
+    return np.asarray(value, np.int32 if np.issubdtype(np.result_type(value), np.integer) else np.float32)
 
 
 def build_law(data: Mapping[str, Any], where: str) -> Law:
-    """The law of a mapping with its `kind`; `one-of` has `laws:`, `patches` a `law:` of its own."""
-    rest = {k: v for k, v in data.items() if k != "kind"}
-    match data.get("kind"):
-        case "one-of":
-            given = validate(_OneOf, rest, where)
-            laws = tuple(build_law(law, f"{where} > {i}") for i, law in enumerate(given.laws))
-            return OneOf(laws=laws, which=np.int32(0))  # type: ignore[arg-type]
-        case "patches":
-            split = validate(_Patches, rest, where)
-            inner = build_law(split.law, f"{where} > law")
-            return Patches(law=inner, patches=split.patches, dispersal=np.float32(split.dispersal))  # type: ignore[arg-type]
-        case kind if kind in KINDS:
-            return build(KINDS[kind], rest, where)
-    raise unknown("law", data.get("kind"), [*KINDS, "one-of", "patches"], where)
+    """Build the law of a mapping with its `kind`; `one-of` has `laws:`, `patches` a `law:` for each patch."""
+    cls, rest = find_law(data.get("kind"), where), {k: v for k, v in data.items() if k != "kind"}
+    if cls is OneOf:
+        laws = (build_law(law, f"{where} > {i}") for i, law in enumerate(validate(_OneOf, rest, where).laws))
+        return OneOf(laws=tuple(laws), which=np.int32(0))  # type: ignore[arg-type]
+    if cls is Patches:
+        given = validate(_Patches, rest, where)
+        law = build_law(given.law, f"{where} > law")
+        return Patches(law=law, patches=given.patches, dispersal=np.float32(given.dispersal))  # type: ignore[arg-type]
+    return build(cls, rest, where)
+
+
+def find_law(kind: Any, where: str) -> type[Law]:
+    """Find the class of a law by its name in files, or by `module:Class`; ConfigError if there is none."""
+    if isinstance(kind, str) and ":" in kind:
+        return load_object(kind, Law, where)
+    check_name("law", kind, LAWS, where)
+    return LAWS[kind]
 
 
 class _OneOf(Strict):
@@ -180,13 +190,12 @@ class _Patches(Strict):
     dispersal: float = Field(0.1, ge=0, le=1)
 
 
-def _noise(data: Mapping[str, Any], where: str) -> Noise:
-    if data.get("kind") not in NOISES:
-        raise unknown("noise", data.get("kind"), NOISES, where)
+def _build_noise(data: Mapping[str, Any], where: str) -> Noise:
+    check_name("noise", data.get("kind"), NOISES, where)
     return build(NOISES[data["kind"]], {k: v for k, v in data.items() if k != "kind"}, where)
 
 
-def _drift(data: Mapping[str, Moving], law: Law, where: str) -> Drift | None:
+def _build_drift(data: Mapping[str, Moving], law: Law, where: str) -> Drift | None:
     _check_names(data, law, f"{where} > drift")
     rates, limits = ([getattr(m, part) for m in data.values()] for part in ("rate", "limit"))
     if not data:
@@ -194,10 +203,10 @@ def _drift(data: Mapping[str, Moving], law: Law, where: str) -> Drift | None:
     return Drift(names=tuple(data), rate=np.asarray(rates, np.float32), limit=np.asarray(limits, np.float32))
 
 
-def _vary(data: Mapping[str, float] | str, law: Law, where: str) -> Spread | AnyLaw | None:
+def _build_vary(data: Mapping[str, float] | str, law: Law, where: str) -> Spread | AnyLaw | None:
     if isinstance(data, str):
         if not isinstance(law, OneOf):
-            raise ConfigError(f"{where} > vary: 'law' wants a law of kind one-of, found {type(law).__name__}")
+            raise ConfigError(f"{where} > vary: expected a law of kind 'one-of' for 'law', got {type(law).__name__}")
         return AnyLaw()
     _check_names(data, law, f"{where} > vary")
     return Spread(names=tuple(data), sigma=np.asarray([*data.values()], np.float32)) if data else None

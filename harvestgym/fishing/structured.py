@@ -97,10 +97,6 @@ class AgeStructured(Law):
     def noisy(self) -> slice:
         return slice(self.ages, None)
 
-    @property
-    def shocks(self) -> int:
-        return 1
-
 
 @pytree
 class ThreeSpecies(Law):
@@ -123,18 +119,6 @@ class ThreeSpecies(Law):
     @property
     def stocks(self) -> int:
         return 3
-
-    @property
-    def targets(self) -> int:
-        return 2
-
-    @property
-    def seen(self) -> int:
-        return 3
-
-    @property
-    def capacity(self) -> jax.Array:
-        return self.K
 
     def __call__(self, left: jax.Array) -> jax.Array:
         x, y, z = left[..., 0], left[..., 1], left[..., 2]
@@ -173,14 +157,6 @@ class Patches(Law):
 
     @property
     def stocks(self) -> int:
-        return self.patches
-
-    @property
-    def targets(self) -> int:
-        return self.patches
-
-    @property
-    def seen(self) -> int:
         return self.patches
 
     @property

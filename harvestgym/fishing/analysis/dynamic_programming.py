@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from harvestgym.core.errors import ConfigError
@@ -33,6 +34,8 @@ from .bellman import (
     solve_backwards,
     transition_matrix,
 )
+
+T = TypeVar("T")
 
 NODES = {"harvest first": 32, "growth first": 16}
 """Quadrature nodes of the growth noise, by the order of a year."""
@@ -109,6 +112,34 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
     if params.vary is not None:
         return f"expected one law for all episodes, got one drawn for each ({type(params.vary).__name__})"
     return None
+
+
+def cache_by_params(function: Callable[[FishingModel], T], most: int = 64) -> Callable[[FishingModel], T]:
+    """Call a function once for all fisheries of the same structure and numbers."""
+    found: dict[Any, T] = {}
+
+    def cached(env: FishingModel) -> T:
+        leaves, tree = jax.tree.flatten(env.params)
+        key = env, tree, *(np.asarray(leaf).tobytes() for leaf in leaves)
+        if key not in found:
+            while len(found) >= most:
+                found.pop(next(iter(found)))
+            found[key] = function(env)
+        return found[key]
+
+    return cached
+
+
+@cache_by_params
+def find_optimum(env: FishingModel) -> Solution | None:
+    """Find the optimum over the episode's own horizon and discount; None where dynamic programming cannot."""
+    return None if find_obstacle(env, env.params) else solve(env, years=int(env.params.horizon))
+
+
+def best_return(env: FishingModel) -> float | None:
+    """Return what the optimum expects of an episode, discounted; None where it cannot be found."""
+    found = find_optimum(env)
+    return None if found is None else float(np.interp(float(env.params.start), found.grid, found.value[0]))
 
 
 class _Year(NamedTuple):

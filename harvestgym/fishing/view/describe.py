@@ -1,4 +1,4 @@
-"""What a fishery is made of, as tables for people: equations' names, state, action, observation, parameters."""
+"""Tables that describe a fishery: the callables of a year, state, action, observation, parameters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PARTS = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 
 
 def describe(env: FishingModel) -> list[Table]:
-    """The tables of a fishery."""
+    """Make the tables of a fishery."""
     state = fields_table("State", FishingState)
     tally = fields_table("Tally of an episode (in info)", Tally)
-    return [_callables(env), state, tally, _faces(env), _parameters(env)]
+    return [_callables(env), state, tally, _spaces(env), _parameters(env)]
 
 
 def _callables(env: FishingModel) -> Table:
@@ -32,7 +32,7 @@ def _first_line(part: Any) -> str:
     return (type(part).__doc__ or "").partition("\n")[0]
 
 
-def _faces(env: FishingModel) -> Table:
+def _spaces(env: FishingModel) -> Table:
     units = env.units
     what = "share of the stock to take" if units.control == "rate" else "catch that is allowed"
     high = 1.0 if units.control == "rate" else units.bound

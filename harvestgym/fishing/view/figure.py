@@ -1,4 +1,4 @@
-"""One episode of a fishery as a picture: the stock, the catch, and the policy that was followed."""
+"""A matplotlib figure of one episode of a fishery: the stock, the catch, and the policy that was followed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, solve
-from harvestgym.fishing.analysis.reference_points import find_reference_point
+from harvestgym.fishing.analysis.dynamic_programming import find_optimum
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel
+
+from .levels import find_levels
 
 STOCK, CATCH, LIMIT = "#1b4965", "#c8553d", "#8a8a8a"
 STYLES = ("-", "--", ":", "-.", (0, (1, 3)))
 
 
 def figure(env: FishingModel, record: dict[str, np.ndarray]) -> Any:
-    """Stock over the years, catch over the years, and catch against the biomass it was taken from.
+    """Draw stock over the years, catch over the years, and catch against the biomass it was taken from.
 
     Where dynamic programming finds the optimum, its policy is drawn into the third panel.
     """
@@ -41,13 +42,13 @@ def _stock(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
         axes.plot(years, record["driver"], color=CATCH, label="driver a")
     low = float(env.params.b_low)
     axes.axhline(low, color=LIMIT, linestyle=":", linewidth=1)
-    _name(axes, "0.2 K", low)
+    _label_level(axes, "0.2 K", low)
     axes.set(title="stock", xlabel="year", ylabel="biomass", ylim=(0, None))
     axes.legend(frameon=False, fontsize=8)
 
 
-def _name(axes: Any, name: str, height: float) -> None:
-    """The name of a horizontal line, beside its right end, where no curve runs."""
+def _label_level(axes: Any, name: str, height: float) -> None:
+    """Write the name of a horizontal line next to its right end, where no curve runs."""
     place = axes.get_yaxis_transform()
     axes.text(1.01, height, name, transform=place, va="center", color=LIMIT, fontsize=8, clip_on=False)
 
@@ -60,14 +61,14 @@ def _catch(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
         return
     for i, line in enumerate(record["catch"][1:].T):
         axes.plot(years, line, color=CATCH, alpha=1 - 0.18 * i, linestyle=STYLES[i])
-    msy = find_reference_point(env.params.law).catch
+    (msy,) = find_levels(env).catch.values()
     axes.axhline(msy, color=LIMIT, linestyle=":", linewidth=1)
-    _name(axes, "MSY", msy)
+    _label_level(axes, "MSY", msy)
     axes.set(title="catch", xlabel="year", ylabel="biomass per year", ylim=(0, None))
 
 
 def _wanted(env: FishingModel, record: dict[str, np.ndarray]) -> np.ndarray:
-    """The actions of a conservation problem, in their own unit."""
+    """Return the actions of a conservation problem, in their own unit."""
     return np.asarray(env.units.wanted(jnp.asarray(record["action"])))[1:, 0]
 
 
@@ -82,8 +83,7 @@ def _policy(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None
         axes.plot(before, catch, "o", color=CATCH, alpha=1 - 0.18 * i, markersize=3, label=name)
     right = 1.15 * max(fished.max(), float(env.params.b_msy))
     top = 1.15 * record["catch"].max()
-    if find_obstacle(env, env.params) is None:
-        best = solve(env, years=int(env.params.horizon))
+    if best := find_optimum(env):
         grid, catch = np.asarray(best.grid), np.asarray(best.harvest[len(best.harvest) // 2])
         axes.plot(grid, catch, color=STOCK, label="optimum, halfway")
         top = max(top, 1.15 * catch[grid <= right].max())
@@ -93,7 +93,7 @@ def _policy(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None
 
 
 def _actions(axes: Any, env: FishingModel, record: dict[str, np.ndarray]) -> None:
-    """Actions of a conservation problem against the stock, coloured by the driver where there is one."""
+    """Draw the actions of a conservation problem against the stock, coloured by the driver where there is one."""
     before, wanted = record["biomass"][:-1], _wanted(env, record)
     if "driver" in record:
         points = axes.scatter(before, wanted, c=record["driver"][:-1], s=10, cmap="viridis")

@@ -1,4 +1,4 @@
-"""A recorded episode of a fishery in words and tables: stocks, what the survey said of them, catches, rewards."""
+"""The timeline of a recorded fishery: stocks, surveys, catches and rewards, year by year."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.timeline import DoneAction, Record, Timeline, Track, part_names
-from harvestgym.fishing.analysis import levels
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
 
-from .sea import names
+from .levels import find_levels
+from .stock_maps import name_stocks
 
 UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
-"""Of fisheries whose capacity is 1; others have biomass in a unit of their own."""
+"""Units of fisheries whose capacity is 1; others have a biomass without unit."""
 
 DOCS = {
     "stock": "biomass of each stock at the start of the year",
@@ -27,7 +27,7 @@ DOCS = {
 
 
 def timeline(env: FishingModel, record: Record) -> Timeline:
-    """The years of a record, as `record_episode` makes it."""
+    """Describe the years of a record, as `record_episode` makes it."""
     kept = [name for name in DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())]
     spent = _effort(env, record)
     watched = "stock" if record["seen"].shape == record["stock"].shape else "biomass"
@@ -37,14 +37,14 @@ def timeline(env: FishingModel, record: Record) -> Timeline:
         record=record,
         tracks=tuple(_track(env, record, name, watched) for name in kept),
         first=tuple(name for name in (watched, "catch") if name in kept),
-        deeds=tuple(_deeds(env, record)),
+        deeds=tuple(_actions(env, record)),
         gains={"net worth": record["reward"]} if spent is None else {"catch": record["reward"] + spent},
         costs={"effort": spent} if spent is not None and spent.any() else {},
     )
 
 
 def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
-    """What the effort of each year cost; None where the reward is no worth of a catch."""
+    """Return what the effort of each year cost; None where the reward is not the worth of a catch."""
     if isinstance(env, RecoveryModel):
         return None
     effort = -np.log(np.maximum(1 - record["rate"], 1e-3))
@@ -53,16 +53,16 @@ def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
 
 def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     values = record[name]
-    parts = names(env)[: values.shape[1]] if values.ndim > 1 else ()
+    parts = name_stocks(env)[: values.shape[1]] if values.ndim > 1 else ()
     parts = parts if len(parts) == values[0].size else part_names(values.shape[1:])
-    told = record["seen"][:, : values[0].size].reshape(values.shape) if name == watched else None
+    surveyed = record["seen"][:, : values[0].size].reshape(values.shape) if name == watched else None
     shown = {"catch", "rate", *(["driver"] if isinstance(env, DriverModel) and env.shows_driver else [])}
-    known = told is not None or name in shown
-    unit = UNITS.get(name, "") if abs(levels.stock_levels(env).get("K", np.nan) - 1) < 1e-6 else ""
-    return Track(name, "fishery", name, unit, DOCS[name], parts, {}, np.full(values.shape, known), told)
+    known = surveyed is not None or name in shown
+    unit = UNITS.get(name, "") if abs(find_levels(env).stock.get("K", np.nan) - 1) < 1e-6 else ""
+    return Track(name, "fishery", name, unit, DOCS[name], parts, {}, np.full(values.shape, known), surveyed)
 
 
-def _deeds(env: FishingModel, record: Record) -> Iterator[DoneAction]:
+def _actions(env: FishingModel, record: Record) -> Iterator[DoneAction]:
     wanted = np.asarray(env.units.wanted(jnp.asarray(record["action"])))
     fished = not isinstance(env, RecoveryModel)
     asked = env.units.control if fished else "action"

@@ -14,10 +14,10 @@ from PIL import Image
 from harvestgym.core.scene import Chart, Map, Scene, Words
 from harvestgym.evaluate.record import record_episode
 from harvestgym.fishing import FishingEnv, control
-from harvestgym.fishing.analysis import levels
+from harvestgym.fishing.analysis.dynamic_programming import find_optimum
 from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_folds, find_reference_point
 from harvestgym.fishing.family import make, scene
-from harvestgym.fishing.view.sea import LAST
+from harvestgym.fishing.view.stock_maps import COHORT_YEARS
 from harvestgym.gym.env import GymEnv
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
@@ -103,7 +103,7 @@ def test_the_charts_draw_the_record_beside_what_theory_says() -> None:
 
 def test_who_follows_the_optimum_takes_what_the_optimum_would_take() -> None:
     env = make("logistic-v0", Tmax=20)
-    solution = levels.optimum(env)
+    solution = find_optimum(env)
     assert solution is not None
     record = record_episode("fishing/logistic-v0", env, control.dated_table(env, solution), 3)
     caught, best = chart(scene(env, record, 20), "Catch").lines
@@ -156,7 +156,7 @@ def test_a_year_class_moves_down_a_diagonal() -> None:
     discs = {(int(m.at[0]), int(m.at[1])): m.size for m in ages.marks if m.what == "disc"}
     weight = np.asarray(law.weight)
     shown = [age for age in range(13) if (age, age) in discs]
-    assert set(discs) == {(age, age) for age in shown} and len(shown) >= 11 and ages.shape == (LAST, law.ages)
+    assert set(discs) == {(age, age) for age in shown} and len(shown) >= 11 and ages.shape == (COHORT_YEARS, law.ages)
     area = np.array([discs[age, age] ** 2 for age in shown]) * np.max(weight * np.asarray(law.unfished))
     np.testing.assert_allclose(area, np.minimum(weight[shown], area.max()), rtol=1e-5)
 

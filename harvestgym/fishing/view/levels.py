@@ -1,0 +1,83 @@
+"""The reference levels that pictures and tables of a fishery show next to its record, computed once per fishery."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.fishing.analysis.dynamic_programming import cache_by_params
+from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_folds, find_reference_point
+from harvestgym.fishing.conservation import DriverModel, RecoveryModel
+from harvestgym.fishing.growth import May, OneOf
+from harvestgym.fishing.model import FishingModel, FishingParams
+
+
+class Levels(NamedTuple):
+    """Reference levels of a fishery, each with the name to show.
+
+    Attributes:
+        capacity: the stock K that the law holds without fishing.
+        stock: biomasses: capacity, the most productive stock, the limits, the tipping point.
+        catch: the maximum sustainable yield of each target.
+        rate: the share of the stock whose catch is that yield.
+        fold: for May's law the consumption at which its upper equilibrium vanishes.
+        drifting: the parameters that drift, each over the years 0 to the horizon.
+    """
+
+    capacity: float
+    stock: dict[str, float]
+    catch: dict[str, float]
+    rate: dict[str, float]
+    fold: dict[str, float]
+    drifting: dict[str, np.ndarray]
+
+
+@cache_by_params
+def find_levels(env: FishingModel) -> Levels:
+    """Find the reference levels of a fishery."""
+    params, capacity = env.params, float(jnp.asarray(env.params.law.capacity))
+    point = find_reference_point(params.law)
+    folds = find_folds(params.law) if isinstance(params.law, May) else []
+    years = jnp.arange(int(params.horizon) + 1)
+    drifting = (
+        {name: getattr(params.drift(params.law, years), name) for name in params.drift.names} if params.drift else {}
+    )
+    return Levels(
+        capacity=capacity,
+        stock=_stock_levels(env, capacity),
+        catch={_qualify(env, "MSY"): point.catch},
+        rate={_qualify(env, "at MSY"): point.rate},
+        fold={"fold": max(folds, key=lambda fold: fold.stock).a} if folds else {},
+        drifting=_drifting(params),
+    )
+
+
+def _drifting(params: FishingParams) -> dict[str, np.ndarray]:
+    if params.drift is None:
+        return {}
+    law = params.drift(params.law, jnp.arange(int(params.horizon) + 1))
+    return {name: np.asarray(getattr(law, name)) for name in params.drift.names}
+
+
+def _stock_levels(env: FishingModel, capacity: float) -> dict[str, float]:
+    params = env.params
+    levels = {_qualify(env, "K"): capacity}
+    if not isinstance(env, RecoveryModel):
+        levels[_qualify(env, "B_MSY")] = float(params.b_msy)
+    levels["0.2 K"] = float(params.b_low)
+    if params.collapse > 0:
+        levels["end of the fishery"] = float(params.collapse)
+    if params.law.stocks == 1 and params.vary is None and not isinstance(env, DriverModel):
+        levels |= {_qualify(env, "tipping point"): p.stock for p in find_fixed_points(params.law) if p.slope > 1}
+    return levels
+
+
+def _qualify(env: FishingModel, name: str) -> str:
+    """Name a level of a law that changes, or that differs between episodes."""
+    params = env.params
+    if isinstance(params.law, OneOf):
+        return f"{name} of {type(params.law.laws[0]).__name__}"
+    changes = params.drift is not None or isinstance(env, DriverModel)
+    return f"{name} at first" if changes else f"{name} of the mean law" if params.vary else name
