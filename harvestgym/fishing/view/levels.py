@@ -40,10 +40,6 @@ def find_levels(env: FishingModel) -> Levels:
     params, capacity = env.params, float(jnp.asarray(env.params.law.capacity))
     point = find_reference_point(params.law)
     folds = find_folds(params.law) if isinstance(params.law, May) else []
-    years = jnp.arange(int(params.horizon) + 1)
-    drifting = (
-        {name: getattr(params.drift(params.law, years), name) for name in params.drift.names} if params.drift else {}
-    )
     return Levels(
         capacity=capacity,
         stock=_stock_levels(env, capacity),
