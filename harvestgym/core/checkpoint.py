@@ -1,9 +1,12 @@
-"""An environment in mid-episode as one file, from which another process goes on bit for bit.
+"""An environment in mid-episode as one file: how it is made, plus its arrays and its key. Loading runs nothing.
 
-The file is a ZIP of JSON and NumPy arrays: it can be read without running anything. It says how the environment is
-made (a farm by the text of its file), and holds parameters, state, keys and what wrappers remember.
+The file is a ZIP of JSON and NumPy arrays (`encoding`), readable by every patch version of harvestgym. A restored
+environment continues bit for bit.
 
-An environment that can be saved has `recipe()`, see `codec`, `kept()`, a dict of what changes, and `restore(kept)`.
+An environment that can be saved has these methods:
+    recipe(): how it is made, see `encoding`;
+    kept(): a dict of what changes, pytrees as `to_arrays` gives them;
+    restore(kept): continue from there.
 """
 
 from __future__ import annotations
@@ -13,79 +16,31 @@ import json
 import os
 import zipfile
 import zlib
-from dataclasses import dataclass
-from importlib.metadata import version as installed
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from . import codec
+from .encoding import class_name, decode, encode, find_class, is_key
 from .env import Env
 from .errors import ConfigError
-from .packing import Layout, Packed, layout_of
 from .xla.compilation import enable_cache
 
 FORMAT = "harvestgym checkpoint"
-VERSION = 1
-"""Of the file; raised whenever an environment keeps something else, or goes on otherwise."""
+FORMAT_VERSION = 2
+"""Raised whenever the file, or what an environment keeps in it, changes its form."""
 
 HEAD = "checkpoint.json"
-WRAPPERS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
-    "PassiveEnvChecker": ({}, ()),
-    "OrderEnforcing": ({"disable_render_order_enforcing": "_disable_render_order_enforcing"}, ("_has_reset",)),
-    "TimeLimit": ({"max_episode_steps": "_max_episode_steps"}, ("_elapsed_steps",)),
-}
-"""Gymnasium's wrappers that are kept: their arguments, and what they remember."""
-
-
-@dataclass(frozen=True)
-class Tree:
-    """The leaves of a pytree; its structure is known to whoever reads it.
-
-    Attributes:
-        table: of each leaf its path, shape, dtype and, for a key, the kind of generator: the print of the structure.
-        leaves: in the order of the table; of keys their data.
-    """
-
-    table: list[Any]
-    leaves: list[np.ndarray]
-
-    @classmethod
-    def of(cls, tree: Any) -> Tree:
-        """The leaves of a pytree of arrays, numbers and keys."""
-        layout = layout_of(tree)
-        return cls.packed(layout, layout.put(tree))
-
-    @classmethod
-    def packed(cls, layout: Layout, buffers: Packed) -> Tree:
-        """The leaves of a pytree that is packed."""
-        values = jax.tree.leaves(layout.read(buffers))
-        return cls(_table(layout), [np.asarray(v, s.dtype) for v, s in zip(values, layout.slots, strict=True)])
-
-    def into(self, layout: Layout, what: str) -> Any:
-        """The pytree of this layout; ConfigError if it is not the one that was saved."""
-        wanted = _table(layout)
-        if self.table != wanted:
-            raise ConfigError(f"{what}: {_difference(wanted, self.table)}")
-        pairs = zip(self.leaves, layout.slots, strict=True)
-        return layout.treedef.unflatten(
-            [
-                jax.random.wrap_key_data(jax.numpy.asarray(leaf), impl=slot.key_impl) if slot.key_impl else leaf
-                for leaf, slot in pairs
-            ]
-        )
-
-    def like(self, tree: Any, what: str) -> Any:
-        """As `into`, each leaf of the type that it has in `tree`: a number, a NumPy or a JAX array."""
-        return jax.tree.map(_as, tree, self.into(layout_of(tree), what))
 
 
 class Snapshot(NamedTuple):
-    """A functional environment on its way, or a batch of them: the state and the key have the same leading axes."""
+    """A functional environment in mid-episode, or a batch: state and key have the same leading axes."""
 
     env: Env[Any, Any]
     state: Any
@@ -93,134 +48,140 @@ class Snapshot(NamedTuple):
     params: Any
 
     def recipe(self) -> dict[str, Any]:
-        """See `codec`."""
         return {"env": self.env}
 
     @classmethod
     def from_recipe(cls, env: Env[Any, Any]) -> Snapshot:
-        """The moment before any state."""
+        """Make the snapshot before any state."""
         return cls(env, None, jax.random.key(0), env.params)
 
     def kept(self) -> dict[str, Any]:
-        """State, key and parameters."""
-        return {"state": Tree.of(self.state), "key": self.key, "params": Tree.of(self.params)}
+        return {"state": to_arrays(self.state), "key": self.key, "params": to_arrays(self.params)}
 
     def restore(self, kept: dict[str, Any]) -> Snapshot:
-        """The moment that was kept."""
-        params, key = kept["params"].like(self.params, "params"), kept["key"]
+        """Return the snapshot that was kept."""
+        params, key = from_arrays(kept["params"], self.params, "params"), kept["key"]
 
         def begin(key: jax.Array) -> Any:
             return self.env.reset(key, params)[0]
 
         for _ in key.shape:
             begin = jax.vmap(begin)
-        state = kept["state"].into(layout_of(jax.eval_shape(begin, key)), "state")
-        return Snapshot(self.env, jax.tree.map(jax.numpy.asarray, state), key, params)
+        return Snapshot(self.env, from_arrays(kept["state"], jax.eval_shape(begin, key), "state"), key, params)
 
 
 def save(env: Any, path: str | Path) -> None:
-    """Write an environment, as it stands, to a file; whatever was there before is replaced as a whole.
+    """Write an environment, as it stands, to a file; an old file is replaced as a whole.
 
     Args:
-        env: a `GymEnv`, `VecEnv`, `Farm`, `FishingEnv`, one of the forager's faces, what `gymnasium.make` gives, or a
-            `Snapshot` of a functional environment.
+        env: an environment of harvestgym, also in wrappers of Gymnasium, or a `Snapshot` of a functional environment.
         path: of the file.
 
     Raises:
-        ConfigError: for a wrapper whose memory is not known, or an object that cannot be kept.
+        ConfigError: for a wrapper or an object that cannot be saved.
     """
-    inner, wrappers = _unwrapped(env)
+    layers, inner = _layers(env)
     if not hasattr(inner, "kept"):
-        raise ConfigError(f"save: wanted an environment of harvestgym or a Moment, found {type(inner).__name__}")
-    kept = {"face": inner.kept(), "wrappers": wrappers, "rng": getattr(inner, "_np_random", None)}
-    head = {"format": FORMAT, "version": VERSION, "harvestgym": installed("harvestgym"), "spec": _spec(inner)}
-    head |= {"class": codec.class_name(type(inner))}
-    arrays: dict[str, list[np.ndarray]] = {"made": [], "kept": []}
-    head["kept"] = codec.encode(kept, arrays["kept"], "kept")
-    head["made"], head["not made"] = _structure(inner, arrays["made"])
+        raise ConfigError(f"save: expected an environment of harvestgym or a Snapshot, got {type(inner).__name__}")
+    arrays: list[np.ndarray] = []
+    made, reason = _recipe(inner, arrays)
+    head = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "harvestgym": version("harvestgym"),
+        "gymnasium": gymnasium.__version__,
+        "class": class_name(type(inner)),
+        "made": made,
+        "not made": reason,
+        "kept": encode(inner.kept(), arrays, "kept"),
+        "rng": encode(getattr(inner, "np_random", None), arrays, "np_random"),
+        "spec": _spec(inner),
+        "wrappers": [[class_name(type(layer)), _memory(layer, arrays)] for layer in layers],
+    }
     _write(Path(path), head, arrays)
 
 
 def load(path: str | Path, env: Any = None) -> Any:
-    """The environment that a file keeps, ready to go on where it was saved.
+    """Return the environment of a file, ready to continue where it was saved.
 
     Switches JAX's persistent compilation cache on, as `make` does.
 
     Args:
         path: of the file.
-        env: one made as the saved one was, to be put into that state; wanted only where a part of it (a subclass, a
-            law, a wrapper of your own) lives in Python. Without it the environment is made anew.
+        env: one made as the saved one was, to be put into that state; needed only where a part of it (a subclass, a
+            law, your own wrapper) lives in Python. Without it the environment is made again.
 
     Raises:
         ConfigError: for a file that is damaged, of another version or of another environment; nothing was changed.
     """
     enable_cache()
     head, arrays = _read(Path(path))
-    kept = _decoded(path, head["kept"], arrays["kept"])
-    if env is None:
-        if head["made"] is None:
-            raise ConfigError(f"{path}: {head['not made']}; give load(path, env) an environment that is made likewise")
-        inner = _decoded(path, head["made"], arrays["made"])
-    else:
-        inner = _unwrapped(env)[0]
-        _check_made(Path(path), inner, head, arrays["made"])
     try:
-        inner = inner.restore(kept["face"])
+        return _restored(head, arrays, env)
     except ConfigError as error:
-        raise ConfigError(f"{path}: of another structure: {error}") from None
-    if kept["rng"] is not None:
-        inner._np_random = kept["rng"]
-    return _rewrapped(inner, head, kept["wrappers"]) if env is None else _remembering(env, inner, kept["wrappers"])
+        raise ConfigError(f"{path}: {error}") from None
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: not a checkpoint of this version: {error!r}") from error
 
 
 def describes_itself(env: Any) -> bool:
-    """Whether a file can say how an environment is made, so that `load` needs the path only."""
-    return _structure(env, [])[0] is not None
+    """Return whether a file can say how an environment is made, so that `load` needs the path only."""
+    return _recipe(env, [])[0] is not None
 
 
-# -- wrappers ------------------------------------------------------------------------------------------------
+def _restored(head: dict[str, Any], arrays: Sequence[np.ndarray], env: Any) -> Any:
+    kept, rng = decode(head["kept"], arrays), decode(head["rng"], arrays)
+    memories = [decode(memory, arrays) for _, memory in head["wrappers"]]
+    if env is None:
+        if head["made"] is None:
+            raise ConfigError(f"{head['not made']}; give load(path, env) an environment that is made likewise")
+        inner = decode(head["made"], arrays)
+        layers = [_blank_wrapper(name) for name, _ in head["wrappers"]]
+    else:
+        layers, inner = _layers(env)
+        _check_made_alike(inner, layers, head, arrays)
+    try:
+        inner = inner.restore(kept)
+    except ConfigError as error:
+        raise ConfigError(f"of another structure: {error}") from None
+    if rng is not None:
+        inner.np_random = rng
+    if env is None and head["spec"] is not None:
+        inner.spec = EnvSpec.from_json(head["spec"])
+    for layer, memory in zip(reversed(layers), reversed(memories), strict=True):
+        vars(layer).update(memory, env=inner)
+        inner = layer
+    return inner
 
 
-def _unwrapped(env: Any) -> tuple[Any, list[Any]]:
-    """What is inside Gymnasium's wrappers, and of each, from the inside out, its name, arguments and memory."""
-    found = []
-    while isinstance(env, gymnasium.Wrapper):
-        name = type(env).__name__
-        if name not in WRAPPERS or not type(env).__module__.startswith("gymnasium."):
-            raise ConfigError(f"{name}: what this wrapper remembers is not known; save `env.unwrapped`, and what it "
-                              f"remembers beside; known: {', '.join(WRAPPERS)}")  # fmt: skip
-        arguments, memory = WRAPPERS[name]
-        found.append([name, {k: getattr(env, attr) for k, attr in arguments.items()},
-                      {attr: getattr(env, attr) for attr in memory if hasattr(env, attr)}])  # fmt: skip
-        env = env.env
-    return env, found[::-1]
+def _recipe(env: Any, arrays: list[np.ndarray]) -> tuple[Any, str]:
+    """Say how an environment is made; or None, and why that cannot be said."""
+    start = len(arrays)
+    try:
+        return encode(env, arrays, type(env).__name__), ""
+    except ConfigError as error:
+        del arrays[start:]
+        return None, str(error)
 
 
-def _rewrapped(env: Any, head: dict[str, Any], wrappers: list[Any]) -> Any:
-    if head["spec"] is not None:
-        env.spec = EnvSpec.from_json(head["spec"])
-    for name, arguments, memory in wrappers:
-        env = getattr(gymnasium.wrappers, name)(env, **arguments)
-        _remember(env, memory)
-    return env
+def _check_made_alike(inner: Any, layers: list[Any], head: dict[str, Any], arrays: Sequence[np.ndarray]) -> None:
+    """Raise ConfigError if an environment that was given is not made as the one that was saved."""
+    names = [class_name(type(one)) for one in (inner, *layers)]
+    expected = [head["class"], *(name for name, _ in head["wrappers"])]
+    if names != expected:
+        raise ConfigError(f"of another structure: expected {', '.join(expected)}, got {', '.join(names)}")
+    mine: list[np.ndarray] = []
+    made = _recipe(inner, mine)[0]
+    if made is None or head["made"] is None:
+        return
+    same = all(map(np.array_equal, mine, arrays)) and _without_mode(made) == _without_mode(head["made"])
+    if not same:
+        raise ConfigError("of another structure: the environment given is not made as the saved one was")
 
 
-def _remember(wrapper: Any, memory: dict[str, Any]) -> None:
-    """Let a wrapper remember; a checker, whose checks begin at a reset, has done its checks."""
-    if isinstance(wrapper, gymnasium.wrappers.PassiveEnvChecker):
-        memory = {name: True for name in vars(wrapper) if name.startswith("checked_")}
-    vars(wrapper).update(memory)
-
-
-def _remembering(env: Any, inner: Any, wrappers: list[Any]) -> Any:
-    """`env`, its wrappers as they were; the restored `inner` itself where it has none."""
-    layers = []
-    while isinstance(env, gymnasium.Wrapper):
-        layers.append(env)
-        env = env.env
-    for layer, (_, _, memory) in zip(layers[::-1], wrappers, strict=True):
-        _remember(layer, memory)
-    return layers[0] if layers else inner
+def _without_mode(made: Any) -> Any:
+    name, arguments = made["of"]
+    return name, {k: v for k, v in arguments.items() if k != "render_mode"}
 
 
 def _spec(env: Any) -> str | None:
@@ -231,121 +192,120 @@ def _spec(env: Any) -> str | None:
         return None
 
 
-def _decoded(path: str | Path, data: Any, arrays: list[np.ndarray]) -> Any:
+# -- wrappers of Gymnasium -----------------------------------------------------------------------------------
+
+
+def _layers(env: Any) -> tuple[list[Any], Any]:
+    """The wrappers around an environment, the outermost first, and what is inside."""
+    layers = []
+    while isinstance(env, gymnasium.Wrapper):
+        layers.append(env)
+        env = env.env
+    return layers, env
+
+
+def _memory(wrapper: Any, arrays: list[np.ndarray]) -> Any:
+    """The attributes of a wrapper: plain data, and what it only caches of the environment inside as None."""
+    inside, memory = wrapper.env, {}
+    for name, value in vars(wrapper).items():
+        cached = isinstance(value, EnvSpec) or value is inside.action_space or value is inside.observation_space
+        memory[name] = None if cached or value is inside else value
     try:
-        return codec.decode(data, arrays)
+        return encode(memory, arrays, type(wrapper).__name__)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    except (AttributeError, ImportError, IndexError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: no checkpoint of this version: {error!r}") from None
+        raise ConfigError(f"wrapper {error}; save `env.unwrapped`") from None
 
 
-# -- structure -----------------------------------------------------------------------------------------------
+def _blank_wrapper(name: str) -> Any:
+    cls = find_class(name, gymnasium.Wrapper)
+    return cls.__new__(cls)
 
 
-def _structure(env: Any, arrays: list[np.ndarray]) -> tuple[Any, str]:
-    """How an environment is made; or nothing, and why it cannot be said."""
-    try:
-        return codec.encode(env, arrays, type(env).__name__), ""
-    except ConfigError as error:
-        arrays.clear()
-        return None, str(error)
+# -- pytrees -------------------------------------------------------------------------------------------------
 
 
-def _check_made(path: Path, env: Any, head: dict[str, Any], arrays: list[np.ndarray]) -> None:
-    """ConfigError if an environment that was given is not made as the one that was saved."""
-    if codec.class_name(type(env)) != head["class"]:
-        raise ConfigError(f"{path}: of another structure: wanted {head['class']}, found {type(env).__name__}")
-    mine: list[np.ndarray] = []
-    made = _structure(env, mine)[0]
-    same = len(mine) == len(arrays) and all(map(np.array_equal, mine, arrays))
-    if made is not None and head["made"] is not None and not (same and _seen_off(made) == _seen_off(head["made"])):
-        raise ConfigError(f"{path}: of another structure: the environment given is not made as the saved one was")
+def to_arrays(tree: Any) -> dict[str, Any]:
+    """Return the leaves of a pytree of arrays, numbers and keys by their path, on the host."""
+    leaves = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+    return {name: leaf if is_key(leaf) else np.asarray(leaf, jnp.result_type(leaf)) for name, leaf in leaves.items()}
 
 
-def _seen_off(made: Any) -> Any:
-    """How an environment is made, whichever way it is looked at."""
-    name, arguments = made["of"]
-    return name, {k: v for k, v in arguments.items() if k != "render_mode"}
+def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
+    """Return the pytree whose leaves were saved by `to_arrays`, with the structure and leaf types of `like`.
 
+    The leaves of `like` are numbers, arrays or shapes. ConfigError, under the name `what`, if they do not fit.
+    """
 
-def _table(layout: Layout) -> list[Any]:
-    paths = jax.tree_util.tree_leaves_with_path(layout.treedef.unflatten(range(len(layout.slots))))
-    names = [jax.tree_util.keystr(path) for path, _ in paths]
-    return [[n, list(s.shape), str(s.dtype), s.key_impl] for n, s in zip(names, layout.slots, strict=True)]
+    def restore(path: Any, leaf: Any) -> Any:
+        name = jax.tree_util.keystr(path)
+        found, expected = saved.get(name), f"{name or 'an array'} {jnp.result_type(leaf)}{list(np.shape(leaf))}"
+        got = "none" if found is None else f"{name or 'an array'} {found.dtype}{list(found.shape)}"
+        if got != expected:
+            raise ConfigError(f"{what}: expected {expected}, got {got}")
+        if isinstance(leaf, (bool, int, float)):
+            return type(leaf)(found.item())
+        if isinstance(leaf, np.generic):
+            return found[()]
+        return found if isinstance(leaf, np.ndarray) or is_key(leaf) else jnp.asarray(found)
 
-
-def _difference(wanted: list[Any], found: list[Any]) -> str:
-    for mine, theirs in zip(wanted, found, strict=False):
-        if mine != theirs:
-            told = [f"{name or 'itself'} {dtype}{shape}" for name, shape, dtype, _ in (mine, theirs)]
-            return f"wanted {told[0]}, found {told[1]}"
-    return f"wanted {len(wanted)} arrays, found {len(found)}"
-
-
-def _as(like: Any, value: Any) -> Any:
-    if isinstance(like, (bool, int, float)):
-        return type(like)(value.item())
-    if isinstance(like, np.generic):
-        return np.asarray(value)[()]
-    return jax.numpy.asarray(value) if isinstance(like, jax.Array) else value
+    tree = jax.tree_util.tree_map_with_path(restore, like)
+    if len(saved) != (count := len(jax.tree.leaves(like))):
+        raise ConfigError(f"{what}: expected {count} arrays, got {len(saved)}")
+    return tree
 
 
 # -- the file ------------------------------------------------------------------------------------------------
 
 
-def _write(path: Path, head: dict[str, Any], arrays: dict[str, list[np.ndarray]]) -> None:
-    """A new file in the place of the old one, whole or not at all."""
-    parts = {HEAD: json.dumps(head).encode()}
-    for group, members in arrays.items():
-        parts |= {f"{group}/{i}.npy": _npy(array) for i, array in enumerate(members)}
+def _write(path: Path, head: dict[str, Any], arrays: list[np.ndarray]) -> None:
+    """Write a new file and put it in the place of the old one."""
     if not path.parent.is_dir():
         raise ConfigError(f"{path}: there is no folder {path.parent}")
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with fresh.open("wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for part, data in parts.items():
-                    archive.writestr(zipfile.ZipInfo(part), data, zipfile.ZIP_DEFLATED)
-            file.flush()
-            os.fsync(file.fileno())
+        with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
+            for i, array in enumerate(arrays):
+                with archive.open(zipfile.ZipInfo(f"{i}.npy"), "w") as part:
+                    np.lib.format.write_array(part, array, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(HEAD), json.dumps(head))
         os.replace(fresh, path)
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
 
 
-def _npy(array: np.ndarray) -> bytes:
-    out = io.BytesIO()
-    np.lib.format.write_array(out, array, allow_pickle=False)
-    return out.getvalue()
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, list[np.ndarray]]]:
-    """The head of a file and its arrays; ConfigError if it is not whole, or of another version."""
+def _read(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """Read the head of a file and its arrays; ConfigError if it is not whole, or of another version."""
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; check the name and the folder")
     try:
         with zipfile.ZipFile(path) as archive:
             head = json.loads(archive.read(HEAD))
             _check_version(path, head)
-            names = [n for n in archive.namelist() if n != HEAD]
-            found = {n: np.lib.format.read_array(io.BytesIO(archive.read(n)), allow_pickle=False) for n in names}
+            parts = [archive.read(f"{i}.npy") for i in range(len(archive.namelist()) - 1)]
+        return head, [np.lib.format.read_array(io.BytesIO(part), allow_pickle=False) for part in parts]
     except ConfigError:
         raise
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError, OSError) as error:
-        raise ConfigError(f"{path}: no whole checkpoint, it was cut off or changed: {error}") from None
-    groups = {group: [n for n in found if n.startswith(f"{group}/")] for group in ("made", "kept")}
-    return head, {g: [found[f"{g}/{i}.npy"] for i in range(len(members))] for g, members in groups.items()}
+        raise ConfigError(f"{path}: not a whole checkpoint, it was cut off or changed: {error}") from None
 
 
 def _check_version(path: Path, head: Any) -> None:
+    """Raise ConfigError unless a file is of this format and minor version."""
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise ConfigError(f"{path}: wanted a {FORMAT}, found another file")
-    if head["version"] != VERSION or head["harvestgym"] != installed("harvestgym"):
-        found = f"version {head['version']} of harvestgym {head['harvestgym']}"
-        mine = f"version {VERSION} of harvestgym {installed('harvestgym')}"
+        raise ConfigError(f"{path}: expected a {FORMAT}, got another file")
+    mine, theirs = (_minor(v) for v in (version("harvestgym"), head["harvestgym"]))
+    if (head["version"], theirs) != (FORMAT_VERSION, mine):
         raise ConfigError(
-            f"{path}: wanted {mine}, found {found}; an episode goes on bit for bit in the version that began it only: "
-            f"pip install 'harvestgym=={head['harvestgym']}'"
+            f"{path}: expected format {FORMAT_VERSION} of harvestgym {mine}, got format {head['version']} of {theirs}; "
+            f"try pip install 'harvestgym=={theirs}.*'"
         )
+    if head["wrappers"] and _minor(head["gymnasium"]) != _minor(gymnasium.__version__):
+        found = head["gymnasium"]
+        raise ConfigError(f"{path}: expected wrappers of Gymnasium {gymnasium.__version__}, got those of {found}; "
+                          f"try pip install 'gymnasium=={found}'")  # fmt: skip
+
+
+def _minor(version: str) -> str:
+    """`0.1` of `0.1.7`: versions that differ in the patch number only can read each other's files."""
+    return ".".join(version.split(".")[:2])

@@ -13,9 +13,8 @@ import numpy as np
 from pettingzoo import ParallelEnv
 
 from harvestgym.core.autoreset import RunState, advance, start_episode
-from harvestgym.core.checkpoint import Tree
+from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.packing import layout_of
 
 from .growth import Law
 from .model import FishingModel, FishingParams
@@ -110,14 +109,14 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
 
     def kept(self) -> dict[str, Any]:
         """What changes, for `core.checkpoint`."""
-        lane = None if self._lane is None else Tree.of(self._lane)
+        lane = None if self._lane is None else to_arrays(self._lane)
         return {"lane": lane, "agents": self.agents, "rng": self._rng}
 
     def restore(self, kept: dict[str, Any]) -> FleetsEnv:
         """This fishery, where the one that was kept stood."""
         if kept["lane"] is not None:
             like = jax.eval_shape(partial(_begin, self.core), np.uint32(0), self.core.params)[0]
-            self._lane = jax.tree.map(jnp.asarray, kept["lane"].into(layout_of(like), "state"))
+            self._lane = from_arrays(kept["lane"], like, "state")
         self.agents, self._rng = kept["agents"], kept["rng"]
         return self
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.autoreset import RunState, advance, restart_episode, select, start_episode
-from harvestgym.core.checkpoint import Tree
+from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, Packed, layout_of
 from harvestgym.core.policy import sample
@@ -140,14 +140,12 @@ class Driver:
 
     def kept(self) -> dict[str, Any]:
         """What changes, for `core.checkpoint`."""
-        return {
-            "lane": Tree.packed(self._program.lane, self._lane), "params": Tree.of(self._params), "begun": self.begun
-        }  # fmt: skip
+        return {"lane": to_arrays(self.lane), "params": to_arrays(self._params), "begun": self.begun}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Go on from what was kept; ConfigError, and nothing is changed, if it does not fit."""
-        lane = kept["lane"].into(self._program.lane, "state")
-        self.params = kept["params"].like(self._params, "params")
+        lane = from_arrays(kept["lane"], jax.eval_shape(self._program.look, self._lane), "state")
+        self.params = from_arrays(kept["params"], self._params, "params")
         self._lane, self.begun = self._program.lane.put(lane), kept["begun"]
 
     def start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:

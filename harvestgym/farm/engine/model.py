@@ -19,6 +19,7 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import load_object
 from harvestgym.core.random import keys_for
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entities.base import Entity, Ledger, Place
@@ -118,16 +119,12 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def recipe(self) -> dict[str, str]:
         """How it is made, for `core.checkpoint`: what its file says. ConfigError if a part lives in Python only."""
-        from harvestgym.farm.config import whole
-
-        return {"text": whole.text_of(self.spec)}
+        return {"text": load_object("harvestgym.farm.config.whole:text_of")(self.spec)}
 
     @classmethod
     def from_recipe(cls, text: str) -> FarmModel:
         """The farm of the text of a file."""
-        from harvestgym.farm.config import compile
-
-        return compile.build_text(text)
+        return load_object("harvestgym.farm.config.compile:build_text")(text)
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined]

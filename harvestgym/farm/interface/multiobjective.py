@@ -12,7 +12,7 @@ import gymnasium
 import jax
 import numpy as np
 
-from harvestgym.core.checkpoint import Tree
+from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
@@ -75,11 +75,11 @@ class MultiObjectiveEnv(GymEnv):
 
     def kept(self) -> Info:
         """The state to save, for `core.checkpoint`."""
-        return super().kept() | {"weighted": Tree.of(self._weighted)}
+        return super().kept() | {"weighted": to_arrays(self._weighted)}
 
     def restore(self, kept: Info) -> MultiObjectiveEnv:
         """Continue from a saved state."""
-        weighted = kept["weighted"].like(self._weighted, "params")
+        weighted = from_arrays(kept["weighted"], self._weighted, "params")
         super().restore(kept)
         self._weighted = weighted
         return self

@@ -14,9 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.core.checkpoint import Tree
+from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.packing import layout_of
 from harvestgym.forager.config import ForagerConfig, world_of
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.numba_engine.checks import whole_action
@@ -103,13 +102,13 @@ class TracedForagerEnv:
 
     def kept(self) -> dict[str, Any]:
         """What changes, for `core.checkpoint`."""
-        return {"words": self._words, "state": None if self._state is None else Tree.of(self._state)}
+        return {"words": self._words, "state": None if self._state is None else to_arrays(self._state)}
 
     def restore(self, kept: dict[str, Any]) -> TracedForagerEnv:
         """This life, where the one that was kept stood."""
         if kept["state"] is not None:
-            layout = layout_of(jax.eval_shape(self._begin, np.array(self._words, np.uint32))[0])
-            self._state = kept["state"].into(layout, "state")
+            like = jax.eval_shape(self._begin, np.array(self._words, np.uint32))[0]
+            self._state = from_arrays(kept["state"], like, "state")
         self._words = kept["words"]
         return self
 
