@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harvestgym.forager.numba_engine.env import ForagerConfig, ForagerEnv
+    from .config import ForagerConfig
+    from .numba_engine.env import ForagerEnv
 
 __all__ = ["ForagerConfig", "ForagerEnv"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from harvestgym.forager.jax_engine import traced_env
-        from harvestgym.forager.numba_engine import env
+        from .numba_engine import env  # here, so that importing the package imports no engine
 
-        from . import numba_support
-
-        if name == "ForagerEnv" and not numba_support.FAST:
-            return traced_env.TracedForagerEnv
         return getattr(env, name)
     raise AttributeError(f"module 'harvestgym.forager' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""From a catalogue file to a forager, and what the command line and the studies ask of the family."""
+"""The forager family: environments from catalogue files, and the hooks of the command line and the studies."""
 
 from __future__ import annotations
 
@@ -22,21 +22,13 @@ from harvestgym.forager.view.maps import SMALL
 from harvestgym.forager.view.scene import scene as scene
 from harvestgym.forager.view.timeline import timeline as timeline
 
-from . import reward_laws
-from .kinds import NEVER, Delay, DelayLaw, Kind, Place
+from .kinds import NEVER, Delay, DelayLaw, Kind, ReturnPlace
 from .numba_support import FAST
-from .observations import Mode
-from .senses import Hint
-from .world import Edge, Region, World, count_of
+from .observations import Hint
+from .reward_laws import LAWS
+from .world import Edge, Region, World, count_objects
 
 CATALOGUE = Path(__file__).with_name("catalogue")
-LAWS = {
-    "constant": reward_laws.Constant,
-    "sine": reward_laws.Sine,
-    "square": reward_laws.Square,
-    "fourier": reward_laws.Fourier,
-    "series": reward_laws.Series,
-}
 
 
 class KindFile(Strict):
@@ -79,7 +71,7 @@ class WorldFile(Strict):
     density: dict[str, float] = {}
     regions: dict[str, RegionFile] = {}
     edge: Edge = "torus"
-    observation_mode: Mode = "objects"
+    observation_mode: str = "objects"
     hint: Hint = (0, 0)
     teleport_every: int = 0
     teleport_to: tuple[str, ...] = ()
@@ -116,7 +108,7 @@ def _stop(name: str, boxes: list[str], where: str) -> int:
 
 def _kind(name: str, file: KindFile, where: str) -> Kind:
     if len(file.reward) != 1:
-        raise ConfigError(f"{where} > reward: wanted one law, found {len(file.reward)}; use one of {', '.join(LAWS)}")
+        raise ConfigError(f"{where} > reward: expected one law, got {len(file.reward)}; use one of {', '.join(LAWS)}")
     law, numbers = next(iter(file.reward.items()))
     if law not in LAWS:
         raise unknown("law", law, LAWS, f"{where} > reward")
@@ -126,7 +118,7 @@ def _kind(name: str, file: KindFile, where: str) -> Kind:
     except TypeError as error:
         raise ConfigError(f"{where} > reward > {law}: {error}") from None
     fields = file.model_dump(exclude={"reward", "delay", "place"})
-    return Kind(name, reward=reward, delay=_delay(file.delay, where), place=Place[file.place.upper()], **fields)
+    return Kind(name, reward=reward, delay=_delay(file.delay, where), place=ReturnPlace[file.place.upper()], **fields)
 
 
 def _delay(delay: str | dict[str, tuple[int, int]], where: str) -> Delay:
@@ -146,7 +138,7 @@ def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile,
     start = file.size[0] // 2, file.size[1] // 2
     inside = Region(box.x, box.y, box.width, box.height).contains(*start) or box.renew_eaten or box.renew_every
     free = cells - bool(inside)
-    layers = tuple((names.index(k), count_of(freq, free, cells)) for k, freq in box.density.items())
+    layers = tuple((names.index(k), count_objects(freq, free, cells)) for k, freq in box.density.items())
     fields = box.model_dump(exclude={"density"})
     return Region(**fields, layers=layers, name=name)
 

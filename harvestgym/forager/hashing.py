@@ -1,7 +1,7 @@
 """Integer arithmetic that both engines share: hashes, bounded draws and a keyed bijection of a grid.
 
 Every value is a word below 2^32 held in an unsigned integer: uint32 under JAX, where products wrap, and
-uint64 under numba, where the mask cuts them. The same source runs in both; nothing here is ever a float.
+uint64 on the host, where the mask cuts them. The same source runs in both; nothing here is ever a float.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from .numba_support import on_host, shared
 
 Word: TypeAlias = Any
-"""uint32 under JAX (any shape), uint64 under numba."""
+"""uint32 under JAX (any shape), uint64 on the host."""
 
 MASK = np.uint32(0xFFFFFFFF)
 LOW = np.uint32(0xFFFF)
@@ -24,6 +24,12 @@ _SIX = np.uint32(6 * 65535)
 
 ROUNDS = 4
 """Rounds of the bijection; the tests of its quality are run at this number."""
+
+PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES, SEASON, TINT = range(1, 10)
+"""Streams of `draw_word`: each use has its own, so that no use changes the draws of another."""
+
+STREAMS = 16
+"""Distance between the streams of repeated draws for one use: the cells that are tried, the kinds of a series."""
 
 
 @shared
@@ -39,8 +45,8 @@ def _wide_scale(x, n):  # numba wants the overload unannotated
 
 
 @on_host(_wide_scale)
-def scale(x: Word, n: Word) -> Word:
-    """floor(x * n / 2^32): a word brought to 0 ... n - 1, each value equally likely up to n / 2^32."""
+def scale_word(x: Word, n: Word) -> Word:
+    """floor(x * n / 2^32): a word scaled to 0 ... n - 1, each value equally likely up to n / 2^32."""
     x_low, x_high, n_low, n_high = x & LOW, x >> _16, n & LOW, n >> _16
     middle = (x_high * n_low + ((x_low * n_low) >> _16)) & MASK
     other = (x_low * n_high + (middle & LOW)) & MASK
@@ -48,21 +54,21 @@ def scale(x: Word, n: Word) -> Word:
 
 
 @shared
-def draw(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
-    """The word of stream `a`, at place `b`, `c`, of the world whose seed is (k0, k1)."""
+def draw_word(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
+    """The word of stream `a`, at position `b`, `c`, of the world whose seed is (k0, k1)."""
     h = mix(k0 ^ mix((a * GOLDEN) & MASK))
     h = mix(((h ^ k1) + b) & MASK)
     return mix((h + ((c * GOLDEN) & MASK) + k0) & MASK)
 
 
 @shared
-def bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word]:
+def draw_bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word]:
     """A bell-shaped draw as (size, 1 if negative), in units of 1/65536 standard deviation.
 
     The sum of twelve uniform half-words less its mean (Irwin-Hall): within 0.0025 of the normal distribution
     function, never beyond six deviations, the same integer in both engines.
     """
-    word = draw(k0, k1, a, b, c)
+    word = draw_word(k0, k1, a, b, c)
     total = (word & LOW) + (word >> _16)
     for _ in range(5):
         word = mix((word + GOLDEN) & MASK)
@@ -73,7 +79,7 @@ def bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word]:
 
 
 @shared
-def phase(high: Word, low: Word, period: Word) -> Word:
+def modulo(high: Word, low: Word, period: Word) -> Word:
     """(high * 2^32 + low) mod period, exactly, byte by byte, for periods below 2^24."""
     rest = high % period
     for shift in (_24, _16, _8, _0):
@@ -82,8 +88,8 @@ def phase(high: Word, low: Word, period: Word) -> Word:
 
 
 @shared
-def turn(x: Word, by: Word, n: Word) -> Word:
-    """(x + by) mod n for x < n, by <= n, n <= 2^30: the top bit of the difference says whether n is put back."""
+def rotate(x: Word, by: Word, n: Word) -> Word:
+    """(x + by) mod n for x < n, by <= n, n <= 2^30: the top bit of the difference says whether n is added again."""
     rest = (x + by - n) & MASK
     return (rest + n * (rest >> _31)) & MASK
 
@@ -91,8 +97,8 @@ def turn(x: Word, by: Word, n: Word) -> Word:
 @shared
 def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
     """One round of `permute`: the pair, and the keys of the next round."""
-    p = turn(p, scale(mix(q ^ k0), a), a)
-    q = turn(q, scale(mix(p ^ k1), b), b)
+    p = rotate(p, scale_word(mix(q ^ k0), a), a)
+    q = rotate(q, scale_word(mix(p ^ k1), b), b)
     return p, q, (k0 + GOLDEN) & MASK, (k1 + GOLDEN) & MASK
 
 
@@ -100,7 +106,7 @@ def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tupl
 def permute(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word]:
     """A keyed bijection of the grid {0 ... a-1} x {0 ... b-1}.
 
-    Each half-round turns one coordinate by a hash of the other, which can be undone on any shape: a Feistel
+    Each half-round rotates one coordinate by a hash of the other, which can be undone on any shape: a Feistel
     network whose halves need not be powers of two.
     """
     for _ in range(ROUNDS):
@@ -109,9 +115,9 @@ def permute(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Wor
 
 
 def seed_words(seed: int | tuple[int, int]) -> tuple[int, int]:
-    """The two words of a seed: of an integer from 0 to 2^64 - 1, or given as they are."""
+    """The two words of a seed: an integer from 0 to 2^64 - 1, or the words themselves."""
     if isinstance(seed, tuple):
         return seed[0] & 0xFFFFFFFF, seed[1] & 0xFFFFFFFF
     if isinstance(seed, bool) or not 0 <= int(seed) < 2**64:
-        raise ValueError(f"seed: wanted an integer from 0 to 2^64 - 1, found {seed!r}")
+        raise ValueError(f"seed: expected an integer from 0 to 2^64 - 1, got {seed!r}")
     return int(seed) & 0xFFFFFFFF, int(seed) >> 32

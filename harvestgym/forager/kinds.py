@@ -1,7 +1,7 @@
-"""What stands in the world: kinds as data, and the objects of a person's own as subclasses.
+"""The objects of a world: kinds as data, and user-defined objects as subclasses.
 
-A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is the stateful face of the
-same: an object that overrides `reward` or `regen_delay` is called in Python when the agent meets it.
+A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is a Python object in its place: if it
+overrides `reward` or `regen_delay`, these are called when the agent meets it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 
-from .reward_laws import MAX_PERIOD, Constant, Law
+from .reward_laws import MAX_PERIOD, Constant, RewardLaw
 
 Color = tuple[int, int, int]
 
 
-class Place(IntEnum):
+class ReturnPlace(IntEnum):
     """Where a collected object comes back."""
 
     SAME = 0
@@ -57,9 +57,9 @@ class Delay:
         whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (self.a, self.b))
         ordered = self.law is not DelayLaw.UNIFORM or self.a <= self.b
         if not whole or self.a < 0 or self.b < 0 or not ordered or max(self.a, self.b) > MAX_DELAY:
-            raise ConfigError(f"delay: wanted whole steps, 0 <= low <= high <= 2^30, found {self.a}, {self.b}")
+            raise ConfigError(f"delay: expected whole steps, 0 <= low <= high <= 2^30, got {self.a}, {self.b}")
         if self.law is DelayLaw.NORMAL and self.b > 4096:
-            raise ConfigError(f"delay: wanted a deviation of at most 4096 steps, found {self.b}")
+            raise ConfigError(f"delay: expected a deviation of at most 4096 steps, got {self.b}")
 
     @property
     def mean(self) -> float:
@@ -77,11 +77,11 @@ class Kind:
     Attributes:
         blocking: the agent cannot enter its cell; it pays on every bump.
         collectable: taken away at the collision, back after `delay`.
-        reward: expected reward at a moment, a callable.
+        reward: expected reward as a function of time, a callable.
         noise: standard deviation added to it.
-        place, target: where it comes back; `target` is the (x, y) of `Place.FIXED`.
+        place, target: where it comes back; `target` is the (x, y) of `ReturnPlace.FIXED`.
         pays_after: steps between the collision and its reward.
-        lasts, rests: it stands for `lasts` steps and is gone for `rests`, over and over, from a moment that the
+        lasts, rests: it stands for `lasts` steps and is gone for `rests`, over and over, from a step that the
             seed draws for each object; both 0: it never expires.
         colors: RGB 0-255; with several, each cell's object shows one of them.
         python: its reward or delay is a method of a Python object.
@@ -90,10 +90,10 @@ class Kind:
     name: str
     blocking: bool = False
     collectable: bool = False
-    reward: Law = field(default_factory=Constant)
+    reward: RewardLaw = field(default_factory=Constant)
     noise: float = 0.0
     delay: Delay = Delay()
-    place: Place = Place.ANYWHERE
+    place: ReturnPlace = ReturnPlace.ANYWHERE
     target: tuple[int, int] = (0, 0)
     pays_after: int = 0
     lasts: int = 0
@@ -103,9 +103,9 @@ class Kind:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.noise) or self.noise < 0:
-            raise ConfigError(f"{self.name}: wanted a finite noise >= 0, found {self.noise}")
+            raise ConfigError(f"noise of {self.name!r}: expected a finite number >= 0, got {self.noise}")
         if not 0 <= self.pays_after <= 4096:
-            raise ConfigError(f"{self.name}: wanted pays_after from 0 to 4096 steps, found {self.pays_after}")
+            raise ConfigError(f"pays_after of {self.name!r}: expected 0 to 4096 steps, got {self.pays_after}")
         _check_season(self)
         for color in self.colors:
             check_color(color, self.name)
@@ -126,22 +126,22 @@ def _check_season(kind: Kind) -> None:
     spans = kind.lasts, kind.rests
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in spans)
     if not whole or min(spans) < 0 or (min(spans) == 0 and max(spans) > 0) or sum(spans) > MAX_PERIOD:
-        raise ConfigError(f"{kind.name}: wanted lasts and rests of at least 1 step, 2^24 - 1 together, or both 0, "
-                          f"found {kind.lasts!r}, {kind.rests!r}")  # fmt: skip
+        raise ConfigError(f"{kind.name}: expected lasts and rests of at least 1 step, 2^24 - 1 together, or both 0, "
+                          f"got {kind.lasts!r}, {kind.rests!r}")  # fmt: skip
 
 
 def check_color(color: Any, name: str) -> Color:
     """Three whole numbers from 0 to 255; ConfigError otherwise."""
     values = tuple(color) if np.iterable(color) else ()
     if len(values) != 3 or any(int(v) != v or not 0 <= v <= 255 for v in values):
-        raise ConfigError(f"color of {name!r}: wanted three whole numbers from 0 to 255, found {color!r}")
+        raise ConfigError(f"color of {name!r}: expected three whole numbers from 0 to 255, got {color!r}")
     return int(values[0]), int(values[1]), int(values[2])
 
 
 class ForagerObject:
-    """An object of the stateful face; subclass it and override `reward` and, if you like, `regen_delay`.
+    """An object of `ForagerEnv`; subclass it and override `reward` and, optionally, `regen_delay`.
 
-    Instances are made when the agent first meets them, since a world may hold more than a computer can.
+    Instances are made when the agent first meets them, since a world may hold more objects than memory.
 
     Attributes:
         name: the name it is declared under; taken from `object_types`.
@@ -177,14 +177,14 @@ class ForagerObject:
         self.target_location = place
 
     def reward(self, rng: np.random.Generator, clock: int) -> float:
-        """The worth of a collision at `clock`; `rng` is for rewards alone."""
+        """The reward of a collision at `clock`; `rng` is for rewards alone."""
         raise NotImplementedError(f"{type(self).__name__}: give it a method reward(self, rng, clock)")
 
     def regen_delay(self, rng: np.random.Generator, clock: int) -> int | None:
         """Steps until it returns, None for never; `rng` is for delays alone."""
         return int(rng.integers(10, 100))
 
-    def kind(self) -> Kind:
+    def to_kind(self) -> Kind:
         """The table row of this object; its callables stay in Python."""
         colors = () if self.color is None else (check_color(self.color, self.name),)
         flags = bool(self.blocking), bool(self.collectable)
@@ -192,7 +192,7 @@ class ForagerObject:
 
 
 class TableObject(ForagerObject):
-    """An object that is wholly data: the compiled step needs no Python for it."""
+    """An object that is data only: the compiled step does not call Python for it."""
 
     row: Kind = Kind("object")
 

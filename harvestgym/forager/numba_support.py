@@ -1,9 +1,11 @@
-"""The one door to numba (extra `fast`): without it the same functions stay plain Python."""
+"""The only use of numba (extra `fast`): without it the same functions run as plain Python, hundreds of times slower."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 try:
     import numba
@@ -21,7 +23,7 @@ def shared(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def on_host(source: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let the host engine compile `source` where the decorated function is called: the same words, fewer steps."""
+    """Let numba compile `source` where the decorated function is called: the same result, fewer instructions."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if extending:
@@ -32,9 +34,9 @@ def on_host(source: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the host engine: compiled once, kept on disk, run without the interpreter lock."""
+    """A function of the host engine: compiled once, cached on disk, run without the interpreter lock."""
     if numba is None:
-        return function
+        return np.errstate(over="ignore")(function)  # words wrap around
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
 
 

@@ -1,9 +1,16 @@
-"""From kinds to what an agent sees: channels or colours, one table of bytes per cell for both engines."""
+"""Observation modes: how cells are encoded as bytes, and what an agent observes of them; one source for both engines.
+
+`MODES` lists the modes. A new mode is one entry: both engines encode cells by its table and pass them to its function,
+and all interfaces take their spaces from it.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+import gymnasium
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, unknown
@@ -11,10 +18,8 @@ from harvestgym.core.errors import ConfigError, unknown
 from .kinds import Color, Kind
 from .world import World
 
-Mode = Literal["objects", "colors", "world", "compass", "scalar"]
-MODES: tuple[str, ...] = ("objects", "colors", "world", "compass", "scalar")
-PICTURES = ("objects", "colors")
-"""Modes that show the view as it is kept."""
+Hint = tuple[int, int]
+"""(shown, every): the region is shown in the first `shown` of `every` steps; (0, 0) for never."""
 
 GROUND: Color = (255, 255, 255)
 OUTSIDE: Color = (40, 40, 40)
@@ -25,10 +30,59 @@ PALETTE: tuple[Color, ...] = (
 """Colours that the colour-blind can tell apart (Okabe and Ito 2008), and three more, in the order of the kinds."""
 
 MAX_SURVEY = 2**22
+"""Cells of the largest world that is observed as a whole."""
 
 
-def colors_of(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
-    """The colours of each kind: its own, or the next of the palette that nobody took."""
+class ObservationMode(NamedTuple):
+    """One way to show the world to an agent.
+
+    Attributes:
+        table: bool or uint8 (kinds + 2, tints, depth), the code of an empty cell, of each kind, and of the outside.
+        space: the space of observations, from the shape (rows, columns, depth) of the encoded cells.
+        observe: the observation, from encoded cells (..., rows, columns, depth) and `numpy` or `jax.numpy`.
+        whole: whether the cells are those of the whole world, with the agent as one more channel, not the view.
+    """
+
+    table: Callable[[World], np.ndarray]
+    space: Callable[[tuple[int, int, int]], gymnasium.Space[Any]]
+    observe: Callable[[Any, Any], Any]
+    whole: bool = False
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether the encoded view itself is observed."""
+        return self.observe is show_cells and not self.whole
+
+
+# -- tables of codes -----------------------------------------------------------------------------------------
+
+
+def count_channels(world: World) -> int:
+    """Channels of a cell: one for each kind, and one for the outside of a walled world."""
+    return len(world.kinds) + (world.edge == "wall")
+
+
+def channel_table(world: World) -> np.ndarray:
+    """bool: a channel for each kind."""
+    n, depth = len(world.kinds), count_channels(world)
+    table = np.zeros((n + 2, 1, depth), np.bool_)
+    table[np.arange(1, depth + 1), 0, np.arange(depth)] = True
+    return table
+
+
+def color_table(world: World) -> np.ndarray:
+    """uint8: the colours of each kind; a kind with several shows one of them in each cell."""
+    colors = choose_colors(world.kinds)
+    tints = max((len(c) for c in colors), default=1)
+    table = np.zeros((len(colors) + 2, tints, 3), np.uint8)
+    table[0], table[-1] = GROUND, OUTSIDE
+    for row, choice in zip(table[1:], colors, strict=False):
+        row[:] = [choice[i % len(choice)] for i in range(tints)]
+    return table
+
+
+def choose_colors(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
+    """The colours of each kind: its own, or the next unused one of the palette."""
     taken = {color for kind in kinds for color in kind.colors}
     free = [color for color in PALETTE if color not in taken] or list(PALETTE)
     out, given = [], 0
@@ -38,31 +92,100 @@ def colors_of(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
     return out
 
 
-def codes(world: World, mode: Mode) -> np.ndarray:
-    """uint8 (kinds + 2, tints, depth): the bytes of an empty cell, of each kind, and of what lies outside."""
-    return _color_codes(world) if mode == "colors" else _channel_codes(world)
+# -- what is observed ----------------------------------------------------------------------------------------
 
 
-def channels(world: World) -> int:
-    """Channels of `objects` mode: one per kind, and one for the outside of a walled world."""
-    return len(world.kinds) + (world.edge == "wall")
+def show_cells(cells: Any, xp: Any) -> Any:
+    """The encoded cells as they are."""
+    return cells
 
 
-def _channel_codes(world: World) -> np.ndarray:
-    n, depth = len(world.kinds), channels(world)
-    table = np.zeros((n + 2, 1, depth), np.uint8)
-    table[np.arange(1, depth + 1), 0, np.arange(depth)] = 1
-    return table
+def point_to_nearest(cells: Any, xp: Any) -> Any:
+    """int16 (..., channels, 3): cells east and north to the nearest of each kind in view, and 1; zeros if none is.
+
+    The cell under the agent is left out.
+    """
+    *lead, rows, cols, depth = cells.shape
+    order, offsets = _sort_by_distance(rows, cols)
+    flat = cells.reshape(*lead, rows * cols, depth)
+    places = xp.where(flat & (order > 0)[:, None], order[:, None], np.int32(rows * cols))
+    return xp.asarray(offsets)[places.min(-2)]
 
 
-def _color_codes(world: World) -> np.ndarray:
-    colors = colors_of(world.kinds)
-    tints = max((len(c) for c in colors), default=1)
-    table = np.zeros((len(colors) + 2, tints, 3), np.uint8)
-    table[0], table[-1] = GROUND, OUTSIDE
-    for row, choice in zip(table[1:], colors, strict=False):
-        row[:] = [choice[i % len(choice)] for i in range(tints)]
-    return table
+@lru_cache(maxsize=64)
+def _sort_by_distance(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rank of each cell by distance, ties from north to south and west to east; (east, north, 1) by rank."""
+    north, east = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
+    cells = np.stack([east.ravel(), north.ravel(), np.ones(rows * cols, int)], 1).astype(np.int16)
+    nearest = np.argsort(np.abs(cells[:, :2]).sum(1), kind="stable")
+    order = np.empty(rows * cols, np.int32)
+    order[nearest] = np.arange(rows * cols)
+    return order, np.concatenate([cells[nearest], np.zeros((1, 3), np.int16)])
+
+
+def count_in_view(cells: Any, xp: Any) -> Any:
+    """int32 (..., channels): how many of each kind are in view."""
+    return cells.sum((-3, -2), dtype=xp.int32)
+
+
+def _flags_space(shape: tuple[int, ...]) -> gymnasium.Space[Any]:
+    return gymnasium.spaces.Box(0, 1, shape, np.dtype(bool))  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def _color_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
+    return gymnasium.spaces.Box(0, 255, shape, np.uint8)
+
+
+def _compass_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
+    rows, cols, depth = shape
+    high = np.array([[cols // 2, rows // 2, 1]] * depth, np.int16).reshape(depth, 3)
+    return gymnasium.spaces.Box(high * np.array([-1, -1, 0], np.int16), high, dtype=np.int16)
+
+
+def _count_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
+    return gymnasium.spaces.Box(0, shape[0] * shape[1], shape[2:], np.int32)
+
+
+MODES: dict[str, ObservationMode] = {
+    "objects": ObservationMode(channel_table, _flags_space, show_cells),
+    "colors": ObservationMode(color_table, _color_space, show_cells),
+    "world": ObservationMode(channel_table, _flags_space, show_cells, whole=True),
+    "compass": ObservationMode(channel_table, _compass_space, point_to_nearest),
+    "scalar": ObservationMode(channel_table, _count_space, count_in_view),
+}
+"""The observation modes by name."""
+
+
+def make_space(
+    world: World, name: str, aperture: tuple[int, int], hint: Hint, more_channels: int = 0
+) -> gymnasium.Space[Any]:
+    """The space of observations of a mode; `more_channels` counts those that an interface adds to the kinds."""
+    mode = MODES[name]
+    depth = mode.table(world).shape[2] + more_channels
+    shape = (world.height, world.width, len(world.kinds) + 1) if mode.whole else (*aperture, depth)
+    seen = mode.space(shape)
+    if not hint[0]:
+        return seen
+    return gymnasium.spaces.Dict({"hint": _flags_space((len(world.regions),)), "view": seen})
+
+
+def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> Any:
+    """An observation, or with a hint the dict of it and of bool (..., regions): the agent's region, if shown now.
+
+    Args:
+        world: of the agents.
+        hint: (shown, every).
+        view: the observation without a hint.
+        phase: int (...), the clock modulo `every`.
+        region: int (...), of each agent.
+    """
+    if not hint[0]:
+        return view
+    here = region[..., None] == np.arange(len(world.regions))
+    return {"hint": here & (phase < hint[0])[..., None], "view": view}
+
+
+# -- checks --------------------------------------------------------------------------------------------------
 
 
 def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, int]:
@@ -70,7 +193,7 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
     rows, cols = (aperture, aperture) if isinstance(aperture, int | np.integer) else tuple(aperture)
     for name, side, most in (("rows", rows, world.height), ("columns", cols, world.width)):
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
-            raise ConfigError(f"aperture: wanted whole sides of at least 1, found {aperture!r}")
+            raise ConfigError(f"aperture: expected whole sides of at least 1, got {aperture!r}")
         if side % 2 == 0:
             raise ConfigError(f"aperture: {name} = {side} is even; use {side - 1} or {side + 1}, so that the agent "
                               "is in the centre")  # fmt: skip
@@ -80,10 +203,31 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
     return int(rows), int(cols)
 
 
-def check_mode(mode: str, world: World) -> None:
-    """ConfigError for an unknown mode, or for a survey of a world that is not small."""
-    if mode not in MODES:
-        raise unknown("observation_mode", mode, MODES)
-    if mode == "world" and world.cells > MAX_SURVEY:
-        raise ConfigError(f"observation_mode 'world': wanted at most {MAX_SURVEY} cells, found {world.cells}; "
+def check_mode(name: str, world: World) -> None:
+    """ConfigError for an unknown mode, or for the whole of a world that is too large."""
+    if name not in MODES:
+        raise unknown("observation_mode", name, MODES)
+    if MODES[name].whole:
+        check_survey(world)
+
+
+def check_survey(world: World) -> None:
+    """ConfigError if a world is too large to be shown as a whole."""
+    if world.cells > MAX_SURVEY:
+        raise ConfigError(f"observation_mode 'world': expected at most {MAX_SURVEY} cells, got {world.cells}; "
                           "use an aperture")  # fmt: skip
+
+
+def check_view_mode(name: str, interface: str) -> None:
+    """ConfigError for a mode of the whole world, in an interface that shows views only."""
+    if MODES[name].whole:
+        views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
+        raise ConfigError(f"observation_mode of {interface}: expected one of {views}, got {name!r}; "
+                          "use harvestgym.make_vec")  # fmt: skip
+
+
+def check_hint(hint: Any) -> None:
+    """ConfigError unless 0 <= shown <= every."""
+    whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in hint)
+    if len(hint) != 2 or not whole or not 0 <= hint[0] <= hint[1] < 2**31:
+        raise ConfigError(f"hint: expected (shown, every) in steps with 0 <= shown <= every, got {hint!r}")

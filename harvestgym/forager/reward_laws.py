@@ -1,4 +1,4 @@
-"""What changes over time, as callables: a law gives the expected reward of a kind at a moment.
+"""Reward laws: callables that give the expected reward of a kind as a function of time.
 
 A law is any hashable callable `law(now) -> number` written with `now.xp`, so one definition serves both
 engines. `now.phase(period)` is the clock modulo a period, exact after any number of steps.
@@ -14,32 +14,20 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 
+from .reward_context import RewardContext
+
 MAX_PERIOD = 2**24 - 1
 
 
-class Moment(Protocol):
-    """What a law may know: time, and the numbers that belong to this kind's generation in its region."""
+class RewardLaw(Protocol):
+    """An expected reward as a function of time."""
 
-    xp: Any
-
-    def phase(self, period: int) -> Any:
-        """The clock modulo `period` (at most 2^24 - 1), a whole number."""
-        ...
-
-    def uniforms(self, number: int) -> Any:
-        """`number` draws from [0, 1) that belong to this seed, kind and generation; the same at every moment."""
-        ...
-
-
-class Law(Protocol):
-    """An expected reward as a function of the moment."""
-
-    def __call__(self, now: Moment) -> Any: ...
+    def __call__(self, now: RewardContext) -> Any: ...
 
 
 def _check_period(period: int) -> None:
     if isinstance(period, bool) or not isinstance(period, int) or not 1 <= period <= MAX_PERIOD:
-        raise ConfigError(f"period: wanted whole steps from 1 to 2^24 - 1, found {period!r}")
+        raise ConfigError(f"period: expected whole steps from 1 to 2^24 - 1, got {period!r}")
 
 
 @dataclass(frozen=True)
@@ -50,9 +38,9 @@ class Constant:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
-            raise ConfigError(f"reward: wanted a finite number, found {self.value}")
+            raise ConfigError(f"reward: expected a finite number, got {self.value}")
 
-    def __call__(self, now: Moment) -> Any:
+    def __call__(self, now: RewardContext) -> Any:
         return now.xp.float32(self.value)
 
 
@@ -68,7 +56,7 @@ class Sine:
     def __post_init__(self) -> None:
         _check_period(self.period)
 
-    def __call__(self, now: Moment) -> Any:
+    def __call__(self, now: RewardContext) -> Any:
         angle = _fraction(now, self.period) + np.float32(self.shift % self.period / self.period)
         return np.float32(self.mean) + np.float32(self.amplitude) * now.xp.sin(np.float32(2 * math.pi) * angle)
 
@@ -84,14 +72,14 @@ class Square:
     def __post_init__(self) -> None:
         _check_period(self.period)
 
-    def __call__(self, now: Moment) -> Any:
+    def __call__(self, now: RewardContext) -> Any:
         early = now.phase(self.period) < self.period // 2
         return now.xp.where(early, np.float32(self.first), np.float32(self.second))
 
 
 @dataclass(frozen=True)
 class Fourier:
-    """A random periodic series: `terms` harmonics of `period`, drawn anew for each generation.
+    """A random periodic series: `terms` harmonics of `period`, drawn again for each generation.
 
     The amplitude of harmonic k falls as 1/k; the sum is scaled so that its variance is `amplitude`^2 on average.
     """
@@ -103,9 +91,9 @@ class Fourier:
     def __post_init__(self) -> None:
         _check_period(self.period)
         if not 1 <= self.terms <= 64:
-            raise ConfigError(f"terms: wanted 1 to 64 harmonics, found {self.terms}")
+            raise ConfigError(f"terms: expected 1 to 64 harmonics, got {self.terms}")
 
-    def __call__(self, now: Moment) -> Any:
+    def __call__(self, now: RewardContext) -> Any:
         k = np.arange(1, self.terms + 1)
         coefficients = 2 * now.uniforms(2 * self.terms) - 1
         size = np.float32(self.amplitude * math.sqrt(3 / (1 / k**2).sum()))
@@ -118,8 +106,8 @@ class Fourier:
 
 
 @dataclass(frozen=True)
-class Series:
-    """A table of rewards, each for `every` steps, over and over: weather, prices, a record of one's own."""
+class RewardSeries:
+    """A table of rewards, each for `every` steps, over and over: weather, prices, any measured series."""
 
     values: tuple[float, ...]
     every: int = 1
@@ -127,16 +115,19 @@ class Series:
     def __post_init__(self) -> None:
         _check_period(len(self.values) * self.every)
         if not all(math.isfinite(v) for v in self.values):
-            raise ConfigError("series: wanted finite rewards, found one that is not")
+            raise ConfigError("values: expected finite rewards, got one that is not; check the series")
 
-    def __call__(self, now: Moment) -> Any:
+    def __call__(self, now: RewardContext) -> Any:
         row = now.phase(len(self.values) * self.every) // self.every
         return now.xp.asarray(np.asarray(self.values, np.float32))[row]
 
 
-OF_ARRAYS = (Constant, Sine, Square, Fourier, Series)
-"""The laws that a moment of many lives, with a leading axis in what is drawn, may be given to."""
+BATCHED_LAWS = (Constant, Sine, Square, Fourier, RewardSeries)
+"""The laws that accept a `HostBatchContext`, whose draws have a leading axis of episodes."""
+
+LAWS = {"constant": Constant, "sine": Sine, "square": Square, "fourier": Fourier, "series": RewardSeries}
+"""The laws by their names in catalogue files."""
 
 
-def _fraction(now: Moment, period: int) -> Any:
+def _fraction(now: RewardContext, period: int) -> Any:
     return now.xp.asarray(now.phase(period)).astype(np.float32) / np.float32(period)

@@ -1,9 +1,9 @@
-"""The world, defined once: what stands in a cell at first is a pure function of the seed, and nothing is stored.
+"""The world, defined once: the first object of a cell is a pure function of the seed, and nothing is stored.
 
 Each region (the whole world is the first) has a keyed bijection from its cells to ranks 0 ... n - 1. A layer
-of objects is an interval of ranks: so counts are exact, no two objects share a cell, and a cell is looked up
+of objects is an interval of ranks: counts are exact, no two objects share a cell, and a cell is looked up
 in some ten nanoseconds however large the world is. Ranks are pairs (q, p), compared in that order, since a
-world of 1e12 cells has more ranks than a 32-bit word. The rank of the cell to be kept free (where the agent
+world of 1e12 cells has more ranks than a 32-bit word. The rank of the reserved cell (where the agent
 starts) changes places with the last rank, which no layer may reach.
 """
 
@@ -18,17 +18,17 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, unknown
 
-from .kinds import Kind, Place
+from .kinds import Kind, ReturnPlace
 
 Edge = Literal["torus", "wall"]
 
 EMPTY = -1
 NORTH, EAST, SOUTH, WEST = range(4)
 STEPS = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
-"""(dx, dy) of actions 0-3: north is y + 1, as in the original."""
+"""(dx, dy) of actions 0-3: north is y + 1, as in the Forager package."""
 
-PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES, SEASON, TINT = range(1, 10)
-"""Streams of `hashing.draw`: each use has its own, so that none can move another."""
+VACANT, STANDING, AWAY, GONE = range(4)
+"""State of the slot of a changed object: free; the object stands elsewhere; it will return; it never will."""
 
 TRIES = 16
 """Cells drawn in one step to find a free one; if none is free the object waits for the next step."""
@@ -44,8 +44,8 @@ class Region:
 
     Attributes:
         renew_eaten: a new generation of objects after so many were collected here; 0 for never.
-        renew_every: a new generation every so many steps (all that stands here expires); 0 for never.
-        hidden: ground on which nothing stands of its own.
+        renew_every: a new generation every so many steps (all objects here expire); 0 for never.
+        name: of the region.
     """
 
     x: int
@@ -64,13 +64,13 @@ class Region:
 
     @property
     def narrow(self) -> bool:
-        """Whether the rectangle is too thin to be permuted side by side."""
+        """Whether the rectangle is too thin to be permuted as it is."""
         return min(self.width, self.height) < NARROW
 
     @property
     def grid(self) -> tuple[int, int]:
         """Sides (a, b) of the grid that is permuted: the rectangle itself, or a squarer one if it is narrow."""
-        return _squarer(self.cells) if self.narrow else (self.width, self.height)
+        return _find_near_square(self.cells) if self.narrow else (self.width, self.height)
 
     def contains(self, x: int, y: int) -> bool:
         """Whether the cell lies in the rectangle."""
@@ -78,7 +78,7 @@ class Region:
 
     @property
     def thresholds(self) -> list[tuple[int, int, int]]:
-        """(q, p, kind) per layer: the first rank beyond it, as a pair, and what it holds."""
+        """(q, p, kind) per layer: the first rank beyond it, as a pair, and its kind."""
         a, total, out = self.grid[0], 0, []
         for kind, count in self.layers:
             total += count
@@ -87,7 +87,7 @@ class Region:
 
 
 @lru_cache(maxsize=256)
-def _squarer(cells: int) -> tuple[int, int]:
+def _find_near_square(cells: int) -> tuple[int, int]:
     """Sides (a, b) of a grid near a square, of just as many cells if there is one, or a few more."""
     root = math.isqrt(cells)
     exact = next((a for a in range(root, root // 2, -1) if a >= SQUARISH and cells % a == 0), 0)
@@ -95,17 +95,17 @@ def _squarer(cells: int) -> tuple[int, int]:
     return a, -(-cells // a)
 
 
-def count_of(freq: float, free: int, cells: int) -> int:
-    """The objects that a frequency stands for: floor(freq * cells), and at 1.0 every cell that may be filled."""
+def count_objects(freq: float, free: int, cells: int) -> int:
+    """The number of objects of a frequency: floor(freq * cells), and at 1.0 every cell that may be filled."""
     if isinstance(freq, bool) or not isinstance(freq, int | float | np.number) or not 0 <= freq <= 1:
-        raise ConfigError(f"freq: wanted a number from 0 to 1, found {freq!r}")
+        raise ConfigError(f"freq: expected a number from 0 to 1, got {freq!r}")
     count = free if freq == 1 else math.floor(float(freq) * cells + 1e-6)
     return min(count, free)
 
 
 @dataclass(frozen=True)
 class World:
-    """Everything that both engines need to know, and no randomness: hashable, so that it is static under JIT."""
+    """The structure that both engines share, without randomness: hashable, so that it is static under JIT."""
 
     width: int
     height: int
@@ -125,7 +125,7 @@ class World:
 
     @property
     def start(self) -> tuple[int, int]:
-        """Where the agent begins, as in the original: the middle, never occupied."""
+        """Where the agent begins, as in the Forager package: the middle, never occupied."""
         return self.width // 2, self.height // 2
 
     @property
@@ -141,7 +141,7 @@ class World:
     @property
     def moves(self) -> bool:
         """Whether some object returns elsewhere than it was."""
-        return any(k.collectable and k.place is not Place.SAME for k in self.kinds)
+        return any(k.collectable and k.place is not ReturnPlace.SAME for k in self.kinds)
 
     @property
     def perishes(self) -> bool:
@@ -166,8 +166,8 @@ class World:
             raise unknown("object", name, self.names)
         return self.names.index(name)
 
-    def room(self, region: Region) -> int:
-        """How many objects a region may hold: one less where an agent may stand when they are placed."""
+    def count_room(self, region: Region) -> int:
+        """The most objects a region may hold: one less where an agent may stand when they are placed."""
         agent = region.contains(*self.start) or region.renew_eaten or region.renew_every
         return region.cells - bool(agent)
 
@@ -175,23 +175,25 @@ class World:
 def _check_sides(world: World) -> None:
     for side in (world.width, world.height):
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or not 1 <= side <= MAX_SIDE:
-            raise ConfigError(f"size: wanted whole sides from 1 to 2^30, found {world.width} x {world.height}")
+            raise ConfigError(f"size: expected whole sides from 1 to 2^30, got {world.width} x {world.height}")
     if world.edge not in ("torus", "wall"):
         raise unknown("edge", world.edge, ("torus", "wall"))
     if world.capacity < 1:
-        raise ConfigError(f"capacity: wanted at least 1 changed object, found {world.capacity}")
+        raise ConfigError(f"capacity: expected at least 1 changed object, got {world.capacity}")
 
 
 def _check_names(world: World) -> None:
     names = [kind.name for kind in world.kinds]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ConfigError(f"objects: the name {twice[0]!r} stands twice; give each kind its own")
+        raise ConfigError(f"objects: the name {twice[0]!r} is used twice; give each kind its own")
     if not world.regions or (world.regions[0].width, world.regions[0].height) != (world.width, world.height):
         raise ConfigError("regions: the first must be the whole world")
     bad = [r for r in world.teleport_to if not 0 <= r < len(world.regions)]
     if bad:
-        raise ConfigError(f"teleport_to: there are {len(world.regions)} regions, found index {bad[0]}")
+        raise ConfigError(
+            f"teleport_to: expected an index below {len(world.regions)}, the number of regions, got {bad[0]}"
+        )
 
 
 def _check_region(world: World, region: Region) -> None:
@@ -199,14 +201,16 @@ def _check_region(world: World, region: Region) -> None:
     if not inside or region.x + region.width > world.width or region.y + region.height > world.height:
         raise ConfigError(f"region {region.name!r}: reaches outside the {world.width} x {world.height} world")
     if region.narrow and region.cells > MAX_CELLS_OF_A_NARROW_REGION:
-        raise ConfigError(f"region {region.name!r}: fewer than {NARROW} cells across and 2^31 or more in all; widen it")
+        raise ConfigError(f"region {region.name!r}: under {NARROW} cells across and 2^31 or more in total; widen it")
     total = sum(count for _, count in region.layers)
-    if total > world.room(region) or any(count < 0 for _, count in region.layers):
-        raise ConfigError(f"region {region.name!r}: {total} objects for {world.room(region)} free cells; use fewer")
+    if total > world.count_room(region) or any(count < 0 for _, count in region.layers):
+        raise ConfigError(
+            f"region {region.name!r}: {total} objects for {world.count_room(region)} free cells; use fewer"
+        )
 
 
 def _check_renewal(world: World) -> None:
-    strays = [k.name for k in world.kinds if k.collectable and k.place in (Place.ANYWHERE, Place.FIXED)]
+    strays = [k.name for k in world.kinds if k.collectable and k.place in (ReturnPlace.ANYWHERE, ReturnPlace.FIXED)]
     if world.renews and strays:
         raise ConfigError(f"{strays[0]!r} may return into a region that renews itself: let it return to its "
                           "own place or region")  # fmt: skip

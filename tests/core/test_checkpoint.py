@@ -33,7 +33,7 @@ from harvestgym.farm.interface.multiobjective import MultiObjectiveEnv
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build
-from harvestgym.forager.jax_engine.traced_env import TracedForagerEnv
+
 from harvestgym.forager.kinds import Flower, Wall
 from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.gym.env import GymEnv
@@ -246,8 +246,8 @@ def test_a_reward_of_many_parts_goes_on_with_its_weights(tmp_path: Path) -> None
     assert played(twin, 9, 2) == played(env, 9, 2)
 
 
-def test_a_life_without_numba_goes_on(tmp_path: Path) -> None:
-    env = TracedForagerEnv(ForagerConfig(12, {"flower": Flower}, seed=3))
+def test_a_forager_goes_on_before_and_after_its_start(tmp_path: Path) -> None:
+    env = ForagerEnv(ForagerConfig(12, {"flower": Flower}, seed=3))
     env.generate_objects(0.4, "flower")
     save(env, tmp_path / "before")
     env.start()

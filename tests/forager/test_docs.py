@@ -12,7 +12,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "forager.md"
 
 def test_every_rule_names_a_test_that_exists():
     named = set(re.findall(r"`(test_\w+)`", DOCS.read_text(encoding="utf-8")))
-    here = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    here = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
     assert len(named) > 20
     assert named <= set(re.findall(r"^def (test_\w+)", here, re.MULTILINE))
 

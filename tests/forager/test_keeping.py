@@ -13,8 +13,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.jax_engine.traced_env import TracedForagerEnv
-from harvestgym.forager.kinds import Delay, Kind, Place
+from harvestgym.forager.kinds import Delay, Kind, ReturnPlace
 from harvestgym.forager.reward_laws import Constant
 
 from .worlds import NORTH, TYPES, Berry, one_berry, seed_example
@@ -28,20 +27,20 @@ MAXRSS = 1024 if sys.platform == "linux" else 1
     [
         (lambda: ForagerEnv(ForagerConfig(100, TYPES, aperture=(4, 5))), "even; use 3 or 5"),
         (lambda: ForagerEnv(ForagerConfig(6, TYPES, aperture=7)), "larger than the world"),
-        (lambda: ForagerEnv(ForagerConfig(0, TYPES)), "size: wanted"),
+        (lambda: ForagerEnv(ForagerConfig(0, TYPES)), "size: expected"),
         (lambda: ForagerEnv(ForagerConfig(9, TYPES, observation_mode="object")), "did you mean 'objects'"),
         (lambda: ForagerEnv(ForagerConfig(9, TYPES, edge="walls")), "did you mean 'wall'"),
-        (lambda: ForagerEnv(ForagerConfig(9, {"wall": "Wall"})), "wanted a class or function"),
+        (lambda: ForagerEnv(ForagerConfig(9, {"wall": "Wall"})), "expected a class or function"),
         (lambda: ForagerEnv(ForagerConfig(10**5, TYPES, observation_mode="world")), "use an aperture"),
         (lambda: seed_example().generate_objects(1.5, "wall"), "from 0 to 1"),
         (lambda: seed_example().generate_objects(float("nan"), "wall"), "from 0 to 1"),
         (lambda: seed_example().generate_objects(0.9, "wall"), "use fewer"),
         (lambda: seed_example().generate_objects(0.1, "flowers"), "did you mean 'flower'"),
         (lambda: one_berry(where=(11, 0)), "outside the world"),
-        (lambda: seed_example(seed=-1), "seed: wanted"),
-        (lambda: Delay(a=-1), "delay: wanted whole steps"),
-        (lambda: Delay(a=1.5), "delay: wanted whole steps"),
-        (lambda: Constant(float("inf")), "wanted a finite number"),
+        (lambda: seed_example(seed=-1), "seed: expected"),
+        (lambda: Delay(a=-1), "delay: expected whole steps"),
+        (lambda: Delay(a=1.5), "delay: expected whole steps"),
+        (lambda: Constant(float("inf")), "expected a finite number"),
         (lambda: Kind("food", lasts=5), "lasts and rests of at least 1 step"),
         (lambda: Kind("food", lasts=-5, rests=5), "lasts and rests of at least 1 step"),
         (lambda: Kind("food", lasts=2**23, rests=2**23), "2\\^24 - 1 together"),
@@ -55,7 +54,7 @@ def test_bad_input_is_refused_with_what_to_do(make, says):
 @pytest.mark.parametrize("action", [-1, 4, 1.5, "north", None])
 def test_a_bad_action_changes_nothing(action):
     env = one_berry()
-    with pytest.raises(ConfigError, match=r"action: wanted 0 \(north\)"):
+    with pytest.raises(ConfigError, match=r"action: expected 0 \(north\)"):
         env.step(action)
     assert (env.clock, env.position) == (0, (5, 5))
 
@@ -75,21 +74,23 @@ def test_step_before_start_says_what_to_do():
         seed_example().step(0)
 
 
-def grown_life() -> ForagerEnv:
+def grown(steps: int = 3000) -> ForagerEnv:
+    """An episode in which the agent changed the world for so many steps."""
     env = seed_example()
     env.start(seed=9)
-    for action in np.random.default_rng(2).integers(0, 4, 3000).tolist():
+    for action in np.random.default_rng(2).integers(0, 4, steps).tolist():
         env.step(action)
     return env
 
 
-def future(env: ForagerEnv) -> list:
-    actions = np.random.default_rng(3).integers(0, 4, 500).tolist()
+def future(env: ForagerEnv, steps: int = 500) -> list:
+    """The bytes of the observation and the reward of the next steps."""
+    actions = np.random.default_rng(3).integers(0, 4, steps).tolist()
     return [(obs.tobytes(), reward) for obs, reward in map(env.step, actions)]
 
 
 def test_a_copy_and_a_saved_life_go_on_bit_for_bit(tmp_path):
-    env = grown_life()
+    env = grown()
     twin, unpickled = env.copy(), pickle.loads(pickle.dumps(env))
     env.save(tmp_path / "life")
     after = future(env)
@@ -100,7 +101,7 @@ def test_a_copy_and_a_saved_life_go_on_bit_for_bit(tmp_path):
 
 
 def test_a_life_goes_on_in_another_process(tmp_path):
-    env = grown_life()
+    env = grown()
     env.save(tmp_path / "life")
     code = (
         "import sys, hashlib, numpy as np; from harvestgym.forager import ForagerEnv\n"
@@ -123,7 +124,7 @@ def test_a_world_of_1e12_cells_is_built_at_once_and_small():
 
 
 def test_memory_does_not_grow_when_objects_return_in_place():
-    kinds = {"food": Kind("food", collectable=True, place=Place.SAME)}
+    kinds = {"food": Kind("food", collectable=True, place=ReturnPlace.SAME)}
     env = ForagerEnv(ForagerConfig(1_000_000, kinds, aperture=3))
     env.generate_objects(0.3, "food")
     env.start()
@@ -139,39 +140,27 @@ def test_memory_does_not_grow_when_objects_return_in_place():
     assert env.memory["collected"] > 10_000
 
 
-def test_without_numba_the_same_life_runs_on_the_jax_engine():
-    config = ForagerConfig(50, TYPES, aperture=(5, 3), seed=8)
-    lives = [ForagerEnv(config), TracedForagerEnv(config)]
-    for env in lives:
-        env.generate_objects(0.2, "flower")
-        env.generate_objects(0.1, "wall")
-    first = [env.start() for env in lives]
-    assert (first[0] == first[1]).all()
-    assert (lives[0].start(seed=9) == lives[1].start(seed=9)).all()
-    for step, action in enumerate(np.random.default_rng(0).integers(0, 4, 300).tolist()):
-        (mine, reward), (other, paid) = (env.step(action) for env in lives)
-        assert (mine == other).all()
-        assert reward == paid
-        if step == 150:
-            lives = [pickle.loads(pickle.dumps(env)) for env in lives]
+WITHOUT_NUMBA = """
+import sys, hashlib, numpy as np
+sys.modules["numba"] = None
+from tests.forager.test_keeping import future, grown
+from tests.forager.worlds import Berry, one_berry
+digest = hashlib.sha256()
+for env in (grown(300), one_berry(where=(5, 6))):
+    for obs, reward in future(env, 200):
+        digest.update(obs + str(reward).encode())
+sys.stdout.write(digest.hexdigest())
+"""
 
 
-def test_a_process_without_numba_gets_the_jax_engine():
-    code = (
-        "import sys; sys.modules['numba'] = None\n"
-        "from harvestgym.forager import ForagerConfig, ForagerEnv\n"
-        "from harvestgym.forager.kinds import Flower\n"
-        "env = ForagerEnv(ForagerConfig(20, {'flower': Flower}))\n"
-        "env.generate_objects(0.5, 'flower'); env.start(); env.step(0)\n"
-        "sys.stdout.write(type(env).__name__)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "TracedForagerEnv"
-
-
-def test_objects_of_python_need_the_host_engine():
-    with pytest.raises(ConfigError, match=r"harvestgym\[fast\]"):
-        TracedForagerEnv(ForagerConfig(9, {"berry": Berry}))
+def test_without_numba_the_same_episode_runs_as_plain_python():
+    run = subprocess.run([sys.executable, "-W", "error", "-c", WITHOUT_NUMBA], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    digest = hashlib.sha256()
+    for env in (grown(300), one_berry(where=(5, 6))):
+        for obs, reward in future(env, 200):
+            digest.update(obs + str(reward).encode())
+    assert run.stdout == digest.hexdigest()
 
 
 def test_a_saved_life_with_a_small_bound_goes_on():

@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.kinds import NEVER, Delay, DelayLaw, Flower, Kind, Place, Thorns, Wall
-from harvestgym.forager.numba_engine import lookup
-from harvestgym.forager.numba_engine.arrays import STATE, VACANT, WHAT
-from harvestgym.forager.numba_engine.env import ForagerEnv, host_twin, life_of
+from harvestgym.forager.kinds import NEVER, Delay, DelayLaw, Flower, Kind, ReturnPlace, Thorns, Wall
+from harvestgym.forager.numba_engine.arrays import STATE, WHAT
+from harvestgym.forager.numba_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.reward_laws import Fourier, Sine, Square
-from harvestgym.forager.world import Region, World
+from harvestgym.forager.world import STANDING, VACANT, Region, World
 
 from .reference import Dense
 
 THORNS_STAY = 2
 FLOWER, WALL, THORNS = Flower.row, Wall.row, Thorns.row
-STAYS = dataclasses.replace(FLOWER, name="berry", place=Place.SAME, blocking=True, delay=Delay(a=0, b=4))
+STAYS = dataclasses.replace(FLOWER, name="berry", place=ReturnPlace.SAME, blocking=True, delay=Delay(a=0, b=4))
 
 
 def world_of(width: int, height: int, counts: tuple[int, ...], edge: str = "torus", **more) -> World:
@@ -33,8 +32,8 @@ def world_of(width: int, height: int, counts: tuple[int, ...], edge: str = "toru
 
 def first_map(env: ForagerEnv) -> np.ndarray:
     """The kind in every cell, in season or not, the first row southernmost."""
-    life, cells = life_of(env), np.indices((env.world.height, env.world.width))
-    return np.vectorize(lambda y, x: lookup.base(life.regions, life.layers, x, y))(*cells)
+    cells = np.indices((env.world.height, env.world.width))
+    return np.vectorize(lambda y, x: env.generated_kind_at(x, y))(*cells)
 
 
 def compare(world: World, aperture: tuple[int, int], steps: int, seed: int = 3) -> None:
@@ -92,8 +91,8 @@ def test_an_endless_world_holds_its_share_of_what_expires_at_every_moment():
 
 def total(env: ForagerEnv) -> np.ndarray:
     """Objects of each kind that stand or are away."""
-    cells, slots = env.cells(), life_of(env).slots
-    away = slots[(slots[:, STATE] != VACANT) & (slots[:, STATE] != 1), WHAT]
+    cells, slots = env.cells(), env.arrays.slots
+    away = slots[(slots[:, STATE] != VACANT) & (slots[:, STATE] != STANDING), WHAT]
     return np.bincount([*cells[cells >= 0], *away], minlength=len(env.world.kinds))
 
 
@@ -124,12 +123,12 @@ RICH = World(
     30,
     20,
     (
-        Kind("herb", collectable=True, reward=Fourier(5, 100, 2.0), delay=Delay(a=0, b=3), place=Place.REGION,
+        Kind("herb", collectable=True, reward=Fourier(5, 100, 2.0), delay=Delay(a=0, b=3), place=ReturnPlace.REGION,
              pays_after=5),
         WALL,
-        Kind("berry", True, True, Square(1, -1, 50), 0.3, Delay(DelayLaw.NORMAL, 20, 9), Place.SAME,
+        Kind("berry", True, True, Square(1, -1, 50), 0.3, Delay(DelayLaw.NORMAL, 20, 9), ReturnPlace.SAME,
              colors=((1, 2, 3), (4, 5, 6), (7, 8, 9))),
-        Kind("ore", collectable=True, reward=Sine(1.0, 60), delay=NEVER, place=Place.SAME),
+        Kind("ore", collectable=True, reward=Sine(1.0, 60), delay=NEVER, place=ReturnPlace.SAME),
     ),
     (
         Region(0, 0, 30, 20, ((1, 30), (3, 60))),

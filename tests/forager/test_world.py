@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harvestgym.forager.hashing import bell, permute, phase, scale
+from harvestgym.forager.hashing import draw_bell, modulo, permute, scale_word
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Flower, Wall
-from harvestgym.forager.numba_engine import lookup
 from harvestgym.forager.numba_engine.env import host_twin
-from harvestgym.forager.reward_context import _noise
+from harvestgym.forager.reward_context import draw_noise
 from harvestgym.forager.world import Region, World
 
 WORDS = (jnp.uint32(0x12345678), jnp.uint32(0xF2345679))
@@ -38,19 +37,19 @@ def test_permute_is_a_bijection(a, b):
 def test_scale_and_phase_are_exact():
     rng = np.random.default_rng(0)
     x, n = rng.integers(0, 2**32, (2, 10_000), np.uint32)
-    assert (np.asarray(scale(jnp.array(x), jnp.array(n))) == (x.astype(np.uint64) * n >> np.uint64(32))).all()
+    assert (np.asarray(scale_word(jnp.array(x), jnp.array(n))) == (x.astype(np.uint64) * n >> np.uint64(32))).all()
     for clock in (0, 10**9 + 7, 2**32 - 1, 2**32, 123456789012345678):
         for period in (1, 7, 1000, 2**24 - 1):
             high, low = jnp.uint32(clock >> 32), jnp.uint32(clock & 0xFFFFFFFF)
-            assert int(phase(high, low, jnp.uint32(period))) == clock % period
+            assert int(modulo(high, low, jnp.uint32(period))) == clock % period
 
 
 def test_the_bell_is_close_to_normal_and_the_same_in_both_engines():
     low = np.arange(20_000, dtype=np.uint32)
-    size, negative = jax.jit(bell)(*WORDS, jnp.uint32(6), low, jnp.uint32(0))
+    size, negative = jax.jit(draw_bell)(*WORDS, jnp.uint32(6), low, jnp.uint32(0))
     z = np.where(negative, -1, 1) * np.asarray(size) / 65536
     assert stats.kstest(z, "norm").pvalue > 0.01
-    mine = [_noise(0x12345678, 0xF2345679, 6, int(i), 0) for i in low[:500]]
+    mine = [draw_noise(0x12345678, 0xF2345679, 6, int(i), 0) for i in low[:500]]
     assert mine == z[:500].tolist()
 
 
@@ -59,8 +58,8 @@ def test_density_and_independence_in_a_window_of_an_endless_world(width, height)
     """Chi-square of counts in blocks, and correlation of neighbours, at a 1e-4 level over 20,000 cells."""
     env = meadow(width, height, 0.1)
     w = min(width, 64)
-    life, h = env._life, 20_000 // w
-    kinds = np.array([[lookup.look(life, x, height // 3 + y) for x in range(w)] for y in range(h)])
+    h = 20_000 // w
+    kinds = np.array([[env.kind_at(x, height // 3 + y) for x in range(w)] for y in range(h)])
     here = kinds == 0
     assert abs(here.mean() - 0.1) < 4 * np.sqrt(0.09 / here.size)
     blocks = here[: h // 8 * 8].reshape(-1, 8 * w).sum(1)
@@ -95,8 +94,8 @@ def test_the_view_equals_a_look_at_every_cell_after_each_step():
     rng = np.random.default_rng(0)
     for action in rng.integers(0, 4, 2000).tolist():
         env.step(action)
-        view = env._see()
+        view = env.observe()
         x, y = env.position
         for row, col in rng.integers(0, (5, 9), (3, 2)).tolist():
-            kind = lookup.look(env._life, x + col - 4, y + 2 - row)
+            kind = env.kind_at(x + col - 4, y + 2 - row)
             assert view[row, col].tolist() == [kind == 0, kind == 1]

@@ -1,8 +1,7 @@
 """The forager as a functional environment: the same world, rules and draws as the host engine, for `vmap` and GPUs.
 
-A step: renew what is eaten up, return what is due, meet what is ahead, move, look, count. The key that a step
-is given is not used: every draw belongs to the seed, the clock and the number of the collision, so that both
-engines make the same ones.
+A step: renew regions, return objects, collide with what is ahead, move, count. The key of a step is not used: every
+draw belongs to the seed, the clock and the number of the collision, so that both engines make the same draws.
 """
 
 from __future__ import annotations
@@ -16,32 +15,57 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.env import Env
 from harvestgym.core.tree import replace
-from harvestgym.forager.observations import channels, codes
-from harvestgym.forager.senses import sensed, space
-from harvestgym.forager.world import EMPTY
+from harvestgym.forager.observations import (
+    MODES,
+    Hint,
+    add_hint,
+    check_aperture,
+    check_hint,
+    check_mode,
+    check_survey,
+    make_space,
+)
+from harvestgym.forager.reward_payment import ring_length
+from harvestgym.forager.world import EMPTY, VACANT, World
 
-from .collisions import Meeting
-from .lookup import VACANT, key_region, region_of, state_of, word
+from .collisions import collide
+from .dynamics import renew, return_objects, teleport
+from .lookup import find_region, key_region, to_word, unpack_state
+from .rewards import clock_phase, region_values
 from .state import ForagerParams, ForagerState
+from .view import encode, move, refresh, survey
 
 _ONE = np.uint32(1)
 BEGINNING = 5_000
+"""Steps of an endless episode that are evaluated."""
 
 
-def words_of(key: jax.Array) -> jax.Array:
+def draw_seed(key: jax.Array) -> jax.Array:
     """uint32 (2,): the seed of the life that begins with a key."""
     return jax.random.bits(key, (2,), jnp.uint32)
 
 
 @dataclass(frozen=True)
-class Forager(Meeting):
+class Forager(Env[ForagerState, ForagerParams]):
     """A foraging world: the agent goes north, east, south or west and meets what stands there.
 
     Never terminates; a horizon truncates. Objects block, pay, are collected and return, as their kinds say.
     """
 
     family: ClassVar[str | None] = "harvestgym.forager.family"
+
+    world: World
+    aperture: tuple[int, int] = (9, 9)
+    mode: str = "objects"
+    horizon: int = 0
+    hint: Hint = (0, 0)
+
+    def __post_init__(self) -> None:
+        check_aperture(self.aperture, self.world)
+        check_mode(self.mode, self.world)
+        check_hint(self.hint)
 
     # -- structure -----------------------------------------------------------------------------------------
 
@@ -60,7 +84,7 @@ class Forager(Meeting):
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         """As `observation_mode` says; with a hint a dict of `view` and `hint`."""
-        return space(self.world, self.mode, self.aperture, self.hint)
+        return make_space(self.world, self.mode, self.aperture, self.hint)
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
@@ -78,20 +102,20 @@ class Forager(Meeting):
 
     def initial(self, key: jax.Array, params: ForagerParams) -> ForagerState:
         """A life whose seed is 64 bits of the key."""
-        return self.begin(words_of(key))
+        return self.begin(draw_seed(key))
 
     def begin(self, words: Any) -> ForagerState:
-        """The life of a seed of two words (`hashing.seed_words`): the same map as the host engine's."""
-        words, n = word(words), len(self.world.regions)
-        x, y = word(self.world.start[0]), word(self.world.start[1])
-        keyed = [key_region(self.world, words, r, jnp.uint32(0), x, y) for r in range(n)]
+        """The start of the episode of a seed of two words (`hashing.seed_words`): the same map as the host engine's."""
+        world, words, n = self.world, to_word(words), len(self.world.regions)
+        x, y = to_word(world.start[0]), to_word(world.start[1])
+        keyed = [key_region(world, words, r, jnp.uint32(0), x, y) for r in range(n)]
         state = ForagerState(
             words=words,
             clock=jnp.zeros(2, jnp.uint32),
             events=jnp.uint32(0),
             x=x,
             y=y,
-            slots=jnp.zeros((7 if self.world.moves else 5, self.capacity), jnp.uint32),
+            slots=jnp.zeros((7 if world.moves else 5, self.capacity), jnp.uint32),
             view=jnp.full(self.aperture, EMPTY, jnp.int8),
             keys=jnp.stack([k for k, _, _ in keyed]),
             keep=jnp.stack([rank for _, rank, _ in keyed]),
@@ -101,45 +125,36 @@ class Forager(Meeting):
             hit=jnp.int32(EMPTY),
             paid=jnp.float32(0),
             rate=jnp.float32(0),
-            owed=jnp.zeros(self._digest, jnp.float32),
+            owed=jnp.zeros(ring_length(world.kinds), jnp.float32),
             refused=jnp.uint32(0),
         )
-        return self._refresh(state)
+        return refresh(world, state)
 
     def transition(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> ForagerState:
         """One step."""
-        state = self._renew(state) if self.world.renews else state
-        state = self._come_back(state)
-        state = self._refresh(state) if self.world.perishes else state
-        state, moved = self._meet(state, jnp.asarray(action), params)
-        state = self._move(state, jnp.asarray(action), moved)
-        state = self._teleport(state) if self.world.teleport_every else state
+        world, action = self.world, jnp.asarray(action)
+        state = renew(world, state) if world.renews else state
+        state = return_objects(world, state)
+        state = refresh(world, state) if world.perishes else state
+        state, moved = collide(world, state, action, params)
+        state = move(world, state, action, moved)
+        state = teleport(world, state) if world.teleport_every else state
         low = state.clock[1] + _ONE
         return replace(state, clock=jnp.stack([state.clock[0] + (low == 0), low]))
 
     def observation(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:
-        """What the agent sees."""
-        view = self._image(state)
+        """The observation of the mode; with a hint a dict."""
+        mode = MODES[self.mode]
+        seen = mode.observe(encode(self.world, state, mode), jnp)
         if not self.hint[0]:
-            return view
-        shown = self._moment(state, 0, jnp.uint32(0)).phase(self.hint[1]) < self.hint[0]
-        here = region_of(self.world, state.x, state.y) == jnp.arange(len(self.world.regions))
-        return {"hint": here & shown, "view": view}
+            return seen
+        region = find_region(self.world, state.x, state.y)
+        return add_hint(self.world, self.hint, seen, clock_phase(state, self.hint[1]), region)
 
-    def _image(self, state: ForagerState) -> jax.Array:
-        if self.mode == "world":
-            return self._survey(state)
-        if self.mode != "colors":
-            seen = state.view[..., None] == jnp.arange(channels(self.world), dtype=jnp.int8)
-            return sensed(self.mode, seen, jnp)
-        table = codes(self.world, "colors")
-        tint = self._tints(state) if table.shape[1] > 1 else jnp.zeros((), jnp.int32)
-        seen = jnp.broadcast_to(table[0, 0], (*self.aperture, 3))
-        for kind, tints in enumerate(table[1:]):
-            for i in range(table.shape[1]):
-                here = (state.view == kind) & (tint == i)
-                seen = jnp.where(here[..., None], tints[i], seen)
-        return seen
+    def cells(self, state: ForagerState) -> jax.Array:
+        """int32 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds."""
+        check_survey(self.world)
+        return survey(self.world, state)
 
     def reward(
         self, key: jax.Array, state: ForagerState, action: Any, after: ForagerState, params: ForagerParams
@@ -154,8 +169,8 @@ class Forager(Meeting):
 
     def info(self, state: ForagerState, params: ForagerParams) -> dict[str, Any]:
         """Metrics: rate, what was collected, biome, and the regret of being here rather than in the best biome."""
-        biome = region_of(self.world, state.x, state.y)
-        values = self.biome_values(state, params)
+        biome = find_region(self.world, state.x, state.y)
+        values = region_values(self.world, state, params)
         return {
             "reward_rate": state.rate,
             "collided": state.hit,
@@ -163,20 +178,6 @@ class Forager(Meeting):
             "biome": biome,
             "biome_value": values[biome],
             "biome_regret": jnp.max(values) - values[biome],
-            "changed": jnp.sum(state_of(state.slots) != VACANT).astype(jnp.int32),
+            "changed": jnp.sum(unpack_state(state.slots) != VACANT).astype(jnp.int32),
             "refused": state.refused.astype(jnp.int32),
         }
-
-    def biome_values(self, state: ForagerState, params: ForagerParams) -> jax.Array:
-        """float32 (regions,): expected reward of the collectable objects per cell, now, as generated."""
-        rows = []
-        for r, g in enumerate(self.world.regions):
-            worth = jnp.float32(0)
-            for kind, count in g.layers:
-                if self.world.kinds[kind].collectable:
-                    expected = self.world.kinds[kind].reward(self._moment(state, kind, state.generation[r]))
-                    worth = worth + expected * params.worth[kind] * np.float32(
-                        self.world.kinds[kind].share * count / g.cells
-                    )
-            rows.append(worth)
-        return jnp.stack(rows)

@@ -1,154 +1,173 @@
-"""What an agent sees under JAX: the view is carried along, and one row or column is looked up in a move."""
+"""The view under JAX: part of the state; a move looks up one row or column only.
+
+`state.view` holds kinds, (rows, columns) of the aperture; the number of kinds stands for the outside of a walled world.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.env import Env
 from harvestgym.core.tree import replace
-from harvestgym.forager.hashing import draw, scale
-from harvestgym.forager.observations import Mode, check_aperture, check_mode
-from harvestgym.forager.senses import Hint, check_hint
-from harvestgym.forager.world import EAST, NORTH, SOUTH, STEPS, TINT, World
+from harvestgym.forager.hashing import TINT, draw_word, scale_word
+from harvestgym.forager.observations import ObservationMode, channel_table, count_channels
+from harvestgym.forager.world import EAST, NORTH, SOUTH, STEPS, World
 
-from .lookup import Map, look, look_along, word
-from .state import ForagerParams, ForagerState
+from .lookup import find_kind, find_kinds_along, to_word
+from .state import ForagerState
+
+Cells = tuple[jax.Array, jax.Array]
+"""Coordinates (x, y) as words, or positions (row, column) in a view."""
 
 
-@dataclass(frozen=True)
-class Seeing(Env[ForagerState, ForagerParams]):
-    """A world, how much of it an agent sees, and how."""
+def _wrap(v: jax.Array, n: int) -> jax.Array:
+    return jnp.where(v < 0, v + n, jnp.where(v >= n, v - n, v))
 
-    world: World
-    aperture: tuple[int, int] = (9, 9)
-    mode: Mode = "objects"
-    horizon: int = 0
-    hint: Hint = (0, 0)
 
-    def __post_init__(self) -> None:
-        check_aperture(self.aperture, self.world)
-        check_mode(self.mode, self.world)
-        check_hint(self.hint)
+def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cells:
+    """The cell that an action leads to; the agent's own where a wall ends the world."""
+    dx, dy = jnp.asarray(STEPS, jnp.int32)[action]
+    x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
+    w, h = world.width, world.height
+    if world.edge == "wall":
+        return to_word(jnp.clip(x, 0, w - 1)), to_word(jnp.clip(y, 0, h - 1))
+    return to_word(_wrap(x, w)), to_word(_wrap(y, h))
 
-    def _ground(self, state: ForagerState) -> Map:
-        return Map(state.words, state.keys, state.keep, state.kept, state.clock)
 
-    def _ahead(self, state: ForagerState, action: jax.Array) -> tuple[jax.Array, jax.Array]:
-        dx, dy = jnp.asarray(STEPS, jnp.int32)[action]
-        x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
-        w, h = self.world.width, self.world.height
-        if self.world.edge == "wall":
-            return word(jnp.clip(x, 0, w - 1)), word(jnp.clip(y, 0, h - 1))
-        wrap = lambda v, n: jnp.where(v < 0, v + n, jnp.where(v >= n, v - n, v))  # noqa: E731
-        return word(wrap(x, w)), word(wrap(y, h))
+def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax.Array:
+    """The kind in the cell ahead, read from the view where the view reaches so far."""
+    rows, cols = state.view.shape
+    if min(rows, cols) < 3:
+        x, y = find_cell_ahead(world, state, action)
+        return find_kind(world, state, x[None], y[None])[0]
+    next_to = [state.view[rows // 2 - dy, cols // 2 + dx] for dx, dy in STEPS.tolist()]
+    return jnp.select([action == NORTH, action == EAST, action == SOUTH], next_to[:3], next_to[3]).astype(jnp.int32)
 
-    # -- the view ------------------------------------------------------------------------------------------
 
-    def _seen_ahead(self, state: ForagerState, action: jax.Array) -> jax.Array:
-        """The kind in the next cell, read from the view where the view reaches so far."""
-        rows, cols = self.aperture
-        if min(rows, cols) < 3:
-            x, y = self._ahead(state, action)
-            return look(self.world, self._ground(state), state.slots, x[None], y[None])[0]
-        beside = [state.view[rows // 2 - dy, cols // 2 + dx] for dx, dy in STEPS.tolist()]
-        return jnp.select([action == NORTH, action == EAST, action == SOUTH], beside[:3], beside[3]).astype(jnp.int32)
+def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array) -> ForagerState:
+    """Step ahead if `moved`, and look up the row or column that comes into view."""
+    x, y = find_cell_ahead(world, state, action)
+    rows, cols = state.view.shape
+    line = _find_line(world, replace(state, x=x, y=y), action).astype(jnp.int8)
+    # A view framed by the new line, and a window in it: faster than a choice among four views.
+    row, col = np.ogrid[: rows + 2, : cols + 2]
+    above, beside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
+    framed = jnp.where(beside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
+    framed = jnp.where(above, jnp.pad(line[:cols], 1)[None], framed)
+    dx, dy = jnp.asarray(STEPS, jnp.int32)[action] * moved
+    return replace(
+        state,
+        x=jnp.where(moved, x, state.x),
+        y=jnp.where(moved, y, state.y),
+        view=jax.lax.dynamic_slice(framed, (1 - dy, 1 + dx), (rows, cols)),
+    )
 
-    def _move(self, state: ForagerState, action: jax.Array, moved: jax.Array) -> ForagerState:
-        """Step ahead and look up the row or column that comes into sight."""
-        x, y = self._ahead(state, action)
-        rows, cols = self.aperture
-        line = self._line(replace(state, x=x, y=y), action).astype(jnp.int8)
-        # A view framed by what comes into sight, and a window in it: faster than a choice among four views.
-        row, col = np.ogrid[: rows + 2, : cols + 2]
-        above, beside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
-        framed = jnp.where(beside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
-        framed = jnp.where(above, jnp.pad(line[:cols], 1)[None], framed)
-        dx, dy = jnp.asarray(STEPS, jnp.int32)[action] * moved
-        return replace(
-            state,
-            x=jnp.where(moved, x, state.x),
-            y=jnp.where(moved, y, state.y),
-            view=jax.lax.dynamic_slice(framed, (1 - dy, 1 + dx), (rows, cols)),
-        )
 
-    def _line(self, state: ForagerState, action: jax.Array) -> jax.Array:
-        """What stands in the line ahead of a state that has moved: a row west to east or a column north to south."""
-        rows, cols = self.aperture
-        level, i = (action == NORTH) | (action == SOUTH), np.arange(max(rows, cols))
-        across, down = np.minimum(i, cols - 1) - cols // 2, rows // 2 - np.minimum(i, rows - 1)
-        dx = jnp.where(level, across, jnp.where(action == EAST, cols // 2, -(cols // 2)))
-        dy = jnp.where(level, jnp.where(action == NORTH, rows // 2, -(rows // 2)), down)
-        x, y, outside = self._cells(state, dx, dy)
-        kinds = look_along(self.world, self._ground(state), state.slots, x, y, level)
-        return jnp.where(outside, len(self.world.kinds), kinds)
+def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Array:
+    """The kinds in the line ahead of a state that has moved: a row west to east or a column north to south."""
+    rows, cols = state.view.shape
+    level, i = (action == NORTH) | (action == SOUTH), np.arange(max(rows, cols))
+    across, down = np.minimum(i, cols - 1) - cols // 2, rows // 2 - np.minimum(i, rows - 1)
+    dx = jnp.where(level, across, jnp.where(action == EAST, cols // 2, -(cols // 2)))
+    dy = jnp.where(level, jnp.where(action == NORTH, rows // 2, -(rows // 2)), down)
+    x, y, outside = _offset_cells(world, state, dx, dy)
+    return jnp.where(outside, len(world.kinds), find_kinds_along(world, state, x, y, level))
 
-    def _cells(self, state: ForagerState, dx: Any, dy: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """(x, y, outside) of cells beside the agent; wrapped, so that x and y are always in the world."""
-        w, h = self.world.width, self.world.height
-        x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
-        outside = (x < 0) | (x >= w) | (y < 0) | (y >= h)
-        wrap = lambda v, n: jnp.where(v < 0, v + n, jnp.where(v >= n, v - n, v))  # noqa: E731
-        return word(wrap(x, w)), word(wrap(y, h)), outside & (self.world.edge == "wall")
 
-    def _window(self, state: ForagerState) -> tuple[jax.Array, jax.Array, jax.Array]:
-        rows, cols = self.aperture
-        dy, dx = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
-        return self._cells(state, dx, dy)
+def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """(x, y, outside) of cells around the agent; wrapped, so that x and y are always in the world."""
+    w, h = world.width, world.height
+    x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
+    outside = (x < 0) | (x >= w) | (y < 0) | (y >= h)
+    return to_word(_wrap(x, w)), to_word(_wrap(y, h)), outside & (world.edge == "wall")
 
-    def _refresh(self, state: ForagerState) -> ForagerState:
-        """Look up all that is in sight."""
-        x, y, outside = self._window(state)
-        kinds = self._look_all(state, x, y)
-        return replace(state, view=jnp.where(outside, len(self.world.kinds), kinds).astype(jnp.int8))
 
-    def _look_all(self, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:
-        """What stands in a block of cells, a row at a time."""
-        one = lambda row: look(self.world, self._ground(state), state.slots, row[0], row[1])  # noqa: E731
-        return jax.lax.map(one, (x, y))
+def _view_cells(world: World, state: ForagerState) -> tuple[jax.Array, jax.Array, jax.Array]:
+    rows, cols = state.view.shape
+    dy, dx = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
+    return _offset_cells(world, state, dx, dy)
 
-    def _tints(self, state: ForagerState) -> jax.Array:
-        x, y, _ = self._window(state)
-        counts = jnp.array([1, *(max(1, len(k.colors)) for k in self.world.kinds), 1], jnp.uint32)
-        number = counts[state.view.astype(jnp.int32) + 1]
-        drawn = draw(state.words[0], state.words[1], jnp.uint32(TINT), x, y)
-        return scale(drawn, number).astype(jnp.int32)
 
-    def _place_in_view(self, state: ForagerState, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """(row, column) of cells, which may lie outside the view."""
-        w, h = self.world.width, self.world.height
-        col = x.astype(jnp.int32) - state.x.astype(jnp.int32) + self.aperture[1] // 2
-        row = state.y.astype(jnp.int32) - y.astype(jnp.int32) + self.aperture[0] // 2
-        if self.world.edge == "torus":
-            wrap = lambda v, n: jnp.where(v < 0, v + n, jnp.where(v >= n, v - n, v))  # noqa: E731
-            col, row = wrap(col, w), wrap(row, h)
-        return row, col
+def refresh(world: World, state: ForagerState) -> ForagerState:
+    """Look up the whole view."""
+    x, y, outside = _view_cells(world, state)
+    kinds = _find_block(world, state, x, y)
+    return replace(state, view=jnp.where(outside, len(world.kinds), kinds).astype(jnp.int8))
 
-    def _in_view(self, row: jax.Array, col: jax.Array) -> jax.Array:
-        return (row >= 0) & (row < self.aperture[0]) & (col >= 0) & (col < self.aperture[1])
 
-    def _patched(self, view: jax.Array, row: jax.Array, col: jax.Array, kind: Any, where: jax.Array) -> jax.Array:
-        """The view with one cell changed, if `where` and if it is in the view."""
-        rows, cols = self.aperture
-        shown = where & (row >= 0) & (row < rows) & (col >= 0) & (col < cols)
-        # A scatter, since XLA on CPUs would compute what is compared with every cell anew for every cell.
-        place = jnp.where(shown, row * cols + col, rows * cols)
-        return view.ravel().at[place].set(jnp.asarray(kind).astype(jnp.int8), mode="drop").reshape(rows, cols)
+def _find_block(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:
+    """The kinds in a block of cells, a row at a time."""
+    return jax.lax.map(lambda row: find_kind(world, state, row[0], row[1]), (x, y))
 
-    def cells(self, state: ForagerState) -> jax.Array:
-        """int32 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds."""
-        check_mode("world", self.world)
-        h, w = self.world.height, self.world.width
-        y, x = np.meshgrid(np.arange(h)[::-1], np.arange(w), indexing="ij")
-        return self._look_all(state, word(x), word(y))
 
-    def _survey(self, state: ForagerState) -> jax.Array:
-        kinds = self.cells(state)[..., None] == jnp.arange(len(self.world.kinds))
-        row, col = self.world.height - 1 - state.y.astype(jnp.int32), state.x.astype(jnp.int32)
-        rows, cols = np.ogrid[: self.world.height, : self.world.width]
-        agent = (rows == row) & (cols == col)
-        return jnp.concatenate([kinds, agent[..., None]], -1)
+def locate_in_view(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> Cells:
+    """(row, column) of cells, which may lie outside the view."""
+    rows, cols = state.view.shape
+    col = x.astype(jnp.int32) - state.x.astype(jnp.int32) + cols // 2
+    row = state.y.astype(jnp.int32) - y.astype(jnp.int32) + rows // 2
+    if world.edge == "torus":
+        col, row = _wrap(col, world.width), _wrap(row, world.height)
+    return row, col
+
+
+def is_in_view(state: ForagerState, row: jax.Array, col: jax.Array) -> jax.Array:
+    """Whether positions lie in the view."""
+    rows, cols = state.view.shape
+    return (row >= 0) & (row < rows) & (col >= 0) & (col < cols)
+
+
+def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where: jax.Array) -> jax.Array:
+    """The view with one cell changed, if `where` and if it is in the view."""
+    rows, cols = state.view.shape
+    shown = where & is_in_view(state, row, col)
+    # A scatter, since XLA on CPUs would compute the compared values again for every cell.
+    place = jnp.where(shown, row * cols + col, rows * cols)
+    return state.view.ravel().at[place].set(jnp.asarray(kind).astype(jnp.int8), mode="drop").reshape(rows, cols)
+
+
+# ---- encoding ----------------------------------------------------------------------------------------------
+
+
+def survey(world: World, state: ForagerState) -> jax.Array:
+    """int32 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds."""
+    y, x = np.meshgrid(np.arange(world.height)[::-1], np.arange(world.width), indexing="ij")
+    return _find_block(world, state, to_word(x), to_word(y))
+
+
+def encode(world: World, state: ForagerState, mode: ObservationMode) -> jax.Array:
+    """The cells that a mode shows, (rows, columns, depth), encoded by its table."""
+    if mode.whole:
+        return _encode_world(world, state)
+    if mode.table is channel_table:
+        return state.view[..., None] == jnp.arange(count_channels(world), dtype=jnp.int8)
+    return _encode_view(world, state, mode.table(world))
+
+
+def _encode_world(world: World, state: ForagerState) -> jax.Array:
+    kinds = survey(world, state)[..., None] == jnp.arange(len(world.kinds))
+    row, col = world.height - 1 - state.y.astype(jnp.int32), state.x.astype(jnp.int32)
+    rows, cols = np.ogrid[: world.height, : world.width]
+    agent = (rows == row) & (cols == col)
+    return jnp.concatenate([kinds, agent[..., None]], -1)
+
+
+def _encode_view(world: World, state: ForagerState, table: np.ndarray) -> jax.Array:
+    tint = _draw_tints(world, state) if table.shape[1] > 1 else jnp.zeros((), jnp.int32)
+    seen = jnp.broadcast_to(table[0, 0], (*state.view.shape, table.shape[2]))
+    for kind, tints in enumerate(table[1:]):
+        for i in range(table.shape[1]):
+            here = (state.view == kind) & (tint == i)
+            seen = jnp.where(here[..., None], tints[i], seen)
+    return seen
+
+
+def _draw_tints(world: World, state: ForagerState) -> jax.Array:
+    """int32 (rows, columns): which of the colours of its kind each cell shows."""
+    x, y, _ = _view_cells(world, state)
+    counts = jnp.array([1, *(max(1, len(k.colors)) for k in world.kinds), 1], jnp.uint32)
+    number = counts[state.view.astype(jnp.int32) + 1]
+    drawn = draw_word(state.words[0], state.words[1], jnp.uint32(TINT), x, y)
+    return scale_word(drawn, number).astype(jnp.int32)

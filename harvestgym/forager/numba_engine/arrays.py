@@ -1,7 +1,7 @@
-"""A life of the host engine as plain arrays: made from a `World`, grown when needed, a few kB at first.
+"""The state of an episode on the host as plain arrays, a few kB at first: made from a `World`, grown when needed.
 
-Every field is an array of 64-bit integers or bytes, so a life can be copied, batched along a leading axis and
-handed to compiled code as it is. The columns are named here and nowhere else.
+Every field is an array of 64-bit integers or bytes, so an episode can be copied, batched along a leading axis and
+passed to compiled code as it is. The columns are named here and nowhere else; other modules import this one as `col`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,21 @@ LAYER_REGION, LAYER_Q, LAYER_P, LAYER_KIND, LAYER = range(5)
 BLOCKING, COLLECTABLE, DELAY_LAW, DELAY_A, DELAY_B, PLACE, TARGET, PYTHON, TINTS, LASTS, RESTS, KIND = range(12)
 HOME, AT, DUE, WHAT, BORN, STATE, WHERE, SLOT = range(8)
 """Columns of `slots`: the cell it came from (-2 or less: none), where it stands or will stand, when it returns,
-its kind, the number of the collision that took it, its state, and the `Place` it returns to."""
+its kind, the number of the collision that took it, its state, and the `ReturnPlace` it returns to."""
 
-VACANT, STANDING, AWAY, GONE = range(4)
 AGENT_X, AGENT_Y = range(2)
 
 
-class Life(NamedTuple):
-    """The arrays of one life, or with a leading axis of many.
+class EpisodeArrays(NamedTuple):
+    """The arrays of one episode, or with a leading axis of many.
 
     Attributes:
-        slots: one row per object that was touched; all others are as the world began.
+        slots: one row for each changed object; all others are as the world began.
         lookup: open addressing, (cell + 1, slot + 1 of the object from here, slot + 1 of the object that stands here).
-        taken: a bit for each row of `lookup` that holds a cell: one line of memory tells that most cells are in none.
+        taken: a bit for each row of `lookup` that holds a cell: one line of memory shows that most cells are in none.
         heap: (due, collision, slot) of the objects that are away.
-        codes: bytes of a cell, by kind + 1 and tint; the last kind is what lies outside a walled world.
-        views: what each agent sees, encoded, twice: a move copies from one to the other.
+        codes: bytes of a cell, by kind + 1 and tint; the last kind is the outside of a walled world.
+        views: the encoded view of each agent, twice: a move copies from one to the other.
     """
 
     head: np.ndarray
@@ -56,8 +55,14 @@ class Life(NamedTuple):
     views: np.ndarray
 
 
-def new_life(world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1) -> Life:
-    """The arrays of a life in `world`, not yet begun; `codes` are (kinds + 2, tints, depth) bytes."""
+CHANGING = ("head", "regions", "agents", "slots", "lookup", "taken", "heap", "views")
+"""The arrays that change in an episode."""
+
+
+def new_arrays(
+    world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1
+) -> EpisodeArrays:
+    """The arrays of an episode in `world`, not yet begun; `codes` are (kinds + 2, tints, depth) bytes."""
     rows, cols = aperture
     head = np.zeros(HEAD, np.int64)
     head[[WIDTH, HEIGHT, WALL_EDGE]] = world.width, world.height, world.edge == "wall"
@@ -66,7 +71,7 @@ def new_life(world: World, codes: np.ndarray, aperture: tuple[int, int], room: i
     regions, layers = region_tables(world)
     kinds = kind_table(world)
     kinds[:, TINTS] = np.minimum(kinds[:, TINTS], codes.shape[1])
-    return Life(
+    return EpisodeArrays(
         head=head,
         regions=regions,
         layers=layers,
@@ -75,11 +80,12 @@ def new_life(world: World, codes: np.ndarray, aperture: tuple[int, int], room: i
         agents=np.zeros((agents, 2), np.int64),
         codes=np.ascontiguousarray(codes, np.uint8),
         views=np.zeros((agents, 2, rows * cols * codes.shape[2]), np.uint8),
-        **_tables(room),
+        **slot_tables(room),
     )
 
 
-def _tables(room: int) -> dict[str, np.ndarray]:
+def slot_tables(room: int) -> dict[str, np.ndarray]:
+    """Empty tables for `room` changed objects."""
     return {
         "slots": np.zeros((room, SLOT), np.int64),
         "lookup": np.zeros((4 * room, 3), np.int64),
@@ -112,22 +118,6 @@ def kind_table(world: World) -> np.ndarray:
     return np.array(rows or np.zeros((0, KIND)), np.int64)
 
 
-def room(life: Life) -> int:
-    """How many touched objects fit before the tables must grow."""
-    return len(life.slots)
-
-
-def nbytes(life: Life) -> int:
-    """Memory of the life in bytes."""
-    return sum(array.nbytes for array in life)
-
-
-def grown(life: Life, to: int) -> Life:
-    """The same life with tables for `to` touched objects; its slots keep their numbers."""
-    from .lookup import rebuild
-
-    tables = _tables(to)
-    tables["slots"][: len(life.slots)] = life.slots
-    bigger = life._replace(**tables)
-    rebuild(bigger)
-    return bigger
+def count_bytes(arrays: EpisodeArrays) -> int:
+    """Memory of the episode in bytes."""
+    return sum(array.nbytes for array in arrays)

@@ -1,6 +1,6 @@
-"""The Gymnasium face of the host engine: one long life.
+"""The host engine as a `gymnasium.Env`: one long episode.
 
-`gymnasium.make("forager/…")` gives a `ForagerGym` where numba is installed: the same life as on the JAX engine,
+`gymnasium.make("forager/…")` gives a `ForagerGym` where numba is installed: the same episodes as on the JAX engine,
 tens of times faster from Python.
 """
 
@@ -9,101 +9,123 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
 from gymnasium.error import ResetNeeded
 
+from harvestgym.core.autoreset import split
 from harvestgym.core.errors import ConfigError, unknown
-from harvestgym.forager.jax_engine.collisions import RATE
-from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.core.random import keys_for
+from harvestgym.forager.jax_engine.model import Forager, draw_seed
+from harvestgym.forager.reward_payment import RATE
+from harvestgym.forager.view.maps import SMALL
+from harvestgym.forager.view.scene import NO_ACTION, scene
+from harvestgym.gym.episode_log import FrameBuffer
+from harvestgym.render.modes import MODES, render_scene
 
 from .arrays import EVENTS, REFUSED, USED
-from .biome_values import steady
 from .env import ForagerEnv, host_twin
-from .lane import LaneSeeds
-from .recorder import NO_ACTION, Watching
+from .rewards import is_steady
 
 Info = dict[str, Any]
 
+RECORDED = 5000
+"""Steps of an endless episode that are recorded, at least."""
 
-_KEPT = ("_rate", "_steps", "_over", "_values")
+_IN_RECORD = ("reward_rate", "collided", "collected", "biome", "biome_regret")
+_KEPT = ("_rate", "_steps", "_over", "_values", "_key")
+
+
+@jax.jit
+def _begin_episode(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """(key of the future, seed of the episode), as `core.autoreset` splits them."""
+    following, now = split(key)
+    return following, draw_seed(keys_for(now, ("initial", "observation"))[0])
+
+
+@jax.jit
+def _skip_steps(key: jax.Array, steps: Any) -> jax.Array:
+    return jax.lax.fori_loop(0, steps, lambda _, k: split(k)[0], key)
 
 
 class ForagerGym(gymnasium.Env[Any, int]):
     """A `ForagerEnv` as a `gymnasium.Env`: never terminated, truncated after `horizon` steps if there is one."""
 
-    metadata = {"render_modes": ["rgb_array", "ansi", "svg"], "render_fps": 10}
+    metadata = {"render_modes": list(MODES), "render_fps": 10}
 
     def __init__(self, env: ForagerEnv, horizon: int = 0, render_mode: str | None = None) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise unknown("render_mode", render_mode, self.metadata["render_modes"])
+        if render_mode not in (None, *MODES):
+            raise unknown("render_mode", render_mode, MODES)
         self.env, self.horizon, self.render_mode = env, horizon, render_mode
         self.observation_space = env.observation_space
         self.action_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(4)
         self._rate, self._steps, self._over = 0.0, 0, True
+        self._key: jax.Array | None = None
         self._values: Any = None
-        self._watching: Watching | None = None
-        self._seeds = LaneSeeds()
-        self._steady = steady(env.world)
+        self._steady = is_steady(env.world)
+        self._frames = FrameBuffer(RECORDED) if render_mode else None
 
     @classmethod
     def of(cls, model: Forager, render_mode: str | None = None) -> ForagerGym:
-        """The face, on the host engine, of a functional forager."""
+        """The host engine's environment for a functional forager."""
         return cls(host_twin(model), model.horizon, render_mode)
 
+    def _make_model(self) -> Forager:
+        config, world = self.env.config, self.env.world
+        rows, cols = self.env.in_view().shape
+        return Forager(world, (rows, cols), config.observation_mode, self.horizon, config.hint)
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Begin a life; without a seed the next of this face: the same lives as `GymEnv` of the functional env."""
+        """Begin an episode; without a seed the next one: the same episodes as `GymEnv` of the functional env."""
         if options:
-            raise ConfigError(f"reset options: wanted none, found {sorted(options)}; parameters can be changed with "
+            raise ConfigError(f"reset options: expected none, got {sorted(options)}; parameters can be changed with "
                               "harvestgym.gym.env.GymEnv(harvestgym.make(id))")  # fmt: skip
         super().reset(seed=seed)
-        if seed is None and not self._seeds.begun:
-            seed = int(self.np_random.integers(2**32))
-        words = self._seeds.again(self._steps) if seed is None else self._seeds.begin(seed)
-        obs = self.env.start(seed=words)
+        obs = self.env.start(seed=self._draw_seed(seed))
         self._rate, self._steps, self._over = 0.0, 0, False
         self._values = self.env.biome_values
-        self._watching = Watching(self.env, self.horizon) if self.render_mode else None
-        return obs, self._seen(NO_ACTION, 0.0)
+        if self._frames is not None:
+            self._frames.clear()
+        return obs, self._report(NO_ACTION, 0.0)
+
+    def _draw_seed(self, seed: int | None) -> tuple[int, int]:
+        """The seed words of the next episode."""
+        if seed is None and self._key is not None:
+            key = _skip_steps(self._key, jnp.int32(self._steps))
+        else:
+            seed = int(self.np_random.integers(2**32)) if seed is None else seed
+            key = jax.random.key(np.uint32(seed % 2**32))
+        self._key, words = _begin_episode(key)
+        first, second = np.asarray(words).tolist()
+        return first, second
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
         """Go one step; ResetNeeded after the end."""
         if self._over:
-            raise ResetNeeded("step: there is no life going on; call reset() first")
+            raise ResetNeeded("step: the episode is over or has not begun; call reset() first")
         obs, reward = self.env.step(action)
         self._rate += RATE * (reward - self._rate)
         self._steps += 1
         self._over = self._steps == self.horizon
-        return obs, reward, False, self._over, self._seen(action, reward)
+        return obs, reward, False, self._over, self._report(action, reward)
 
-    def _seen(self, action: int, reward: float) -> Info:
+    def _report(self, action: int, reward: float) -> Info:
+        """The info of a step, which is also recorded where pictures are drawn."""
         info = self._info()
-        if self._watching is not None:
-            self._watching.add(self.env, action, reward, info)
+        if self._frames is not None:
+            env, (x, y) = self.env, self.env.position
+            row = {"action": action, "reward": reward, "x#cell": x, "y#cell": y, "clock#step": env.clock}
+            row |= {name: info[name] for name in _IN_RECORD} | {"view": env.in_view()}
+            row |= {"world": env.cells().astype(np.int8)} if env.world.cells <= SMALL else {}
+            self._frames.append(row)
         return info
-
-    def recipe(self) -> Info:
-        """How it is made, for `core.checkpoint`."""
-        return {"env": self.env, "horizon": self.horizon, "render_mode": self.render_mode}
-
-    def kept(self) -> Info:
-        """What changes, for `core.checkpoint`."""
-        return {name: getattr(self, name) for name in _KEPT} | {"env": self.env.kept(), "key": self._seeds.key}
-
-    def restore(self, kept: Info) -> ForagerGym:
-        """This face, where the one that was kept stood."""
-        self.env.restore(kept["env"])
-        self._seeds.key = kept["key"]
-        vars(self).update({name: kept[name] for name in _KEPT})
-        if self.render_mode is not None and self._seeds.begun:
-            self._watching = Watching(self.env, self.horizon)
-            self._watching.add(self.env, NO_ACTION, 0.0, self._info())
-        return self
 
     def _info(self) -> Info:
         """The names and numbers of the functional environment."""
-        env = self.env
+        env, head = self.env, self.env.arrays.head
         values = self._values if self._steady else env.biome_values
         biome = env.biome if len(values) > 1 else 0
-        head = env.head
         return {
             "reward_rate": self._rate,
             "collided": env.met,
@@ -116,9 +138,34 @@ class ForagerGym(gymnasium.Env[Any, int]):
         }
 
     def render(self) -> Any:
-        """What the agent sees, where it is and how it fared, in the `render_mode` chosen; None without one."""
-        if self.render_mode is None:
+        """The agent's view, its place and its rewards, in the `render_mode` chosen; None without one."""
+        if self._frames is None:
             return None
-        if self._watching is None:
+        if not len(self._frames):
             raise ResetNeeded("render: there is nothing to see yet; call reset() first")
-        return self._watching.picture(self.render_mode)
+        record = self._frames.record
+        return render_scene(scene(self._make_model(), record, len(record["reward"]) - 1), str(self.render_mode))
+
+    @property
+    def record(self) -> dict[str, np.ndarray]:
+        """The last steps as named arrays with a leading time axis; empty without a `render_mode`."""
+        return self._frames.record if self._frames is not None else {}
+
+    # -- saving ----------------------------------------------------------------------------------------------
+
+    def recipe(self) -> Info:
+        """How it is made, for `core.checkpoint`."""
+        return {"env": self.env, "horizon": self.horizon, "render_mode": self.render_mode}
+
+    def kept(self) -> Info:
+        """What changes, for `core.checkpoint`."""
+        return {name: getattr(self, name) for name in _KEPT} | {"env": self.env.kept()}
+
+    def restore(self, kept: Info) -> ForagerGym:
+        """Continue the saved episode; its record begins here."""
+        self.env.restore(kept["env"])
+        vars(self).update({name: kept[name] for name in _KEPT})
+        if self._frames is not None and self._key is not None:
+            self._frames.clear()
+            self._report(NO_ACTION, 0.0)
+        return self

@@ -1,4 +1,4 @@
-"""What can be read off a life on the host engine, without changing it."""
+"""An episode on the host as it can be read: the observation, the cells, the agent, the counters."""
 
 from __future__ import annotations
 
@@ -7,79 +7,82 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from harvestgym.forager.config import Color, ForagerConfig, Observation
-from harvestgym.forager.kinds import ForagerObject, check_color
-from harvestgym.forager.observations import Mode, check_aperture, check_mode
-from harvestgym.forager.reward_context import HostMoment
-from harvestgym.forager.senses import hinted, sensed, space
-from harvestgym.forager.world import World
-
-from . import lookup, step
-from .arrays import (
-    AGENT_X,
-    AGENT_Y,
-    AT,
-    BOUND,
-    CLOCK,
-    EATEN_ALL,
-    GENERATION,
-    HOME,
-    PENDING,
-    REFUSED,
-    SIDE,
-    STANDING,
-    STATE,
-    USED,
-    VACANT,
-    Life,
-    nbytes,
+from harvestgym.forager.config import ForagerConfig, Observation, build_world
+from harvestgym.forager.hashing import seed_words
+from harvestgym.forager.kinds import Color, ForagerObject, check_color
+from harvestgym.forager.observations import (
+    MODES,
+    add_hint,
+    check_aperture,
+    check_hint,
+    check_mode,
+    check_survey,
+    color_table,
+    make_space,
 )
-from .biome_values import worths
+from harvestgym.forager.reward_context import HostContext
+from harvestgym.forager.world import EMPTY, STANDING, VACANT, World
+
+from . import arrays as col
+from . import lookup, view
+from .rewards import region_values
 
 
-class Reading:
-    """A life as one can look at it: what is seen, where the agent is, what is held."""
+class ReadableEpisode:
+    """An episode of one agent: its arrays, and everything that can be read without changing it.
 
-    config: ForagerConfig
-    world: World
-    _life: Life
-    _mode: Mode
-    _shape: tuple[int, ...]
-    _type: np.dtype[Any]
-    _met: int
-    _words: tuple[int, int]
-    _tints: dict[int, Color]
-    _things: dict[int, ForagerObject]
+    Attributes:
+        arrays: the state of the episode, see `arrays.EpisodeArrays`.
+        met: the index of the kind that the last step met, or -1.
+    """
 
-    def _see(self) -> Observation:
-        obs = np.empty(self._shape, np.uint8)
-        if self._mode != "world":
-            obs.reshape(-1)[:] = self._life.views[0, self._life.head[SIDE]]
-        return self._shown(obs)
+    def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
+        self.config = config
+        self.world = world or build_world(config)
+        check_mode(config.observation_mode, self.world)
+        check_hint(config.hint)
+        self._mode = MODES[config.observation_mode]
+        self._aperture = (1, 1) if self._mode.whole else check_aperture(config.aperture, self.world)
+        self._table = self._mode.table(self.world)
+        self._shape = (*self._aperture, self._table.shape[2])
+        self._words = seed_words(config.seed)
+        self.arrays = col.new_arrays(self.world, self._table, self._aperture)
+        self.met = EMPTY
+        self._things: dict[int, ForagerObject] = {}
+        self._tints: dict[int, Color] = {}
 
-    def _shown(self, view: np.ndarray) -> Any:
-        """The observation that a view, as it is kept, stands for."""
-        if self._mode == "world":
-            seen = self._survey()
+    # -- what is seen ----------------------------------------------------------------------------------------
+
+    def observe(self) -> Observation:
+        """The observation now."""
+        cells = np.empty(self._shape, np.uint8)
+        cells.reshape(-1)[:] = self.arrays.views[0, self.arrays.head[col.SIDE]]
+        return self._observe_cells(cells)
+
+    def _observe_cells(self, encoded: np.ndarray) -> Any:
+        """The observation of an encoded view."""
+        if self._mode.whole:
+            cells = self._encode_world()
         else:
-            self._tint(view)
-            seen = sensed(self._mode, view.view(self._type), np)
-        return hinted(self.world, self.config.hint, seen, self.clock, self.biome)
+            self._tint(encoded)
+            cells = encoded.view(self._table.dtype)
+        seen = self._mode.observe(cells, np)
+        if not self.config.hint[0]:
+            return seen
+        phase = np.asarray(self.clock % self.config.hint[1])
+        return add_hint(self.world, self.config.hint, seen, phase, np.asarray(self.biome))
 
-    def _survey(self) -> Observation:
-        cells = self.cells()
-        out = np.zeros((*cells.shape, len(self.world.kinds) + 1), np.bool_)
-        for kind in range(len(self.world.kinds)):
-            out[..., kind] = cells == kind
+    def _encode_world(self) -> np.ndarray:
         x, y = self.position
-        out[self.world.height - 1 - y, x, -1] = True
-        return out
+        agent = np.zeros((self.world.height, self.world.width, 1), np.bool_)
+        agent[self.world.height - 1 - y, x] = True
+        return np.concatenate([self.cells()[..., None] == np.arange(len(self.world.kinds)), agent], -1)
 
     def cells(self) -> np.ndarray:
         """int16 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds."""
-        check_mode("world", self.world)
+        check_survey(self.world)
         out = np.empty((self.world.height, self.world.width), np.int16)
-        step.survey(self._life, out)
+        view.survey(self.arrays, out)
         return out
 
     def in_view(self) -> np.ndarray:
@@ -87,37 +90,42 @@ class Reading:
         rows, cols = check_aperture(self.config.aperture, self.world)
         x, y = self.position
         seen = np.empty((rows, cols), np.int8)
-        for row, col in np.ndindex(rows, cols):
-            seen[row, col] = self._kind_at(x + col - cols // 2, y + rows // 2 - row)
+        for row, across in np.ndindex(rows, cols):
+            seen[row, across] = self.kind_at(x + across - cols // 2, y + rows // 2 - row)
         return seen
 
-    def _kind_at(self, x: int, y: int) -> int:
+    def kind_at(self, x: int, y: int) -> int:
+        """The kind in a cell, -1 for none, the number of kinds outside a walled world."""
         width, height = self.world.width, self.world.height
         if self.world.edge == "wall" and not (0 <= x < width and 0 <= y < height):
             return len(self.world.kinds)
-        return int(lookup.look(self._life, x % width, y % height))
+        return int(lookup.find_kind(self.arrays, x % width, y % height))
+
+    def generated_kind_at(self, x: int, y: int) -> int:
+        """The kind that the world put in a cell at first, or -1."""
+        return int(lookup.generate_kind(self.arrays.regions, self.arrays.layers, x, y))
 
     def _recolor(self, home: int, thing: ForagerObject) -> None:
-        if self._mode == "colors" and vars(thing).get("color") is not None:
+        if self._mode.table is color_table and vars(thing).get("color") is not None:
             self._tints[home] = check_color(thing.color, thing.name)
 
-    def _tint(self, obs: np.ndarray) -> None:
-        """Colour the single objects that have a colour of their own."""
-        slots, (x, y) = self._life.slots, self.position
+    def _tint(self, encoded: np.ndarray) -> None:
+        """Colour the objects whose instance has its own colour."""
+        slots, (x, y) = self.arrays.slots, self.position
         for home, color in self._tints.items():
-            row = slots[(slots[:, HOME] == home) & (slots[:, STATE] != VACANT)]
-            if len(row) and row[0, STATE] != STANDING:
+            row = slots[(slots[:, col.HOME] == home) & (slots[:, col.STATE] != VACANT)]
+            if len(row) and row[0, col.STATE] != STANDING:
                 continue
-            cell = int(row[0, AT]) if len(row) else home
-            col = cell % self.world.width - x + self._shape[1] // 2
-            line = y - cell // self.world.width + self._shape[0] // 2
+            cell = int(row[0, col.AT]) if len(row) else home
+            cell_x, cell_y = cell % self.world.width, cell // self.world.width
+            across, down = cell_x - x + self._shape[1] // 2, y - cell_y + self._shape[0] // 2
             if self.world.edge == "torus":
-                col, line = col % self.world.width, line % self.world.height
-            in_view = 0 <= col < self._shape[1] and 0 <= line < self._shape[0]
-            if in_view and self._kind_at(cell % self.world.width, cell // self.world.width) >= 0:
-                obs[line, col] = color
+                across, down = across % self.world.width, down % self.world.height
+            in_view = 0 <= across < self._shape[1] and 0 <= down < self._shape[0]
+            if in_view and self.kind_at(cell_x, cell_y) >= 0:
+                encoded[down, across] = color
 
-    # -- reading -------------------------------------------------------------------------------------------
+    # -- numbers ---------------------------------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,62 +134,50 @@ class Reading:
 
     @property
     def things(self) -> list[ForagerObject]:
-        """The Python objects that were met so far, or have a place of their own."""
+        """The Python objects that were met so far, or have their own target location."""
         return list(self._things.values())
 
     @property
     def clock(self) -> int:
         """Steps since the start."""
-        return int(self._life.head[CLOCK])
+        return int(self.arrays.head[col.CLOCK])
 
     @property
     def position(self) -> tuple[int, int]:
         """(x, y) of the agent."""
-        return int(self._life.agents[0, AGENT_X]), int(self._life.agents[0, AGENT_Y])
+        return int(self.arrays.agents[0, col.AGENT_X]), int(self.arrays.agents[0, col.AGENT_Y])
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         """The space of observations."""
-        return space(self.world, self._mode, (self._shape[0], self._shape[1]), self.config.hint)
+        return make_space(self.world, self.config.observation_mode, self._aperture, self.config.hint)
 
     @property
     def biome(self) -> int:
         """The region in which the agent stands."""
-        return int(lookup.region_of(self._life.regions, *self.position))
+        return int(lookup.find_region(self.arrays.regions, *self.position))
 
     @property
     def biome_values(self) -> list[float]:
         """Expected reward of the collectable objects per cell, now, as generated, for each region."""
-        return [float(worth) for worth in worths(self.world, self._expected)]
-
-    def _expected(self, kind: int, region: int) -> float:
-        generation = int(self._life.regions[region, GENERATION])
-        return self.world.kinds[kind].reward(HostMoment(self.clock, self._words, kind, generation))
-
-    @property
-    def met(self) -> int:
-        """The index of the kind that the last step met, or -1."""
-        return self._met
-
-    @property
-    def head(self) -> np.ndarray:
-        """The counters of the life, see `life`: for faces that report them in every step."""
-        return self._life.head
+        kinds, generations = self.world.kinds, self.arrays.regions[:, col.GENERATION].tolist()
+        now = lambda kind, region: HostContext(self.clock, self._words, kind, generations[region])  # noqa: E731
+        return [float(v) for v in region_values(self.world, lambda kind, r: kinds[kind].reward(now(kind, r)))]
 
     @property
     def collided(self) -> str | None:
-        """The name of what the last step met."""
-        return None if self._met < 0 else self.world.names[self._met]
+        """The name of the kind that the last step met."""
+        return None if self.met < 0 else self.world.names[self.met]
 
     @property
     def memory(self) -> dict[str, int]:
         """Bytes held, objects changed and their bound, collections, and objects that stayed because of the bound."""
-        head = self._life.head
+        head = self.arrays.head
         return {
-            "bytes": nbytes(self._life),
-            "changed": int(head[USED]),
-            "capacity": int(head[BOUND]),
-            "away": int(head[PENDING]),
-            "collected": int(head[EATEN_ALL]),
-            "refused": int(head[REFUSED]),
+            "bytes": col.count_bytes(self.arrays),
+            "changed": int(head[col.USED]),
+            "capacity": int(head[col.BOUND]),
+            "away": int(head[col.PENDING]),
+            "collected": int(head[col.EATEN_ALL]),
+            "refused": int(head[col.REFUSED]),
         }

@@ -14,7 +14,7 @@ import numpy as np
 
 from harvestgym.core.policy import Policy
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.reward_context import TracedMoment
+from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.world import STEPS
 
 STRAY = 0.1
@@ -24,7 +24,7 @@ STRAY = 0.1
 def _worths(env: Forager) -> jax.Array:
     """float32 (kinds + 2,): expected reward at the first moment, of nothing, each kind and the outside."""
     zero, words = jnp.uint32(0), jnp.zeros(2, jnp.uint32)
-    now = [k.reward(TracedMoment(zero, zero, words, i, zero)) for i, k in enumerate(env.world.kinds)]
+    now = [k.reward(JaxContext(zero, zero, words, i, zero)) for i, k in enumerate(env.world.kinds)]
     return jnp.array([0.0, *(float(w) for w in now), 0.0], jnp.float32)
 
 

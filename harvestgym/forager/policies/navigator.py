@@ -14,16 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.policy import Policy
-from harvestgym.forager.jax_engine.lookup import region_of, word
+from harvestgym.forager.jax_engine.lookup import find_region, to_word
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.observations import OUTSIDE, colors_of
-from harvestgym.forager.reward_context import TracedMoment
+from harvestgym.forager.observations import OUTSIDE, choose_colors
+from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.reward_laws import Fourier
 from harvestgym.forager.world import STEPS
 
 from .baselines import beside, best, plan
 
-Place: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
+Position: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
 """int32 x, y and clock, as the agent has counted them."""
 
 
@@ -32,7 +32,7 @@ class _Navigator:
     env: Forager
     discount: float
 
-    def __call__(self, carry: Place, obs: jax.Array, key: jax.Array) -> tuple[Place, jax.Array]:
+    def __call__(self, carry: Position, obs: jax.Array, key: jax.Array) -> tuple[Position, jax.Array]:
         x, y, clock = carry
         kinds, worth = self._kinds(obs, x, y), self._worths(clock)
         open_ = jnp.array([True, *(not k.blocking for k in self.env.world.kinds), False])[kinds]
@@ -48,10 +48,10 @@ class _Navigator:
         """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside."""
         world, (rows, cols) = self.env.world, self.env.aperture
         north, east = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
-        region = region_of(world, word((x + east) % world.width), word((y + north) % world.height))
+        region = find_region(world, to_word((x + east) % world.width), to_word((y + north) % world.height))
         shown = lambda color: jnp.all(obs == jnp.array(color, jnp.uint8), -1)  # noqa: E731
         out = jnp.where(shown(OUTSIDE), len(world.kinds) + 1, 0)
-        alike = [jnp.any(jnp.stack([shown(c) for c in tints]), 0) for tints in colors_of(world.kinds)]
+        alike = [jnp.any(jnp.stack([shown(c) for c in tints]), 0) for tints in choose_colors(world.kinds)]
         for i, here in enumerate(alike):
             out = jnp.where(here & (out == 0), i + 1, out)
         for i, here in enumerate(alike):
@@ -63,7 +63,7 @@ class _Navigator:
         """float32 (kinds + 2,): what nothing, each kind and the outside pay now; random series count for 0."""
         words, zero = jnp.zeros(2, jnp.uint32), jnp.uint32(0)
         laws = [(i, k.reward) for i, k in enumerate(self.env.world.kinds)]
-        now = [0.0 if isinstance(law, Fourier) else law(TracedMoment(zero, word(clock), words, i, zero))
+        now = [0.0 if isinstance(law, Fourier) else law(JaxContext(zero, to_word(clock), words, i, zero))
                for i, law in laws]  # fmt: skip
         return jnp.stack([jnp.float32(w) for w in (0.0, *now, 0.0)])
 
@@ -81,7 +81,7 @@ class _Navigator:
             half = jnp.array([world.width // 2, world.height // 2])
             off = (off + half) % jnp.array([world.width, world.height]) - half
         nearer = jnp.stack([jnp.abs(off - step).sum() < jnp.abs(off).sum() for step in STEPS.astype(np.int32)])
-        return 1.0 * nearer * (region_of(world, word(x), word(y)) != target)
+        return 1.0 * nearer * (find_region(world, to_word(x), to_word(y)) != target)
 
 
 def navigator(env: Forager, discount: float = 0.9) -> Policy:

@@ -10,7 +10,7 @@ import numpy as np
 from harvestgym.core.scene import Map, Mark, sprites
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
-from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, colors_of
+from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
 
 SMALL = 1024
 """Cells of a world that is shown whole: more would not be legible."""
@@ -31,10 +31,10 @@ Record = Mapping[str, np.ndarray]
 def aperture(env: Forager, past: Record) -> Map:
     """What the agent sees, itself in the centre; what looks alike has one colour."""
     rows, cols = env.aperture
-    colors = _hex(tints[0] for tints in colors_of(env.world.kinds))
+    colors = _hex(tints[0] for tints in choose_colors(env.world.kinds))
     alike = [" or ".join(k.name for k, c in zip(env.world.kinds, colors, strict=True) if c == color)
              for color in colors]  # fmt: skip
-    told = [alike[i] if alike[i] != kind.name else _told(kind) for i, kind in enumerate(env.world.kinds)]
+    told = [alike[i] if alike[i] != kind.name else label_kind(kind) for i, kind in enumerate(env.world.kinds)]
     marks = _things(env, past["view"][-1], colors, told)
     me = _agent((cols / 2, rows / 2))
     return Map("What the agent sees", (cols, rows), (*marks, me), legend=_legend(env, colors, told))
@@ -47,7 +47,7 @@ def whole(env: Forager, past: Record) -> Map:
     ground = world.region_at(x, y)
     marks = [_biome(env, region, at) for at, region in np.ndenumerate(ground) if region]
     marks += _in_view(env, past)
-    marks += _things(env, cells, _true_colors(env), [_told(kind) for kind in world.kinds])
+    marks += _things(env, cells, distinct_colors(env), [label_kind(kind) for kind in world.kinds])
     marks += [_step(at, age) for at, age in _trail(env, past, *_corner(env))]
     here = _place(env, past["x#cell"][-1:], past["y#cell"][-1:], *_corner(env))[0]
     return Map("The world as it is", (world.width, world.height), (*marks, _agent(_centre(here))))
@@ -55,15 +55,15 @@ def whole(env: Forager, past: Record) -> Map:
 
 def neighbourhood(env: Forager, past: Record) -> Map:
     """What the agent has seen around it in its last steps, as it was when it was seen."""
-    across, down = _reach(env)
-    cells = _remembered(env, past, across, down)
+    across, down = neighbourhood_size(env)
+    cells = remember_cells(env, past, across, down)
     corner = int(past["x#cell"][-1]) - across // 2, int(past["y#cell"][-1]) + down // 2
     marks = [Mark("square", _centre((col, row)), 1, UNSEEN, meaning="not seen lately")
-             for row, col in zip(*np.nonzero(cells == _UNKNOWN), strict=True)]  # fmt: skip
+             for row, col in zip(*np.nonzero(cells == UNKNOWN), strict=True)]  # fmt: skip
     rows, cols = env.aperture
     west, north = across // 2 - cols // 2, down // 2 - rows // 2
     marks += [_now((west + c, north + r)) for r, c in np.ndindex(rows, cols)]
-    marks += _things(env, cells, _true_colors(env), [_told(kind) for kind in env.world.kinds])
+    marks += _things(env, cells, distinct_colors(env), [label_kind(kind) for kind in env.world.kinds])
     marks += [_step(at, age) for at, age in _trail(env, past, *corner) if 0 <= at[0] < across and 0 <= at[1] < down]
     return Map("What it remembers around it", (across, down), (*marks, _agent((across / 2, down / 2))))
 
@@ -113,16 +113,16 @@ def _legend(env: Forager, colors: list[str], told: list[str]) -> tuple[Mark, ...
     return _agent((0.0, 0.0)), *known, *outside
 
 
-def _told(kind: Kind) -> str:
+def label_kind(kind: Kind) -> str:
     """What the legend says of a kind."""
     worth = kind.constant
     pays = f", {worth:+g}" if worth else ""
     return f"{kind.name}{pays}{', in the way' if kind.blocking else ''}"
 
 
-def _true_colors(env: Forager) -> list[str]:
+def distinct_colors(env: Forager) -> list[str]:
     """A colour for each kind, that of the aperture unless a kind before it looks alike."""
-    colors = _hex(tints[0] for tints in colors_of(env.world.kinds))
+    colors = _hex(tints[0] for tints in choose_colors(env.world.kinds))
     spare = [color for color in _hex(PALETTE) if color not in colors]
     return [spare.pop(0) if color in colors[:i] and spare else color for i, color in enumerate(colors)]
 
@@ -160,7 +160,7 @@ def _in_view(env: Forager, past: Record) -> list[Mark]:
 
 # -- places ------------------------------------------------------------------------------------------------
 
-_UNKNOWN = -2
+UNKNOWN = -2
 
 
 def _corner(env: Forager) -> tuple[int, int]:
@@ -187,15 +187,15 @@ def _trail(env: Forager, past: Record, west: int, north: int) -> list[tuple[tupl
     return [(at, 1 - (i + 1) / len(places)) for i, at in enumerate(places[:-1])]
 
 
-def _reach(env: Forager) -> tuple[int, int]:
+def neighbourhood_size(env: Forager) -> tuple[int, int]:
     """Sides (across, down) of the neighbourhood: odd, larger than what is in view, no larger than the world."""
     rows, cols = env.aperture
     fit = lambda least, most: min(max(2 * AROUND + 1, least + 8), most - 1 + most % 2)  # noqa: E731
     return fit(cols, env.world.width), fit(rows, env.world.height)
 
 
-def _remembered(env: Forager, past: Record, across: int, down: int) -> np.ndarray:
-    """(down, across): the kind last seen in each cell around the agent, EMPTY, or _UNKNOWN."""
+def remember_cells(env: Forager, past: Record, across: int, down: int) -> np.ndarray:
+    """(down, across): the kind last seen in each cell around the agent, EMPTY, or UNKNOWN."""
     rows, cols = env.aperture
     views, x, y = (np.asarray(past[n][-MEMORY:]) for n in ("view", "x#cell", "y#cell"))
     dx, dy = _short(x - x[-1], env.world.width), _short(y - y[-1], env.world.height)
@@ -204,7 +204,7 @@ def _remembered(env: Forager, past: Record, across: int, down: int) -> np.ndarra
     col = across // 2 + dx[near, None, None] + c - cols // 2 + 0 * r
     row = down // 2 - dy[near, None, None] + r - rows // 2 + 0 * c
     shown = (col >= 0) & (col < across) & (row >= 0) & (row < down)
-    cells = np.full((down, across), _UNKNOWN)
+    cells = np.full((down, across), UNKNOWN)
     # Where a cell was seen several times the last of them stays, as NumPy assigns in order.
     cells[row[shown], col[shown]] = views[near][shown]
     return cells

@@ -12,6 +12,7 @@ import numpy as np
 
 from harvestgym.core.scene import Chart, Line, Panel, Scene, Words
 from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.observations import MODES
 from harvestgym.forager.world import EMPTY
 
 from .maps import aperture, neighbourhood, visited, whole
@@ -59,8 +60,8 @@ def _words(env: Forager, past: Record) -> Words:
     lines = [f"at {x:,} east, {y:,} north{_biome(env, past)}", *_met(env, past)]
     lines.append(f"{int(past['collected'][-1]):,} objects collected")
     lines.append(f"reward of a step, lately: {float(past['reward_rate'][-1]):+.3f}")
-    if env.mode not in ("objects", "colors"):
-        lines.append(f"the agent is not shown this picture: it is told a {env.mode}")
+    if not MODES[env.mode].is_picture:
+        lines.append(f"the agent does not see this picture: it observes {env.mode!r}")
     return Words("Now", tuple(lines))
 
 

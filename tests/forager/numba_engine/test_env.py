@@ -7,7 +7,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.kinds import Flower, ForagerObject, Kind, Place, Wall
+from harvestgym.forager.kinds import Flower, ForagerObject, Kind, ReturnPlace, Wall
 from harvestgym.forager.reward_laws import Constant
 from tests.forager.worlds import EAST, NORTH, SOUTH, TYPES, WEST, Berry, one_berry, seed_example, where
 
@@ -251,7 +251,7 @@ def test_world_mode_shows_all_and_the_agent():
 
 
 def test_a_reward_may_be_paid_later():
-    kinds = {"food": Kind("food", collectable=True, reward=Constant(1.0), pays_after=3, place=Place.SAME)}
+    kinds = {"food": Kind("food", collectable=True, reward=Constant(1.0), pays_after=3, place=ReturnPlace.SAME)}
     env = ForagerEnv(ForagerConfig(9, kinds, aperture=3))
     env.generate_objects(1.0, "food")
     env.start()

@@ -9,10 +9,10 @@ import pytest
 
 from harvestgym.core.scene import Map, Scene
 from harvestgym.forager.family import build, make, scene
-from harvestgym.forager.numba_engine import recorder
+from harvestgym.forager.numba_engine import gym_env
 from harvestgym.forager.numba_engine.env import host_twin
 from harvestgym.forager.numba_engine.gym_env import ForagerGym
-from harvestgym.forager.observations import colors_of
+from harvestgym.forager.observations import choose_colors
 from harvestgym.forager.view import maps
 from harvestgym.gym.env import GymEnv
 from harvestgym.render.canvas import to_rgb
@@ -73,7 +73,7 @@ def test_both_engines_keep_the_same_record() -> None:
     host, traced = ForagerGym.of(model, "rgb_array"), GymEnv(model, render_mode="rgb_array")
     for face in (host, traced):
         walked(face, 40)
-    ours, theirs = host._watching.record, traced.episode_log.record  # type: ignore[union-attr]
+    ours, theirs = host.record, traced.episode_log.record  # type: ignore[union-attr]
     assert set(ours) == set(theirs)
     for name in ours:
         after = slice(1, None) if name == "action" else slice(None)
@@ -87,13 +87,13 @@ def test_what_is_remembered_is_what_stands_there() -> None:
     model = build(EVERLASTING)
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 150)
-    record, cells = host._watching.record, host.env.cells()  # type: ignore[union-attr]
+    record, cells = host.record, host.env.cells()
     assert np.ptp(np.diff(record["x#cell"].astype(int))) > 2, "the way crosses the seam"
-    across, down = maps._reach(model)
-    seen = maps._remembered(model, record, across, down)
+    across, down = maps.neighbourhood_size(model)
+    seen = maps.remember_cells(model, record, across, down)
     x, y = int(record["x#cell"][-1]), int(record["y#cell"][-1])
     known = 0
-    for row, col in zip(*np.nonzero(seen != maps._UNKNOWN), strict=True):
+    for row, col in zip(*np.nonzero(seen != maps.UNKNOWN), strict=True):
         there = (x + col - across // 2) % 41, (y + down // 2 - row) % 35
         assert seen[row, col] == cells[34 - there[1], there[0]], there
         known += 1
@@ -104,9 +104,9 @@ def test_the_aperture_shows_the_view_and_the_small_world_all_that_stands_in_it()
     model = make("two-biome-v1")
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 30)
-    record = host._watching.record  # type: ignore[union-attr]
+    record = host.record
     aperture, world = panels(scene(model, record, 30))
-    told = [maps._told(kind) for kind in model.world.kinds]
+    told = [maps.label_kind(kind) for kind in model.world.kinds]
     for drawn, cells in ((aperture, record["view"][-1]), (world, record["world"][-1])):
         found = {(int(m.at[1]), int(m.at[0])): told.index(m.meaning) for m in drawn.marks if m.meaning in told}
         assert found == {at: kind for at, kind in np.ndenumerate(cells) if kind >= 0}
@@ -116,8 +116,8 @@ def test_the_aperture_shows_the_view_and_the_small_world_all_that_stands_in_it()
 
 def test_what_looks_alike_is_told_apart_on_the_map_of_the_world_only() -> None:
     model = make("relearning-v1")
-    alike = [tints[0] for tints in colors_of(model.world.kinds)]
-    assert alike[0] == alike[1] and len(set(maps._true_colors(model))) == 3
+    alike = [tints[0] for tints in choose_colors(model.world.kinds)]
+    assert alike[0] == alike[1] and len(set(maps.distinct_colors(model))) == 3
     record = {"view": np.array([[[0, 1], [2, -1]]], np.int8)}
     first, second, wall = maps.aperture(model, record).marks[:3]
     assert first.colour == second.colour != wall.colour
@@ -128,7 +128,7 @@ def test_a_picture_of_a_million_squared_is_as_small_as_any() -> None:
     model = make("flowers-v1")
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 60)
-    record = host._watching.record  # type: ignore[union-attr]
+    record = host.record
     assert "world" not in record and max(values[0].size for values in record.values()) == 7 * 5
     kept = to_svg(scene(model, record, 40))
     for values in record.values():
@@ -151,13 +151,12 @@ def test_where_it_has_been_holds_every_place_once_across_the_seam() -> None:
 
 
 def test_a_life_without_end_is_kept_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "KEPT", 50)
+    monkeypatch.setattr(gym_env, "RECORDED", 50)
     model = build(EVERLASTING | {"size": [1_000_000, 1_000_000]})
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 330)
-    record = host._watching.record  # type: ignore[union-attr]
+    record = host.record
     assert record["clock#step"].tolist() == list(range(281, 331))
-    assert all(len(rows) <= 100 for rows in host._watching._rows.values())  # type: ignore[union-attr]
     assert "from step 281" in to_svg(scene(model, record, 49))
 
 
