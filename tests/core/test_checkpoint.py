@@ -33,7 +33,6 @@ from harvestgym.farm.interface.multiobjective import MultiObjectiveEnv
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build
-
 from harvestgym.forager.kinds import Flower, Wall
 from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.gym.env import GymEnv
