@@ -1,8 +1,8 @@
-"""A lane: an environment on its way, with the key of all that is still to happen to it.
+"""Running environments: a state with its random key, advanced step by step and restarted when an episode ends.
 
-Shells and rollouts drive lanes, one or a batch of them: a batch is a lane whose leaves have a leading axis.
-The key is split here, inside compiled code, so a lane that was begun with a key has one future, whoever
-drives it. Restarts follow Gymnasium's three modes.
+Gymnasium interfaces and rollouts advance one `RunState` or a batch; a batch has a leading axis on every leaf. The key
+is split here, inside compiled code, so that a start key fixes the whole future under any interface. Restarts follow
+Gymnasium's three modes.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from .random import keys_for
 from .xla.fusion import avoid_recomputation
 
 Take = Callable[[Any], Any]
+"""Takes the rows to restart out of a tree."""
+
 BLOCKS = 16
-"""A batch restarts by parts of this size: on a day, few of many episodes end."""
+"""A batch restarts in blocks of one sixteenth: few of many episodes end in the same step."""
 
 
 class RunState(NamedTuple):
-    """One environment on its way, or a batch.
+    """A running environment, or a batch.
 
     Attributes:
-        key: typed key of the lane's future.
+        key: typed random key of all later steps.
         state: the environment's state.
-        over: bool, the episode is over, and no new one has begun.
+        over: bool, the episode has ended and no new one has begun.
     """
 
     key: jax.Array
@@ -38,49 +40,49 @@ class RunState(NamedTuple):
 
 
 class Advance(NamedTuple):
-    """What one step of a lane gives.
+    """The result of one step.
 
     Attributes:
-        lane: the lane after it.
-        shown: what an agent is shown; after a restart in the same step, the obs and info of the new episode.
-        last: what the step itself gave, before any restart.
+        run: the environment after the step.
+        shown: the Timestep for the agent; after a restart in the same step, with obs and info of the new episode.
+        last: the Timestep of the step itself, before any restart.
     """
 
-    lane: RunState
+    run: RunState
     shown: Timestep
     last: Timestep
 
 
 def start_episode(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[RunState, Timestep]:
-    """A lane at the start of its first episode; a batch for a vector of keys."""
+    """Start the first episode of an environment; of a batch for a vector of keys."""
     following, now = split(key)
     state, first = _mapped(env.reset, key.ndim, 1)(now, params)
     return RunState(following, state, jnp.zeros(key.shape, bool)), first
 
 
-def restart_episode(env: Env[Any, Any], lane: RunState, anew: jax.Array, params: Any) -> tuple[RunState, Timestep]:
-    """A lane, or a batch, at the start of its next episode; where `anew`, its state is not looked at."""
-    following, now = split(lane.key)
-    state, first = _mapped(env.again, now.ndim, 3)(now, lane.state, anew, params)
-    return RunState(following, state, jnp.zeros(now.shape, bool)), first
+def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params: Any) -> tuple[RunState, Timestep]:
+    """Start the next episode of an environment or a batch; where `first`, the state before is ignored."""
+    following, now = split(run.key)
+    state, opening = _mapped(env.again, now.ndim, 3)(now, run.state, first, params)
+    return RunState(following, state, jnp.zeros(now.shape, bool)), opening
 
 
 def advance(
-    env: Env[Any, Any], lane: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
+    env: Env[Any, Any], run: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
-    """One step of a lane or a batch, with a restart as `mode` says."""
-    key, now = split(lane.key)
+    """Step an environment or a batch, and restart ended episodes according to `mode`."""
+    key, now = split(run.key)
     if mode is AutoresetMode.SAME_STEP:
-        return _advance_same_step(env, lane, action, params, key, now)
-    state, shown, last = step_and_restart(env, mode, (now, now), lane.state, lane.over, action, params)
+        return _advance_same_step(env, run, action, params, key, now)
+    state, shown, last = step_and_restart(env, mode, (now, now), run.state, run.over, action, params)
     return Advance(RunState(key, state, is_done(last)), shown, last)
 
 
 def _advance_same_step(
-    env: Env[Any, Any], lane: RunState, action: Any, params: Any, key: jax.Array, now: jax.Array
+    env: Env[Any, Any], run: RunState, action: Any, params: Any, key: jax.Array, now: jax.Array
 ) -> Advance:
-    """As `advance`; the key of a restart is split off only when some episode ends, which is rare."""
-    state, last = _stepped(env, key.ndim)(now, lane.state, action, params)
+    """Advance with a restart in the same step; its key is split off only when an episode ends, which is rare."""
+    state, last = _stepped(env, key.ndim)(now, run.state, action, params)
     over = is_done(last)
 
     def fresh(take: Take) -> tuple[Any, ...]:
@@ -92,7 +94,7 @@ def _advance_same_step(
 
 
 def is_done(timestep: Timestep) -> jax.Array:
-    """Whether the episode is over, whatever ended it."""
+    """Return whether the episode has ended, terminated or truncated."""
     return timestep.terminated | timestep.truncated
 
 
@@ -105,10 +107,10 @@ def step_and_restart(
     action: Any,
     params: Any,
 ) -> tuple[Any, Timestep, Timestep]:
-    """The next state, what is shown and what the step itself gave, for one environment or a batch.
+    """Return the next state, the Timestep for the agent and that of the step itself, for one or a batch.
 
-    `keys` are for the step and for the restart; `over` says which episodes had ended before this step.
-    A restarted lane in NEXT_STEP ignores its action and shows reward 0.
+    `keys` are for the step and for the restart; `over` marks the episodes that had ended before this step. In
+    NEXT_STEP, a restarting environment ignores its action and gives reward 0.
     """
     now, again = keys
     stepped, last = _stepped(env, over.ndim)(now, state, action, params)
@@ -125,7 +127,7 @@ def step_and_restart(
 
 
 def select(where: jax.Array, old: Any, new: Any) -> Any:
-    """Leaf by leaf, `old` where `where` (a scalar, or one flag per lane) and else `new`."""
+    """Choose leaf by leaf: `old` where `where` (a scalar, or one flag per environment), else `new`."""
 
     def pick(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.where(where.reshape(where.shape + (1,) * (jnp.ndim(a) - where.ndim)), a, b)
@@ -134,9 +136,9 @@ def select(where: jax.Array, old: Any, new: Any) -> Any:
 
 
 def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
-    """`fresh` for `which`, else `same`; `fresh` is given what takes the lanes that it is about out of a tree.
+    """Replace `same` by `fresh` for `which`; `fresh` receives a function that takes the rows to restart out of a tree.
 
-    Nothing fresh is computed as long as no episode ends; of a batch, block by block, what the ends ask for.
+    Nothing fresh is computed while no episode ends; in a batch, only as many blocks as the ended episodes need.
     """
     if which.ndim == 0:
         return jax.lax.cond(which, lambda: select(which, fresh(lambda tree: tree), same), lambda: same)
@@ -144,7 +146,7 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         left, now = loop
-        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0]  # beyond the last there is nothing to write
+        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0]  # filled rows are dropped below
         new = fresh(lambda tree: jax.tree.map(lambda leaf: leaf[rows], tree))
         now = jax.tree.map(lambda old, leaf: old.at[rows].set(leaf, mode="drop"), now, new)
         return left.at[rows].set(False, mode="drop"), now
@@ -153,26 +155,26 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
 
 
 def _begun(env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any) -> tuple[Any, Any, Any]:
-    """State, obs and info of the episode that a key begins after one that ended in a state, or of a batch of them."""
+    """Return state, obs and info of the episode after the one that ended in a state, for one or a batch."""
     key, last = before
     state, first = _mapped(env.again, key.ndim, 3)(key, last, jnp.zeros(key.shape, bool), params)
     return state, first.obs, first.info
 
 
 def split(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The key of the future and the key of now."""
+    """Split a key, or a batch of keys, into the key of all later steps and the key of this one."""
     pair = _mapped(lambda one: keys_for(one, ("later", "now")), key.ndim, 1)(key)
     return pair[..., 0], pair[..., 1]
 
 
 def _stepped(env: Env[Any, Any], ndim: int) -> Callable[..., tuple[Any, Timestep]]:
-    """`env.step` of one or of a batch, of which nothing is computed twice: it is nearly all that is computed."""
+    """Return `env.step` for one or a batch; `once` keeps XLA from computing parts of it twice."""
     step = _mapped(env.step, ndim, 3)
     return avoid_recomputation(step) if ndim else step
 
 
 def _mapped(function: Callable[..., Any], ndim: int, count: int) -> Callable[..., Any]:
-    """`function`, mapped over its first `count` arguments if these are a batch."""
+    """Map `function` over its first `count` arguments if these are a batch."""
     if ndim == 0:
         return function
     return lambda *args: jax.vmap(function, (*(0,) * count, *(None,) * (len(args) - count)))(*args)

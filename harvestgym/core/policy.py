@@ -1,4 +1,4 @@
-"""Policies as pure functions: what is carried through an episode, and how to act."""
+"""Policies as pure functions: an initial memory, and a function from memory and observation to action."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Policy(NamedTuple):
     """A policy with memory, for `jit` and `vmap`.
 
     Attributes:
-        init: what is carried at the start of an episode, a pytree; `()` for none.
-        act: `act(carry, obs, key) -> (carry, action)`, hashable. Learnt weights go in as
-            `jax.tree_util.Partial(act, weights)`: they are then traced, and new ones compile nothing.
+        init: memory at the start of an episode, a pytree; `()` for none.
+        act: `act(carry, obs, key) -> (carry, action)`, hashable. Pass learnt weights as
+            `jax.tree_util.Partial(act, weights)`: they are traced, so that new weights compile nothing.
     """
 
     init: Any
     act: Callable[[Any, Any, jax.Array], tuple[Any, Any]]
 
     def traced(self) -> Policy:
-        """This policy as a pytree of arrays, to be an argument of compiled code."""
+        """Return this policy as a pytree of arrays, an argument of compiled code."""
         act = self.act if isinstance(self.act, Partial) else Partial(self.act)
         return Policy(jax.tree.map(jnp.asarray, self.init), act)
 
@@ -46,17 +46,17 @@ def _repeat(carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
 
 
 def random_policy(env: Env[Any, Any]) -> Policy:
-    """Draws each action uniformly from the action space of `env`."""
+    """Draw each action uniformly from the action space of `env`."""
     return Policy((), _Draw(env))
 
 
 def constant_policy(action: Any) -> Policy:
-    """Always the same action."""
+    """Repeat one action."""
     return Policy(action, _repeat)
 
 
 def together(policies: Sequence[Policy]) -> list[Policy]:
-    """The same policies in a form in which they share compiled programs: which of them acts is a traced number."""
+    """Return the policies in a form that shares one compiled program: the index of the acting one is traced."""
     traced = [policy.traced() for policy in policies]
     inits, acts = tuple(policy.init for policy in traced), tuple(policy.act for policy in traced)
     return [Policy(inits, Partial(_switch, jnp.int32(i), acts)) for i in range(len(policies))]
@@ -74,7 +74,7 @@ def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], o
 
 
 def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
-    """A uniform draw from a space, as int32 or float32 arrays; TypeError for a space without bounds."""
+    """Draw uniformly from a space, as int32 or float32 arrays; TypeError for a space without bounds."""
     match space:
         case gymnasium.spaces.Discrete():
             return jnp.int32(space.start) + jax.random.randint(key, (), 0, int(space.n), jnp.int32)
@@ -91,7 +91,7 @@ def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
         case gymnasium.spaces.Tuple():
             keys = jax.random.split(key, max(len(space.spaces), 1))
             return tuple(sample(inside, k) for inside, k in zip(space.spaces, keys, strict=True))
-    raise TypeError(f"cannot draw uniformly from {space}; give a policy of your own, or a bounded space")
+    raise TypeError(f"cannot draw uniformly from {space}; pass a custom policy, or bound the space")
 
 
 def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Many lanes at once: compiled rollouts, evaluation of whole episodes, timing, several devices."""
+"""Batches of environments: compiled rollouts, evaluation of whole episodes, timing, several devices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from jax.sharding import Mesh, PartitionSpec
 
-from .autoreset import RunState, advance, is_done, select, start_episode
+from .autoreset import is_done, select
 from .env import Env, Timestep
+from .episode import Loop, act_in_batch, repeat_carry, run_to_end, start_batch, step_with_advance, take_step
 from .errors import ConfigError
 from .policy import Policy
-from .random import keys_for
 
 Devices = Sequence[Any]
 """Some of `jax.devices()`."""
@@ -28,12 +28,12 @@ class Trajectory(NamedTuple):
     """Transitions, with leading axes time and environment.
 
     Attributes:
-        obs: what was seen before acting.
-        action: what was done.
-        reward: float32, its worth.
-        next_obs: what was seen after it; at the end of an episode the last observation, not the next first.
+        obs: observation before the action.
+        action: the action.
+        reward: float32, reward of the step.
+        next_obs: observation after the action; at the end of an episode its last one, not the first of the next.
         terminated, truncated: bool, how an episode ended.
-        info: as the step gave it, at the end of an episode the last one.
+        info: info of the step; at the end of an episode its last one.
     """
 
     obs: Any
@@ -51,9 +51,9 @@ class Episodes(NamedTuple):
     Attributes:
         returns: float32, the sum of rewards.
         length: int32, steps.
-        terminated: bool, the story ended.
+        terminated: bool, a condition of the environment ended it.
         truncated: bool, the environment's clock or `max_steps` ended it.
-        info: as the last step gave it.
+        info: info of the last step.
     """
 
     returns: jax.Array
@@ -79,13 +79,13 @@ def rollout(
     params: Any = None,
     devices: Devices | None = None,
 ) -> Trajectory:
-    """`num_steps` steps of `num_envs` environments, with a new episode whenever one ends.
+    """Run `num_envs` environments for `num_steps` steps; a new episode begins whenever one ends.
 
-    The environments are spread evenly over `devices`; the result does not depend on them. Without `params`
-    the environment's own are used.
+    The environments are spread evenly over `devices`; the result does not depend on them. `params` are the
+    environment's own by default.
     """
-    keys, params, places = _start(env, key, num_envs, params, devices)
-    return _rollout(env, _some(num_steps, "num_steps"), places, _traced(policy), keys, params)
+    keys, params, chosen = _prepare(env, key, num_envs, params, devices)
+    return _rollout(env, _check_positive(num_steps, "num_steps"), chosen, _trace_policy(policy), keys, params)
 
 
 def evaluate(
@@ -97,13 +97,13 @@ def evaluate(
     params: Any = None,
     devices: Devices | None = None,
 ) -> Episodes:
-    """`num_episodes` episodes from start to end, none longer than `max_steps`; stops when all have ended."""
-    keys, params, places = _start(env, key, num_episodes, params, devices)
-    return _evaluate(env, _some(max_steps, "max_steps"), places, _traced(policy), keys, params)
+    """Run `num_episodes` whole episodes, none longer than `max_steps`; stop when all have ended."""
+    keys, params, chosen = _prepare(env, key, num_episodes, params, devices)
+    return _evaluate(env, _check_positive(max_steps, "max_steps"), chosen, _trace_policy(policy), keys, params)
 
 
 def measure(function: Callable[..., Any], *args: Any, repeats: int = 5) -> Timing:
-    """How long `function(*args)` takes to compile, and then to run."""
+    """Measure how long `function(*args)` takes to compile, and then to run."""
     start = time.perf_counter()
     compiled = jax.jit(function).lower(*args).compile()
     compiling = time.perf_counter() - start
@@ -115,39 +115,43 @@ def measure(function: Callable[..., Any], *args: Any, repeats: int = 5) -> Timin
     return Timing(compiling, median(runs[1:]))
 
 
-def _start(
+def _prepare(
     env: Env[Any, Any], key: jax.Array, number: int, params: Any, devices: Devices | None
 ) -> tuple[jax.Array, Any, tuple[Any, ...]]:
-    """A key per lane, the parameters and the devices of a run."""
-    places = tuple(devices or ())
+    """Return a key per environment, the parameters and the devices of a run."""
+    chosen = tuple(devices or ())
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
-        raise ConfigError(f"key: wanted a key of JAX, such as jax.random.key(0), found {key!r}")
-    if places and number % len(places):
-        raise ConfigError(f"wanted a multiple of {len(places)} lanes, as there are so many devices, found {number}")
-    return jax.random.split(key, _some(number, "lanes")), env.params if params is None else params, places
+        raise ConfigError(f"key: expected a key of JAX, such as jax.random.key(0), got {key!r}")
+    if chosen and number % len(chosen):
+        raise ConfigError(f"expected a multiple of {len(chosen)} environments, one share per device, got {number}")
+    return (
+        jax.random.split(key, _check_positive(number, "environments")),
+        env.params if params is None else params,
+        chosen,
+    )
 
 
-def _traced(policy: Policy) -> Policy:
+def _trace_policy(policy: Policy) -> Policy:
     if not isinstance(policy, Policy):
-        wanted = "a core.policy.Policy, as evaluate.run.policy_named(id, env, 'expert') gives one"
-        raise ConfigError(f"policy: wanted {wanted}, found {policy!r}")
+        expected = "a core.policy.Policy, such as evaluate.run.policy_named(id, env, 'expert')"
+        raise ConfigError(f"policy: expected {expected}, got {policy!r}")
     return policy.traced()
 
 
-def _some(number: int, name: str) -> int:
+def _check_positive(number: int, name: str) -> int:
     if number < 1:
-        raise ConfigError(f"{name}: wanted at least 1, found {number}")
+        raise ConfigError(f"{name}: expected at least 1, got {number}")
     return number
 
 
-def _spread(function: Callable[..., Any], devices: tuple[Any, ...], axis: int) -> Callable[..., Any]:
-    """`function(policy, keys, params)` with its keys spread over devices, and its results along `axis`."""
+def _spread_over_devices(function: Callable[..., Any], devices: tuple[Any, ...], axis: int) -> Callable[..., Any]:
+    """Spread the keys of `function(policy, keys, params)` over devices, and its results along `axis`."""
     if not devices:
         return function
-    lanes = PartitionSpec("lane")
-    out = PartitionSpec(*(None,) * axis, "lane")
-    mesh = Mesh(np.array(devices), ("lane",))
-    inputs = (PartitionSpec(), lanes, PartitionSpec())
+    spread = PartitionSpec("env")
+    out = PartitionSpec(*(None,) * axis, "env")
+    mesh = Mesh(np.array(devices), ("env",))
+    inputs = (PartitionSpec(), spread, PartitionSpec())
     return jax.shard_map(function, mesh=mesh, in_specs=inputs, out_specs=out, check_vma=False)
 
 
@@ -160,21 +164,21 @@ def _rollout(
     keys: jax.Array,
     params: Any,
 ) -> Trajectory:
-    return _spread(partial(_roll, env, num_steps), devices, axis=1)(policy, keys, params)
+    return _spread_over_devices(partial(_roll, env, num_steps), devices, axis=1)(policy, keys, params)
 
 
 def _roll(env: Env[Any, Any], num_steps: int, policy: Policy, keys: jax.Array, params: Any) -> Trajectory:
-    lane, first, carry, act_keys = _begin(env, policy, keys, params)
+    run, first, act_keys = start_batch(env, keys, params)
+    act, fresh = act_in_batch(policy, act_keys), repeat_carry(policy, len(keys))
+    step = step_with_advance(env, params, AutoresetMode.SAME_STEP)
 
-    def one(loop: tuple[RunState, Any, Any], now: jax.Array) -> tuple[tuple[RunState, Any, Any], Trajectory]:
-        lane, obs, carry = loop
-        carried, action = _act(policy, carry, obs, act_keys, now)
-        lane, shown, last = advance(env, lane, action, params, AutoresetMode.SAME_STEP)
-        carry = select(is_done(last), _repeated(policy.init, keys), carried)
-        done = Trajectory(obs, action, last.reward, last.obs, last.terminated, last.truncated, last.info)
-        return (lane, shown.obs, carry), done
+    def one(loop: Loop, now: jax.Array) -> tuple[Loop, Trajectory]:
+        after, action, last = take_step(act, step, loop, now)
+        carry = select(is_done(last), fresh, after.carry)
+        made = Trajectory(loop.obs, action, last.reward, last.obs, last.terminated, last.truncated, last.info)
+        return after._replace(carry=carry), made
 
-    return jax.lax.scan(one, (lane, first.obs, carry), jnp.arange(num_steps))[1]
+    return jax.lax.scan(one, Loop(run, first.obs, fresh), jnp.arange(num_steps))[1]
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -186,52 +190,19 @@ def _evaluate(
     keys: jax.Array,
     params: Any,
 ) -> Episodes:
-    return _spread(partial(_episodes, env, max_steps), devices, axis=0)(policy, keys, params)
-
-
-class _Run(NamedTuple):
-    """The loop of an evaluation: an episode that is over stays as it is."""
-
-    now: jax.Array
-    lane: RunState
-    obs: Any
-    carry: Any
-    episodes: Episodes
+    return _spread_over_devices(partial(_episodes, env, max_steps), devices, axis=0)(policy, keys, params)
 
 
 def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy, keys: jax.Array, params: Any) -> Episodes:
-    lane, first, carry, act_keys = _begin(env, policy, keys, params)
+    run, first, act_keys = start_batch(env, keys, params)
 
-    def going(run: _Run) -> jax.Array:
-        return (run.now < max_steps) & ~jnp.all(run.lane.over)
-
-    def one(run: _Run) -> _Run:
-        carry, action = _act(policy, run.carry, run.obs, act_keys, run.now)
-        lane, _, last = advance(env, run.lane, action, params)
-        sofar = run.episodes
+    def add(sofar: Episodes, action: Any, last: Timestep, now: jax.Array) -> Episodes:
         returns, length = sofar.returns + last.reward, sofar.length + 1
-        episodes = Episodes(returns, length, last.terminated, last.truncated, last.info)
-        kept = select(run.lane.over, (run.lane, run.obs, run.carry, sofar), (lane, last.obs, carry, episodes))
-        return _Run(run.now + 1, *kept)
+        return Episodes(returns, length, last.terminated, last.truncated, last.info)
 
     none = jnp.zeros(keys.shape, bool)
-    start = Episodes(jnp.zeros(keys.shape), jnp.zeros(keys.shape, jnp.int32), none, none, first.info)
-    end = jax.lax.while_loop(going, one, _Run(jnp.int32(0), lane, first.obs, carry, start))
-    return end.episodes._replace(truncated=end.episodes.truncated | ~end.lane.over)
-
-
-def _begin(
-    env: Env[Any, Any], policy: Policy, keys: jax.Array, params: Any
-) -> tuple[RunState, Timestep, Any, jax.Array]:
-    """Lanes, what was seen first, policy memories and policy keys, one per key."""
-    world, mind = jax.vmap(lambda key: tuple(keys_for(key, ("world", "policy"))))(keys)
-    lane, first = start_episode(env, world, params)
-    return lane, first, _repeated(policy.init, keys), mind
-
-
-def _act(policy: Policy, carry: Any, obs: Any, keys: jax.Array, now: jax.Array) -> tuple[Any, Any]:
-    return jax.vmap(policy.act)(carry, obs, jax.vmap(jax.random.fold_in, (0, None))(keys, now))
-
-
-def _repeated(tree: Any, keys: jax.Array) -> Any:
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, keys.shape + jnp.shape(leaf)), tree)
+    none_yet = Episodes(jnp.zeros(keys.shape), jnp.zeros(keys.shape, jnp.int32), none, none, first.info)
+    start = Loop(run, first.obs, repeat_carry(policy, len(keys)))
+    act, step = act_in_batch(policy, act_keys), step_with_advance(env, params)
+    loop, episodes = run_to_end(act, step, start, max_steps, none_yet, add)
+    return episodes._replace(truncated=episodes.truncated | ~loop.world.over)

@@ -1,7 +1,7 @@
-"""Functional wrappers: an environment in, an environment out, each with typed state of its own.
+"""Functional wrappers: each takes an environment and is one, with its own typed state.
 
-A wrapper is hashable as its environment is, and works under `vmap` and `scan`. It is an `Env` by its `reset`
-and `step`; the five parts are found in the environment inside.
+A wrapper is hashable, and works under `vmap` and `scan`. It is an `Env` by its `reset` and `step`; the five parts are
+those of the environment inside.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Params = TypeVar("Params")
 
 @dataclass(frozen=True)
 class Wrapper(Env[Any, Params], Generic[Params]):
-    """An environment around `env`; what a subclass does not change passes through."""
+    """An environment around `env`; a subclass changes what it defines, the rest passes through."""
 
     env: Env[Any, Params]
 
@@ -43,11 +43,11 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         return self.env.action_space
 
     def inner(self, state: Any) -> Any:
-        """The state of the environment inside."""
+        """Return the state of the environment inside."""
         return state.inner
 
     def read(self, action: Any) -> Any:
-        """The action of the environment inside that an action is."""
+        """Translate an action to the action of the environment inside."""
         return action
 
     def reset(self, key: jax.Array, params: Params) -> tuple[Any, Timestep]:
@@ -57,22 +57,22 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         return self.opened(*self.env.again(key, self.inner(last), anew, params))
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
-        """The wrapper's state and what is shown, from those inside at the start of an episode."""
+        """Return the wrapper's state and Timestep at the start of an episode, from those inside."""
         raise NotImplementedError
 
 
 def unwrapped(env: Env[Any, Any]) -> Env[Any, Any]:
-    """The environment inside all wrappers."""
+    """Return the environment inside all wrappers."""
     return unwrapped(env.env) if isinstance(env, Wrapper) else env
 
 
 def unwrapped_state(env: Env[Any, Any], state: Any) -> Any:
-    """The state of the environment inside all wrappers."""
+    """Return the state of the environment inside all wrappers."""
     return unwrapped_state(env.env, env.inner(state)) if isinstance(env, Wrapper) else state
 
 
 def unwrapped_action(env: Env[Any, Any], action: Any) -> Any:
-    """What the environment inside all wrappers is told by an action."""
+    """Translate an action to that of the environment inside all wrappers."""
     return unwrapped_action(env.env, env.read(action)) if isinstance(env, Wrapper) else action
 
 
@@ -114,22 +114,22 @@ class Log(Wrapper[Params]):
     """Adds `episode_return` and `episode_length` so far to the info; at the end they are the episode's."""
 
     def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
-        return self._told(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
+        return self._with_info(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
 
     def step(self, key: jax.Array, state: LogState, action: Any, params: Params) -> tuple[LogState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
-        return self._told(LogState(inner, state.total + timestep.reward, state.length + 1), timestep)
+        return self._with_info(LogState(inner, state.total + timestep.reward, state.length + 1), timestep)
 
-    def _told(self, state: LogState, timestep: Timestep) -> tuple[LogState, Timestep]:
-        told = {"episode_return": state.total, "episode_length": state.length}
-        return state, timestep._replace(info=timestep.info | told)
+    def _with_info(self, state: LogState, timestep: Timestep) -> tuple[LogState, Timestep]:
+        added = {"episode_return": state.total, "episode_length": state.length}
+        return state, timestep._replace(info=timestep.info | added)
 
 
 @dataclass(frozen=True)
 class Exponential:
     """The exponential utility, (1 - exp(-aversion x)) / aversion: worth x near 0, and at most 1 / aversion.
 
-    Who maximises its mean maximises the entropic measure of the return (`core.risk.Entropic`).
+    Maximising its mean maximises the entropic measure of the return (`core.risk.Entropic`).
     """
 
     aversion: float
@@ -146,7 +146,7 @@ class Shortfall:
     """`threshold` less what the return falls short of it, over `level`.
 
     Its mean is at most the CVaR of that level, and equal to it where the threshold is the quantile: Rockafellar &
-    Uryasev (2000), eq. (4). So the threshold has to be learnt beside the policy, from the quantile of past returns.
+    Uryasev (2000), eq. (4). So the threshold is to be learnt with the policy, from the quantile of past returns.
     """
 
     threshold: float
@@ -161,7 +161,7 @@ class Shortfall:
 
 def _positive(name: str, value: float, most: float) -> None:
     if not 0 < value <= most or np.isinf(value):
-        raise ConfigError(f"{name}: wanted a finite number above 0 and at most {most:g}, found {value}")
+        raise ConfigError(f"{name}: expected a finite number above 0 and at most {most:g}, got {value}")
 
 
 class UtilityState(NamedTuple):
@@ -175,23 +175,23 @@ class UtilityState(NamedTuple):
 class Utility(Wrapper[Params]):
     """Pays what a step adds to the utility of the sum of rewards: over an episode, u(return) - u(0).
 
-    The mean of that is what a learner maximises who knows nothing of risk, undiscounted. Any measure that is the
-    mean of a function of one return can be had so. The variance is none: the return it is taken about is the mean of
-    others. What is best may depend on the sum so far, which is in the info as `return so far`, not in what is seen.
+    A learner that maximises the undiscounted mean reward then maximises the mean utility. Any risk measure that is the
+    mean of a function of the return works so; the variance does not, since it depends on the mean of other returns.
+    The best action may depend on the sum so far, which is in the info as `return so far`, not in the observation.
     """
 
     utility: Callable[[jax.Array], jax.Array]
 
     def opened(self, state: Any, first: Timestep) -> tuple[UtilityState, Timestep]:
-        return self._told(UtilityState(state, jnp.float32(0.0)), first)
+        return self._with_info(UtilityState(state, jnp.float32(0.0)), first)
 
     def step(self, key: jax.Array, state: UtilityState, action: Any, params: Params) -> tuple[UtilityState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         total = state.total + timestep.reward
         worth = self.utility(total) - self.utility(state.total)
-        return self._told(UtilityState(inner, total), timestep._replace(reward=worth))
+        return self._with_info(UtilityState(inner, total), timestep._replace(reward=worth))
 
-    def _told(self, state: UtilityState, timestep: Timestep) -> tuple[UtilityState, Timestep]:
+    def _with_info(self, state: UtilityState, timestep: Timestep) -> tuple[UtilityState, Timestep]:
         return state, timestep._replace(info=timestep.info | {"return so far": state.total})
 
 
@@ -204,16 +204,16 @@ class AutoResetState(NamedTuple):
 
 @dataclass(frozen=True)
 class AutoReset(Wrapper[Params]):
-    """Begins a new episode, with a fresh key, when one has ended, as Gymnasium's `AutoresetMode` says.
+    """Starts a new episode, with a fresh key, when one has ended, in one of Gymnasium's `AutoresetMode`s.
 
-    In SAME_STEP the info also holds `final_obs` and `final_info`, the obs and info that the step itself
-    gave; `_final_obs` and `_final_info` are true where they were an episode's last.
+    In SAME_STEP the info also holds `final_obs` and `final_info`, the obs and info of the step itself;
+    `_final_obs` and `_final_info` are true where they were an episode's last.
     """
 
     mode: AutoresetMode = AutoresetMode.NEXT_STEP
 
     def opened(self, state: Any, first: Timestep) -> tuple[AutoResetState, Timestep]:
-        return AutoResetState(state, jnp.asarray(False)), self._told(first, first)
+        return AutoResetState(state, jnp.asarray(False)), self._with_info(first, first)
 
     def step(
         self, key: jax.Array, state: AutoResetState, action: Any, params: Params
@@ -222,9 +222,9 @@ class AutoReset(Wrapper[Params]):
         inner, shown, last = step_and_restart(
             self.env, self.mode, (now, again), state.inner, state.over, action, params
         )
-        return AutoResetState(inner, is_done(last)), self._told(shown, last)
+        return AutoResetState(inner, is_done(last)), self._with_info(shown, last)
 
-    def _told(self, shown: Timestep, last: Timestep) -> Timestep:
+    def _with_info(self, shown: Timestep, last: Timestep) -> Timestep:
         if self.mode is not AutoresetMode.SAME_STEP:
             return shown
         final = {"final_obs": last.obs, "final_info": last.info}

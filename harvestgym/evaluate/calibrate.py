@@ -17,7 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import advance, select, start_episode
+from harvestgym.core.autoreset import RunState, select, start_episode
+from harvestgym.core.episode import Loop, scan_steps, step_with_advance
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.spaces import noop_action
@@ -258,18 +259,23 @@ def _median(
 ) -> jax.Array:
     """The median over the seasons of each watched variable, (days + 1, variables); what has ended stays as it is."""
 
+    advancing = step_with_advance(env, params)
+
+    def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Any]:
+        after, obs, last = advancing(run, action, now)
+        return select(run.over, run, after), obs, last
+
     def season(key: jax.Array) -> jax.Array:
-        lane, first = start_episode(env, key, params)
+        run, first = start_episode(env, key, params)
 
-        def day(loop: Any, now: jax.Array) -> tuple[Any, jax.Array]:
-            lane, obs, carry = loop
-            carried, action = policy.act(carry, obs, jax.random.fold_in(key, now))
-            after, _, last = advance(env, lane, action, params)
-            loop = select(lane.over, loop, (after, last.obs, carried))
-            return loop, _seen(env, watched, loop[0].state, params)
+        def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
+            return policy.act(carry, obs, jax.random.fold_in(key, now))
 
-        _, later = jax.lax.scan(day, (lane, first.obs, policy.init), jnp.arange(days))
-        return jnp.concatenate([_seen(env, watched, lane.state, params)[None], later])
+        def keep(loop: Loop, *_: Any) -> jax.Array:
+            return _seen(env, watched, loop.world.state, params)
+
+        later = scan_steps(act, step, Loop(run, first.obs, policy.init), days, keep)
+        return jnp.concatenate([_seen(env, watched, run.state, params)[None], later])
 
     return jnp.median(jax.vmap(season)(keys), axis=0)
 

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.autoreset import split
-from harvestgym.core.env import Env
-from harvestgym.core.episode import make_frame
+from harvestgym.core.env import Env, Timestep
+from harvestgym.core.episode import Loop, make_frame, scan_steps, step_with_keys
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import Episodes
@@ -81,15 +81,15 @@ def _scan(env: Env[Any, Any], keep: Any, policy: Policy, keys: _Keys, params: An
     """The frames from the start on; and of each step how it ended, and its info."""
     state, first = env.reset(keys.start, params)
 
-    def one(loop: tuple[Any, Any, Any], now: tuple[jax.Array, jax.Array]) -> tuple[tuple[Any, Any, Any], Any]:
-        state, obs, carry = loop
-        act_key, step_key = now
-        carry, action = policy.act(carry, obs, act_key)
-        state, timestep = env.step(step_key, state, action, params)
-        ends = timestep.terminated, timestep.truncated, timestep.info
-        return (state, timestep.obs, carry), (make_frame(keep, env, state, action, timestep, params), *ends)
+    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
+        return policy.act(carry, obs, keys.act[now])
 
-    _, (later, *ends) = jax.lax.scan(one, (state, first.obs, policy.init), (keys.act, keys.step))
+    def kept(loop: Loop, action: Any, last: Timestep) -> Any:
+        frame = make_frame(keep, env, loop.world, action, last, params)
+        return frame, last.terminated, last.truncated, last.info
+
+    step, start = step_with_keys(env, params, keys.step), Loop(state, first.obs, policy.init)
+    later, *ends = scan_steps(act, step, start, len(keys.step), kept)
     nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, keys.start)[1])
     begun = make_frame(keep, env, state, nothing, first, params)
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), begun, later), *ends

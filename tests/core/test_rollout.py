@@ -35,23 +35,23 @@ def count(carry: jax.Array, obs: Any, key: jax.Array) -> tuple[jax.Array, jax.Ar
 COUNT = Policy(jnp.int32(0), count)
 
 
-STEP = jax.jit(lambda lane, action: advance(ENV, lane, action, ENV.params, AutoresetMode.SAME_STEP))
+STEP = jax.jit(lambda run, action: advance(ENV, run, action, ENV.params, AutoresetMode.SAME_STEP))
 
 
 def alone(key: jax.Array, number: int) -> list[tuple[Any, int, Timestep]]:
-    """Observation, action and Timestep of one lane, driven from Python with COUNT."""
-    lane, shown = start_episode(ENV, keys_for(key, ("world", "policy"))[0], ENV.params)
+    """Observation, action and Timestep of one run, driven from Python with COUNT."""
+    run, shown = start_episode(ENV, keys_for(key, ("world", "policy"))[0], ENV.params)
     seen, year = [], 0
     for _ in range(number):
         action = min(year, 3)
         obs = shown.obs
-        lane, shown, last = STEP(lane, jnp.int32(action))
+        run, shown, last = STEP(run, jnp.int32(action))
         seen.append((obs, action, last))
         year = 0 if last.terminated | last.truncated else year + 1
     return seen
 
 
-def test_a_rollout_is_each_lane_step_by_step() -> None:
+def test_a_rollout_is_each_environment_step_by_step() -> None:
     key = jax.random.key(1)
     got = rollout(ENV, COUNT, key, 3, 25)
     assert got.obs.shape == (25, 3, 3) and got.reward.shape == (25, 3)
@@ -67,20 +67,20 @@ def test_a_rollout_is_each_lane_step_by_step() -> None:
     assert (got.terminated | got.truncated).sum() >= 3
 
 
-def test_a_batch_that_restarts_by_parts_is_each_lane_alone() -> None:
+def test_a_batch_that_restarts_in_blocks_is_each_environment_alone() -> None:
     number = 2 * BLOCKS + 3
-    lanes, _ = start_episode(ENV, jax.random.split(jax.random.key(2), number), ENV.params)
+    runs, _ = start_episode(ENV, jax.random.split(jax.random.key(2), number), ENV.params)
     mode = AutoresetMode.SAME_STEP
 
-    def together(lane: Any, _: None) -> tuple[Any, Any]:
-        return (now := advance(ENV, lane, jnp.full(number, 3), ENV.params, mode)).lane, now
+    def together(run: Any, _: None) -> tuple[Any, Any]:
+        return (now := advance(ENV, run, jnp.full(number, 3), ENV.params, mode)).run, now
 
-    def apart(lane: Any, _: None) -> tuple[Any, Any]:
-        return (now := jax.vmap(lambda one: advance(ENV, one, jnp.int32(3), ENV.params, mode))(lane)).lane, now
+    def apart(run: Any, _: None) -> tuple[Any, Any]:
+        return (now := jax.vmap(lambda one: advance(ENV, one, jnp.int32(3), ENV.params, mode))(run)).run, now
 
-    ours, theirs = (jax.jit(lambda: jax.lax.scan(step, lanes, None, 30)[1])() for step in (together, apart))  # noqa: B023
+    ours, theirs = (jax.jit(lambda: jax.lax.scan(step, runs, None, 30)[1])() for step in (together, apart))  # noqa: B023
     ends = (ours.last.terminated | ours.last.truncated).sum(1)
-    assert int(ends.max()) > -(-number // BLOCKS), "no day on which more lanes end than one part holds"
+    assert int(ends.max()) > -(-number // BLOCKS), "no day on which more episodes end than one block holds"
     for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         if jnp.issubdtype(mine.dtype, jax.dtypes.prng_key):
             mine, other = jax.random.key_data(mine), jax.random.key_data(other)
@@ -149,8 +149,8 @@ def test_timing_tells_compiling_from_running() -> None:
     assert timing.compile > 0.2 > timing.run > 0
 
 
-def test_lanes_must_fit_the_devices() -> None:
-    with pytest.raises(ConfigError, match="wanted a multiple of 2 lanes"):
+def test_the_batch_must_fit_the_devices() -> None:
+    with pytest.raises(ConfigError, match="expected a multiple of 2 environments"):
         rollout(ENV, COUNT, jax.random.key(4), 3, 8, devices=jax.devices()[:1] * 2)
 
 
@@ -177,10 +177,10 @@ def test_two_devices_give_what_one_gives() -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"policy": "expert"}, "policy: wanted a core.policy.Policy"),
-        ({"key": 0}, r"key: wanted a key of JAX, such as jax.random.key\(0\), found 0"),
-        ({"num_envs": 0}, "lanes: wanted at least 1, found 0"),
-        ({"num_steps": -3}, "num_steps: wanted at least 1, found -3"),
+        ({"policy": "expert"}, "policy: expected a core.policy.Policy"),
+        ({"key": 0}, r"key: expected a key of JAX, such as jax.random.key\(0\), got 0"),
+        ({"num_envs": 0}, "environments: expected at least 1, got 0"),
+        ({"num_steps": -3}, "num_steps: expected at least 1, got -3"),
     ],
 )
 def test_what_cannot_be_rolled_out_is_told(changed: dict[str, Any], words: str) -> None:

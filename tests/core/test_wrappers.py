@@ -188,5 +188,5 @@ def test_the_mean_utility_orders_samples_as_the_measure_does() -> None:
 
 @pytest.mark.parametrize("make", [lambda: Exponential(0.0), lambda: Exponential(np.inf), lambda: Shortfall(1, 1.5)])
 def test_a_utility_of_no_use_is_refused(make: Any) -> None:
-    with pytest.raises(ConfigError, match="wanted a finite number above 0"):
+    with pytest.raises(ConfigError, match="expected a finite number above 0"):
         make()

@@ -14,11 +14,11 @@ from typing import Any
 
 import gymnasium
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import advance, start_episode
+from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Env
+from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, scan_steps, step_with_advance
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for
@@ -122,20 +122,12 @@ def play(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> Iterator[E
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _played(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
-    """The first Timestep of some lanes, and for each step the actions and the Timesteps, `(steps, lanes, ...)`."""
+    """The first Timestep of a batch, and for each step the actions and the Timesteps, `(steps, batch, ...)`."""
     keys = jax.vmap(jax.random.key)(seeds)
-    lanes, first = start_episode(env, keys, params)
-    own = jax.vmap(lambda key: key_for(key, "policy"))(keys)
-    carries = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(seeds), *jnp.shape(leaf))), policy.init)
-
-    def one(loop: Any, now: jax.Array) -> Any:
-        lanes, obs, carries = loop
-        keys = jax.vmap(jax.random.fold_in, (0, None))(own, now)
-        carries, actions = jax.vmap(policy.act)(carries, obs, keys)
-        lanes, shown, _ = advance(env, lanes, actions, params)
-        return (lanes, shown.obs, carries), (actions, shown)
-
-    return first, jax.lax.scan(one, (lanes, first.obs, carries), jnp.arange(steps))[1]
+    run, first = start_episode(env, keys, params)
+    act = act_in_batch(policy, jax.vmap(lambda key: key_for(key, "policy"))(keys))
+    start = Loop(run, first.obs, repeat_carry(policy, len(seeds)))
+    return first, scan_steps(act, step_with_advance(env, params), start, steps, lambda _, *made: made)
 
 
 def _cut(env: Env[Any, Any], first: Any, later: Any, lane: int, seed: int) -> Episode:

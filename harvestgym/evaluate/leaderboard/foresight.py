@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import RunState, advance, select, start_episode
 from harvestgym.core.env import Env
+from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, run_to_end, start_batch, step_with_advance
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, sample
-from harvestgym.core.random import keys_for, uniforms
+from harvestgym.core.random import uniforms
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.evaluate.run import horizon
 
@@ -105,63 +105,21 @@ def replay(env: Env[Any, Any], keys: jax.Array, schedules: Any, params: Any = No
     return np.asarray(_replayed(env, flat.shape[2], flat, keys, env.params if params is None else params))[:, 0]
 
 
-class _Run(NamedTuple):
-    """Seasons on their way; one that is over stays as it is."""
-
-    now: jax.Array
-    lane: RunState
-    obs: Any
-    carry: Any
-    returns: jax.Array
-    length: jax.Array
-    actions: Any
-
-
-def _live(env: Env[Any, Any], steps: int, act: Any, write: Any, run: _Run, params: Any) -> _Run:
-    """Seasons to their end: `act(carry, obs, now)` decides, `write(actions, action, over, now)` keeps the books."""
-
-    def going(run: _Run) -> jax.Array:
-        return (run.now < steps) & ~jnp.all(run.lane.over)
-
-    def one(run: _Run) -> _Run:
-        carry, action = act(run.carry, run.obs, run.now)
-        lane, _, last = advance(env, run.lane, action, params)
-        over = run.lane.over
-        obs = None if run.obs is None else last.obs
-        old = (run.lane, run.obs, run.carry, run.returns, run.length)
-        new = (lane, obs, carry, run.returns + last.reward, run.length + 1)
-        lane, obs, carry, returns, length = select(over, old, new)
-        actions = write(run.actions, action, over, run.now)
-        return _Run(run.now + 1, lane, obs, carry, returns, length, actions)
-
-    return jax.lax.while_loop(going, one, run)
-
-
-def _lanes(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunState, Any, jax.Array]:
-    """The lanes of some keys, what is seen first and the keys of a policy, as `core.rollout.evaluate` has them."""
-    world, mind = jax.vmap(lambda key: tuple(keys_for(key, ("world", "policy"))))(keys)
-    lane, first = start_episode(env, world, params)
-    return lane, first.obs, mind
-
-
 @partial(jit_quickly, static_argnums=(0, 1))
 def _followed(
     env: Env[Any, Any], steps: int, policy: Policy, keys: jax.Array, params: Any
 ) -> tuple[jax.Array, jax.Array]:
     """Length and actions (seasons, steps, entries) of a policy in the seasons of some keys."""
-    lane, obs, mind = _lanes(env, keys, params)
-    carry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, keys.shape + jnp.shape(leaf)), policy.init)
+    run, first, act_keys = start_batch(env, keys, params)
 
-    def act(carry: Any, obs: Any, now: jax.Array) -> Any:
-        return jax.vmap(policy.act)(carry, obs, jax.vmap(jax.random.fold_in, (0, None))(mind, now))
+    def add(total: tuple[jax.Array, jax.Array], action: Any, last: Any, now: jax.Array) -> tuple[jax.Array, jax.Array]:
+        length, actions = total
+        return length + 1, actions.at[:, now].set(_flat(action, 1))
 
-    def write(actions: Any, action: Any, over: jax.Array, now: jax.Array) -> Any:
-        return actions.at[:, now].set(jnp.where(over[:, None], 0, _flat(action, 1)))
-
-    book = jnp.zeros((len(keys), steps, sum(map(len, choices(env.action_space)))), jnp.int32)
-    start = _Run(jnp.int32(0), lane, obs, carry, jnp.zeros(keys.shape), jnp.zeros(keys.shape, jnp.int32), book)
-    end = _live(env, steps, act, write, start, params)
-    return end.length, end.actions
+    none = jnp.zeros((len(keys), steps, sum(map(len, choices(env.action_space)))), jnp.int32)
+    start = Loop(run, first.obs, repeat_carry(policy, len(keys)))
+    act, step = act_in_batch(policy, act_keys), step_with_advance(env, params)
+    return run_to_end(act, step, start, steps, (jnp.zeros(keys.shape, jnp.int32), none), add)[1]
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -169,14 +127,15 @@ def _replayed(env: Env[Any, Any], steps: int, schedules: jax.Array, keys: jax.Ar
     """The returns (seasons, trials) of schedules (seasons, trials, steps, entries)."""
     shape = schedules.shape[:2]
     flat = schedules.reshape(-1, *schedules.shape[2:])
-    lane, _, _ = _lanes(env, jnp.repeat(keys, shape[1]), params)
+    run, _, _ = start_batch(env, jnp.repeat(keys, shape[1]), params)
 
     def act(carry: Any, obs: Any, now: jax.Array) -> Any:
         return carry, action_of(env.action_space, flat[:, now])
 
-    zero = jnp.zeros(lane.over.shape)
-    start = _Run(jnp.int32(0), lane, None, None, zero, zero.astype(jnp.int32), None)
-    return _live(env, steps, act, lambda *_: None, start, params).returns.reshape(shape)
+    start, step = Loop(run, None, None), step_with_advance(env, params)
+    zero = jnp.zeros(run.over.shape)
+    returns = run_to_end(act, step, start, steps, zero, lambda total, _, last, __: total + last.reward)[1]
+    return returns.reshape(shape)
 
 
 def choices(space: gymnasium.Space[Any]) -> list[list[int]]:

@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.env import Timestep
+from harvestgym.core.episode import Loop, Step, scan_steps
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.tables import Table
 from harvestgym.forager.family import make
@@ -90,38 +92,56 @@ def _rates(live: Live, replicates: int, steps: int) -> np.ndarray:
 
 
 def _follow(env: Forager, policy: Policy, key: jax.Array, steps: int) -> jax.Array:
-    """Rewards of a life under a fixed policy without memory."""
+    """Return the rewards of a life under a fixed policy without memory."""
+
+    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, jax.Array]:
+        return policy.act(carry, obs, jax.random.fold_in(key, now))
+
     state, first = env.reset(key, env.params)
-
-    def one(loop: tuple[ForagerState, jax.Array], now: jax.Array) -> tuple[Any, jax.Array]:
-        state, obs = loop
-        _, action = policy.act((), obs, jax.random.fold_in(key, now))
-        state, step = env.step(key, state, action, env.params)
-        return (state, step.obs), step.reward
-
-    return jax.lax.scan(one, (state, first.obs), jnp.arange(steps))[1]
+    return scan_steps(act, _step_with_key(env, key), Loop(state, first.obs, ()), steps, _reward)
 
 
 def _learn(env: Forager, key: jax.Array, steps: int) -> jax.Array:
-    """Rewards of a life of Q-learning, linear in the channels of the view (Watkins 1989, semi-gradient)."""
+    """Return the rewards of a life of Q-learning, linear in the channels of the view (Watkins 1989, semi-gradient)."""
     state, first = env.reset(key, env.params)
-    features = lambda obs: jnp.append(obs.ravel().astype(jnp.float32), 1.0)  # noqa: E731
-    seen = features(first.obs)
+    inner = _step_with_key(env, key)
 
-    def one(loop: tuple[ForagerState, jax.Array, jax.Array], now: jax.Array) -> tuple[Any, jax.Array]:
-        state, seen, weights = loop
-        chance, pick = jax.random.split(jax.random.fold_in(key, now))
-        best = jnp.argmax(weights @ seen)
-        explore = jax.random.uniform(chance) < EXPLORE
-        action = jnp.where(explore, jax.random.randint(pick, (), 0, 4), best)
-        state, step = env.step(key, state, action, env.params)
-        then = features(step.obs)
-        error = step.reward + DISCOUNT * jnp.max(weights @ then) - (weights @ seen)[action]
-        weights = weights.at[action].add(STEP_SIZE * error * seen)
-        return (state, then, weights), step.reward
+    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, jax.Array]:
+        explores, drawn = jax.random.split(jax.random.fold_in(key, now))
+        _, features, weights = obs
+        best = jnp.argmax(weights @ features)
+        action = jnp.where(jax.random.uniform(explores) < EXPLORE, jax.random.randint(drawn, (), 0, 4), best)
+        return carry, action
 
-    start = state, seen, jnp.zeros((4, len(seen)), jnp.float32)
-    return jax.lax.scan(one, start, jnp.arange(steps))[1]
+    def step(world: Any, action: Any, now: jax.Array) -> tuple[Any, Any, Any]:
+        state, features, weights = world
+        state, obs, last = inner(state, action, now)
+        after = _features(obs)
+        error = last.reward + DISCOUNT * jnp.max(weights @ after) - (weights @ features)[action]
+        world = state, after, weights.at[action].add(STEP_SIZE * error * features)
+        return world, world, last
+
+    features = _features(first.obs)
+    start = state, features, jnp.zeros((4, len(features)), jnp.float32)
+    return scan_steps(act, step, Loop(start, start, ()), steps, _reward)
+
+
+def _step_with_key(env: Forager, key: jax.Array) -> Step:
+    """The step of a world that draws everything from one key."""
+
+    def step(state: ForagerState, action: Any, now: jax.Array) -> tuple[ForagerState, Any, Any]:
+        state, last = env.step(key, state, action, env.params)
+        return state, last.obs, last
+
+    return step
+
+
+def _reward(loop: Loop, action: Any, last: Timestep) -> jax.Array:
+    return last.reward
+
+
+def _features(obs: jax.Array) -> jax.Array:
+    return jnp.append(obs.ravel().astype(jnp.float32), 1.0)
 
 
 def _cells(curve: Curve, halves: int) -> list[str]:

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
+from harvestgym.core.episode import Loop, scan_steps, step_with_keys
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tables import Table
@@ -177,15 +178,14 @@ def _mean_return(env: FishingModel, agent: Agent, years: int, params: Any, weigh
 
     def episode(key: jax.Array) -> jax.Array:
         begin, later = jax.random.split(key)
+        keys = jax.random.split(later, years)
         state, first = env.reset(begin, params)
 
-        def year(now: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-            state, obs, carry = now
-            carry, action = agent(weights, carry, obs, key)
-            state, step = env.step(key, state, action, params)
-            return (state, step.obs, carry), step.reward
+        def act(carry: Any, obs: jax.Array, now: jax.Array) -> tuple[Any, jax.Array]:
+            return agent(weights, carry, obs, keys[now])
 
-        return jax.lax.scan(year, (state, first.obs, agent.start), jax.random.split(later, years))[1].sum()
+        start, step = Loop(state, first.obs, agent.start), step_with_keys(env, params, keys)
+        return scan_steps(act, step, start, years, lambda loop, action, last: last.reward).sum()
 
     return jax.vmap(episode)(jax.random.split(key, LANES)).mean()
 

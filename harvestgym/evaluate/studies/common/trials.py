@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.episode import Loop, scan_steps
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
 from harvestgym.farm.config.compile import build
@@ -151,12 +152,16 @@ def _live(
     def season(params: Any, treatment: Any, key: jax.Array) -> dict[str, jax.Array]:
         start, rest = keys_for(key, ("start", "days"))
 
-        def day(state: FarmState, now: jax.Array) -> tuple[FarmState, dict[str, jax.Array]]:
-            orders = _orders(env, act(treatment, state))
-            state, report = env.day(jax.random.fold_in(rest, now), state, orders, params)
-            return state, watch(state, report)
+        def give_orders(carry: Any, state: FarmState, now: jax.Array) -> tuple[Any, Orders]:
+            return carry, _orders(env, act(treatment, state))
 
-        return jax.lax.scan(day, env.initial(start, params), jnp.arange(days))[1]
+        def day(state: FarmState, orders: Orders, now: jax.Array) -> tuple[FarmState, FarmState, DayReport]:
+            state, report = env.day(jax.random.fold_in(rest, now), state, orders, params)
+            return state, state, report
+
+        state = env.initial(start, params)
+        keep = lambda loop, orders, report: watch(loop.world, report)  # noqa: E731
+        return scan_steps(give_orders, day, Loop(state, state, ()), days, keep)
 
     return jax.vmap(jax.vmap(season, (None, None, 0)), (0, 0, None))(params, treatments, keys)
 
