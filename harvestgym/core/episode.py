@@ -18,10 +18,10 @@ from .env import Env, Timestep
 from .policy import Policy
 from .random import keys_for
 
-Act = Callable[[Any, Any, jax.Array], tuple[Any, Any]]
-"""`act(carry, obs, now) -> (carry, action)`; `now` is the number of the step."""
+Act = Callable[[Any, Any, Any], tuple[Any, Any]]
+"""`act(carry, obs, now) -> (carry, action)`; `now` is the number of the step, or its random keys."""
 
-Step = Callable[[Any, Any, jax.Array], tuple[Any, Any, Any]]
+Step = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 """`step(world, action, now) -> (world, obs, result)`; `obs` is shown next, `result` is mostly a `Timestep`."""
 
 
@@ -39,27 +39,30 @@ class Loop(NamedTuple):
     carry: Any
 
 
-def take_step(act: Act, step: Step, loop: Loop, now: jax.Array) -> tuple[Loop, Any, Any]:
-    """Act and step once: the next loop, the action and the step's result."""
+def take_step(act: Act, step: Step, loop: Loop, now: Any) -> tuple[Loop, Any, Any]:
+    """Act and step once; return the next loop, the action and the step's result."""
     carry, action = act(loop.carry, loop.obs, now)
     world, obs, result = step(loop.world, action, now)
     return Loop(world, None if loop.obs is None else obs, carry), action, result
 
 
-def scan_steps(act: Act, step: Step, start: Loop, num_steps: int, keep: Callable[[Loop, Any, Any], Any]) -> Any:
-    """`keep(loop, action, result)` of `num_steps` steps, stacked along time; `loop` is the one after the step."""
+def scan_steps(act: Act, step: Step, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]) -> Any:
+    """Stack `keep(loop, action, result)` of each step along time; `loop` is the one after the step.
 
-    def one(loop: Loop, now: jax.Array) -> tuple[Loop, Any]:
+    `times` has an entry for each step, its `now`: numbers, or random keys.
+    """
+
+    def one(loop: Loop, now: Any) -> tuple[Loop, Any]:
         loop, action, result = take_step(act, step, loop, now)
         return loop, keep(loop, action, result)
 
-    return jax.lax.scan(one, start, jnp.arange(num_steps))[1]
+    return jax.lax.scan(one, start, times)[1]
 
 
 def run_to_end(
     act: Act, step: Step, start: Loop, max_steps: int, total: Any, add: Callable[[Any, Any, Any, jax.Array], Any]
 ) -> tuple[Loop, Any]:
-    """Step a batch of `RunState` until all episodes have ended, or for `max_steps`: the last loop and the total.
+    """Step a batch of `RunState` until all episodes have ended, or for `max_steps`; return the last loop and the total.
 
     `add(total, action, result, now)` adds a step to the total. An episode that has ended keeps its loop and its total.
     """
@@ -78,13 +81,13 @@ def run_to_end(
 
 
 def start_batch(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunState, Timestep, jax.Array]:
-    """A batch at its first observations, one environment per key, and the keys of its policy."""
+    """Start a batch, one environment per key: its `RunState`, first Timestep and the keys of its policy."""
     world, policy = jax.vmap(lambda key: tuple(keys_for(key, ("world", "policy"))))(keys)
     return *start_episode(env, world, params), policy
 
 
 def act_in_batch(policy: Policy, keys: jax.Array) -> Act:
-    """A policy that acts in a batch, with one key per environment."""
+    """Return the action of a policy in a batch, with one key per environment."""
 
     def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
         return jax.vmap(policy.act)(carry, obs, jax.vmap(jax.random.fold_in, (0, None))(keys, now))
@@ -93,12 +96,12 @@ def act_in_batch(policy: Policy, keys: jax.Array) -> Act:
 
 
 def repeat_carry(policy: Policy, number: int) -> Any:
-    """The memory of a policy at the start of an episode, for a batch."""
+    """Repeat the initial memory of a policy for a batch."""
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (number, *jnp.shape(leaf))), policy.init)
 
 
 def step_with_advance(env: Env[Any, Any], params: Any, mode: AutoresetMode = AutoresetMode.DISABLED) -> Step:
-    """The step of a `RunState`, or a batch of them, which holds its own random key."""
+    """Return the step of a `RunState`, or a batch of them, which holds its own random key."""
 
     def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Timestep]:
         run, shown, last = advance(env, run, action, params, mode)
@@ -107,18 +110,18 @@ def step_with_advance(env: Env[Any, Any], params: Any, mode: AutoresetMode = Aut
     return step
 
 
-def step_with_keys(env: Env[Any, Any], params: Any, keys: jax.Array) -> Step:
-    """The step of an environment's state with the given random key of each step."""
+def step_with_key(env: Env[Any, Any], params: Any) -> Step:
+    """Return the step of an environment's state, with `now` as its random key."""
 
     def step(state: Any, action: Any, now: jax.Array) -> tuple[Any, Any, Timestep]:
-        state, timestep = env.step(keys[now], state, action, params)
+        state, timestep = env.step(now, state, action, params)
         return state, timestep.obs, timestep
 
     return step
 
 
 def make_frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """One step of a record: the array parts of the action, the reward, and what the family's `keep` adds."""
+    """Make one step of a record: the array parts of the action, the reward, and the arrays of the family's `keep`."""
     named = (
         {f"action/{name}": part for name, part in action.items()} if isinstance(action, dict) else {"action": action}
     )

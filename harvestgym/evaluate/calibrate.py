@@ -274,7 +274,7 @@ def _median(
         def keep(loop: Loop, *_: Any) -> jax.Array:
             return _seen(env, watched, loop.world.state, params)
 
-        later = scan_steps(act, step, Loop(run, first.obs, policy.init), days, keep)
+        later = scan_steps(act, step, Loop(run, first.obs, policy.init), jnp.arange(days), keep)
         return jnp.concatenate([_seen(env, watched, run.state, params)[None], later])
 
     return jnp.median(jax.vmap(season)(keys), axis=0)

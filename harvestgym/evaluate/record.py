@@ -12,7 +12,7 @@ import numpy as np
 
 from harvestgym.core.autoreset import split
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.episode import Loop, make_frame, scan_steps, step_with_keys
+from harvestgym.core.episode import Loop, make_frame, scan_steps, step_with_key
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import Episodes
@@ -80,16 +80,19 @@ def _keys_of_evaluation(steps: int, key: jax.Array) -> _Keys:
 def _scan(env: Env[Any, Any], keep: Any, policy: Policy, keys: _Keys, params: Any) -> Any:
     """The frames from the start on; and of each step how it ended, and its info."""
     state, first = env.reset(keys.start, params)
+    keyed = step_with_key(env, params)
 
-    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
-        return policy.act(carry, obs, keys.act[now])
+    def act(carry: Any, obs: Any, now: Any) -> tuple[Any, Any]:
+        return policy.act(carry, obs, now[0])
+
+    def step(state: Any, action: Any, now: Any) -> Any:
+        return keyed(state, action, now[1])
 
     def kept(loop: Loop, action: Any, last: Timestep) -> Any:
         frame = make_frame(keep, env, loop.world, action, last, params)
         return frame, last.terminated, last.truncated, last.info
 
-    step, start = step_with_keys(env, params, keys.step), Loop(state, first.obs, policy.init)
-    later, *ends = scan_steps(act, step, start, len(keys.step), kept)
+    later, *ends = scan_steps(act, step, Loop(state, first.obs, policy.init), (keys.act, keys.step), kept)
     nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, keys.start)[1])
     begun = make_frame(keep, env, state, nothing, first, params)
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), begun, later), *ends

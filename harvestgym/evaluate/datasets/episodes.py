@@ -14,6 +14,7 @@ from typing import Any
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.autoreset import start_episode
@@ -127,7 +128,7 @@ def _played(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, pa
     run, first = start_episode(env, keys, params)
     act = act_in_batch(policy, jax.vmap(lambda key: key_for(key, "policy"))(keys))
     start = Loop(run, first.obs, repeat_carry(policy, len(seeds)))
-    return first, scan_steps(act, step_with_advance(env, params), start, steps, lambda _, *made: made)
+    return first, scan_steps(act, step_with_advance(env, params), start, jnp.arange(steps), lambda _, *made: made)
 
 
 def _cut(env: Env[Any, Any], first: Any, later: Any, lane: int, seed: int) -> Episode:

@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Timestep
-from harvestgym.core.episode import Loop, Step, scan_steps
+from harvestgym.core.episode import Loop, Step, scan_steps, step_with_key
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.tables import Table
 from harvestgym.forager.family import make
-from harvestgym.forager.jax_engine.model import Forager, ForagerState
+from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.policies.baselines import greedy
 
 PERIOD, WINDOW = 20_000, 2_500
@@ -98,13 +98,13 @@ def _follow(env: Forager, policy: Policy, key: jax.Array, steps: int) -> jax.Arr
         return policy.act(carry, obs, jax.random.fold_in(key, now))
 
     state, first = env.reset(key, env.params)
-    return scan_steps(act, _step_with_key(env, key), Loop(state, first.obs, ()), steps, _reward)
+    return scan_steps(act, _step_with(env, key), Loop(state, first.obs, ()), jnp.arange(steps), _reward)
 
 
 def _learn(env: Forager, key: jax.Array, steps: int) -> jax.Array:
     """Return the rewards of a life of Q-learning, linear in the channels of the view (Watkins 1989, semi-gradient)."""
     state, first = env.reset(key, env.params)
-    inner = _step_with_key(env, key)
+    inner = _step_with(env, key)
 
     def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, jax.Array]:
         explores, drawn = jax.random.split(jax.random.fold_in(key, now))
@@ -123,17 +123,13 @@ def _learn(env: Forager, key: jax.Array, steps: int) -> jax.Array:
 
     features = _features(first.obs)
     start = state, features, jnp.zeros((4, len(features)), jnp.float32)
-    return scan_steps(act, step, Loop(start, start, ()), steps, _reward)
+    return scan_steps(act, step, Loop(start, start, ()), jnp.arange(steps), _reward)
 
 
-def _step_with_key(env: Forager, key: jax.Array) -> Step:
-    """The step of a world that draws everything from one key."""
-
-    def step(state: ForagerState, action: Any, now: jax.Array) -> tuple[ForagerState, Any, Any]:
-        state, last = env.step(key, state, action, env.params)
-        return state, last.obs, last
-
-    return step
+def _step_with(env: Forager, key: jax.Array) -> Step:
+    """Return the step of a world that draws everything from one key."""
+    step = step_with_key(env, env.params)
+    return lambda state, action, now: step(state, action, key)
 
 
 def _reward(loop: Loop, action: Any, last: Timestep) -> jax.Array:

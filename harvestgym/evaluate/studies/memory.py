@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from harvestgym.core.episode import Loop, scan_steps, step_with_keys
+from harvestgym.core.episode import Loop, scan_steps, step_with_key
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tables import Table
@@ -178,14 +178,13 @@ def _mean_return(env: FishingModel, agent: Agent, years: int, params: Any, weigh
 
     def episode(key: jax.Array) -> jax.Array:
         begin, later = jax.random.split(key)
-        keys = jax.random.split(later, years)
         state, first = env.reset(begin, params)
 
-        def act(carry: Any, obs: jax.Array, now: jax.Array) -> tuple[Any, jax.Array]:
-            return agent(weights, carry, obs, keys[now])
+        def act(carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+            return agent(weights, carry, obs, key)
 
-        start, step = Loop(state, first.obs, agent.start), step_with_keys(env, params, keys)
-        return scan_steps(act, step, start, years, lambda loop, action, last: last.reward).sum()
+        start, keys = Loop(state, first.obs, agent.start), jax.random.split(later, years)
+        return scan_steps(act, step_with_key(env, params), start, keys, lambda loop, action, last: last.reward).sum()
 
     return jax.vmap(episode)(jax.random.split(key, LANES)).mean()
 

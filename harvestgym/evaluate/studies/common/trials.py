@@ -161,7 +161,7 @@ def _live(
 
         state = env.initial(start, params)
         keep = lambda loop, orders, report: watch(loop.world, report)  # noqa: E731
-        return scan_steps(give_orders, day, Loop(state, state, ()), days, keep)
+        return scan_steps(give_orders, day, Loop(state, state, ()), jnp.arange(days), keep)
 
     return jax.vmap(jax.vmap(season, (None, None, 0)), (0, 0, None))(params, treatments, keys)
 
