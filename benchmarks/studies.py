@@ -28,7 +28,7 @@ def measured(name: str, replicates: int, seed: int) -> dict[str, float]:
     """What a run of a study took."""
     wall, cpu = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        studies.named(name)(replicates, Path(folder), seed=seed)
+        studies.load_study(name)(replicates, Path(folder), seed=seed)
     seconds = time.perf_counter() - wall
     return {"seconds": round(seconds, 1), "cpus": round((time.process_time() - cpu) / seconds, 2)}
 

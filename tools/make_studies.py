@@ -36,7 +36,7 @@ LONG: dict[str, Any] = {"fishing": {"train_steps": 200_000}}
 def study(name: str) -> None:
     """Run a study, put its tables into their page and its picture beside the others."""
     with tempfile.TemporaryDirectory() as folder:
-        found = studies.named(name)(out=Path(folder), **LONG.get(name, {}))
+        found = studies.load_study(name)(out=Path(folder), **LONG.get(name, {}))
         shutil.copy(Path(folder) / f"{name}.png", PICTURES / f"study-{name}.png")
     put(PAGES[name], name, body(found))
 

@@ -20,7 +20,7 @@ group = typer.Typer()
 
 @group.command()
 def study(
-    name: Annotated[str, typer.Argument(help=f"one of {', '.join(studies.names())}")],
+    name: Annotated[str, typer.Argument(help=f"one of {', '.join(studies.list_studies())}")],
     replicates: Annotated[int | None, typer.Option(min=1, help="number of episodes; default: the study's own")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the table (Parquet) and a picture")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="CPU threads; default: one per core")] = None,
@@ -31,7 +31,7 @@ def study(
         check_extras(data="pyarrow", plot="matplotlib")
     if jobs is not None:
         os.environ["NPROC"] = str(jobs)  # XLA sizes its thread pool by this when it starts
-    run_study = studies.named(name)
+    run_study = studies.load_study(name)
     options = {} if replicates is None else {"replicates": replicates}
     with progress_bars() as start_bar:
         found = run_study(out=out, progress=start_bar(f"study {name}", None), **options)

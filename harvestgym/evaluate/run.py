@@ -24,8 +24,15 @@ from .statistics import Summary, summarise
 BATCH = 50
 """Episodes of one compiled call; between calls the progress bar moves."""
 
+Progress = Callable[[int], None]
+"""Receives how many more units of work are done."""
+
 LONGEST = 100_000
 """Steps after which an endless episode is cut, if the id gives no horizon of its own."""
+
+
+def ignore_progress(done: int) -> None:
+    """Report progress to nobody."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ def evaluate_id(
     policy: str = "expert",
     episodes: int = 100,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = ignore_progress,
     env: Env[Any, Any] | None = None,
     split: str | None = None,
 ) -> Evaluation:
@@ -108,7 +115,7 @@ def evaluate_together(
     seed: int = 0,
     env: Env[Any, Any] | None = None,
     split: str | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = ignore_progress,
 ) -> dict[str, Evaluation]:
     """The evaluation of each of some policies, as `evaluate_id` gives it, by one compiled program for all.
 
@@ -149,7 +156,7 @@ def played(
     episodes: int,
     seed: int,
     steps: int,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = ignore_progress,
 ) -> Episodes:
     """The episodes of an evaluation, none longer than `steps`, in batches of one compiled size."""
     parts = []

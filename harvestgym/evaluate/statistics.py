@@ -1,4 +1,4 @@
-"""Numbers that summarise a sample of returns: mean, spread, interval, and what comes of the worst."""
+"""Summary of a sample of returns: mean, spread, confidence interval and mean of the worst tenth."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from harvestgym.core.risk import CVaR
 
-WORST = CVaR(level=0.1)
-"""What every table says beside the mean."""
+WORST_TENTH = CVaR(level=0.1)
+"""Reported in every table in addition to the mean."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,19 @@ class Summary:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return format_mean(self.mean, self.low, self.high)
+
+
+def format_mean(mean: float, low: float, high: float) -> str:
+    """Format a mean with its interval."""
+    return f"{mean:.3f} ({low:.3f} to {high:.3f})"
+
 
 def summarise(returns: np.ndarray) -> Summary:
-    """The summary of a sample; the interval is mean +- 1.96 sd / sqrt(n), for the samples of a hundred and more."""
+    """Summarise a sample; the interval is mean +- 1.96 sd / sqrt(n), for samples of a hundred or more."""
     values = np.asarray(returns, np.float64)
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     half = 1.96 * sd / np.sqrt(len(values))
     mean = float(values.mean())
-    return Summary(mean, sd, WORST(values), mean - half, mean + half)
+    return Summary(mean, sd, WORST_TENTH(values), mean - half, mean + half)

@@ -1,4 +1,9 @@
-"""Studies: one file each, with `run(replicates, out, progress)`, which gives a `Table` or several."""
+"""Studies: one module each, with a function `run(replicates, out, progress, ...)` that returns a `Table` or several.
+
+Arguments of every `run`: `replicates`, the seasons or episodes of each case, the same ones for all cases; `out`, a
+folder for a tidy Parquet file (extra `data`) and a picture; `progress`, which receives 1 for each part that is done.
+A study states its cases, its measures and its claims; `common` has the trials, the claims and the output.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,13 @@ from typing import Any
 from harvestgym.core.errors import unknown
 
 
-def names() -> list[str]:
-    """The studies there are."""
+def list_studies() -> list[str]:
+    """List the names of the studies."""
     return sorted(path.stem.replace("_", "-") for path in Path(__file__).parent.glob("[a-z]*.py"))
 
 
-def named(name: str) -> Callable[..., Any]:
-    """The `run` of a study; ConfigError with the nearest name if there is none."""
-    if name not in names():
-        raise unknown("study", name, names())
+def load_study(name: str) -> Callable[..., Any]:
+    """Return the `run` of a study; ConfigError with the nearest name if there is none."""
+    if name not in list_studies():
+        raise unknown("study", name, list_studies())
     return importlib.import_module(f"{__name__}.{name.replace('-', '_')}").run

@@ -1,7 +1,7 @@
-"""Continual learning in a world that turns over: a fixed agent and a learner through one long life each.
+"""Continual learning in a changing world: a fixed agent and a learner through one long life each.
 
-The world is `relearning-v1` seen as objects, its foods changing sign every 10,000 steps. The fixed agent plans on
-what each food was worth at first; the learner is linear Q-learning on the view, never stopped and never reset.
+The world is `relearning-v1` observed as objects, with foods that change sign every 10,000 steps. The fixed agent plans
+with the first reward of each food; the learner is linear Q-learning on the view, never stopped and never reset.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.episode import Loop, Step, scan_steps, step_with_key
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.tables import Table
+from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.forager.family import make
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.policies.baselines import greedy
@@ -37,33 +39,32 @@ class Curve(NamedTuple):
 def run(
     replicates: int = 8,
     out: Path | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = ignore_progress,
     steps: int = 100_000,
 ) -> Table:
-    """Reward per step by half period, mean and standard error over `replicates` seeds.
+    """Tabulate the reward per step by half period, mean and standard error over `replicates` seeds.
 
     Args:
-        replicates: lives per agent, each in a world of its own.
-        out: a folder for `forager.parquet` (a row per life and window; needs the extra `data`) and `forager.png`.
-        progress: told 1 for each agent that is done.
+        replicates, out, progress: as in every study; progress counts agents.
         steps: length of a life, a multiple of 2,500.
     """
-    env = world()
+    env = make_changing_world()
     curves = []
-    for name, live in _agents(env).items():
-        curves.append(Curve(name, _rates(live, replicates, steps)))
+    for name, live in _make_agents(env).items():
+        curves.append(Curve(name, _run_lives(live, replicates, steps)))
         progress(1)
     if out is not None:
-        _write(curves, out)
+        _write_lives(curves, out / "forager.parquet")
+        _draw(curves, out / "forager.png")
     halves = [f"{i * PERIOD // 2}-{(i + 1) * PERIOD // 2}" for i in range(-(-steps // (PERIOD // 2)))]
-    cells = [_cells(curve, len(halves)) for curve in curves]
+    cells = [_format_halves(curve, len(halves)) for curve in curves]
     rows = list(zip(halves, *cells, strict=True))
     title = f"reward per step, mean ± standard error over {replicates} lives"
     return Table(title, ("steps", *(curve.agent for curve in curves)), rows)
 
 
-def world() -> Forager:
-    """`relearning-v1` as objects, with a period of 20,000 steps."""
+def make_changing_world() -> Forager:
+    """Make `relearning-v1` observed as objects, with a period of 20,000 steps."""
     foods = {
         name: {
             "collectable": True,
@@ -77,15 +78,16 @@ def world() -> Forager:
 
 
 Live = Callable[[jax.Array, int], jax.Array]
+"""Returns the rewards of a life of so many steps, from a random key."""
 
 
-def _agents(env: Forager) -> dict[str, Live]:
+def _make_agents(env: Forager) -> dict[str, Live]:
     fixed = {"random": random_policy(env), "fixed: greedy on first worths": greedy(env)}
     lives: dict[str, Live] = {name: partial(_follow, env, policy) for name, policy in fixed.items()}
     return lives | {"learning: linear Q": partial(_learn, env)}
 
 
-def _rates(live: Live, replicates: int, steps: int) -> np.ndarray:
+def _run_lives(live: Live, replicates: int, steps: int) -> np.ndarray:
     keys = jax.random.split(jax.random.key(0), replicates)
     rewards = jax.jit(jax.vmap(lambda key: live(key, steps)))(keys)
     return np.asarray(rewards).reshape(replicates, -1, WINDOW).mean(-1)
@@ -140,7 +142,7 @@ def _features(obs: jax.Array) -> jax.Array:
     return jnp.append(obs.ravel().astype(jnp.float32), 1.0)
 
 
-def _cells(curve: Curve, halves: int) -> list[str]:
+def _format_halves(curve: Curve, halves: int) -> list[str]:
     per_half = PERIOD // 2 // WINDOW
     parts = [curve.rate[:, i * per_half : (i + 1) * per_half] for i in range(halves)]
     spread = np.sqrt(max(1, len(curve.rate)))
@@ -148,25 +150,21 @@ def _cells(curve: Curve, halves: int) -> list[str]:
 
 
 def _write_lives(curves: list[Curve], path: Path) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
     rates = np.stack([curve.rate for curve in curves])
-    agent, life, window = np.indices(rates.shape).reshape(3, -1)
-    names = np.asarray([curve.agent for curve in curves])
-    columns = {"agent": names[agent], "life": life, "step": (window + 1) * WINDOW, "reward_per_step": rates.ravel()}
-    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    _, lives, windows = rates.shape
+    columns = {
+        "agent": np.asarray([curve.agent for curve in curves])[:, None, None],
+        "life": np.arange(lives)[:, None],
+        "step": (np.arange(windows) + 1) * WINDOW,
+        "reward_per_step": rates,
+    }
+    write_columns(path, columns)
 
 
-def _write(curves: list[Curve], out: Path) -> None:
-    from matplotlib.figure import Figure
-
-    out.mkdir(parents=True, exist_ok=True)
-    _write_lives(curves, out / "forager.parquet")
-    figure = Figure(figsize=(8, 4), layout="constrained")
-    axes = figure.subplots()
-    for curve in curves:
-        axes.plot((np.arange(curve.rate.shape[1]) + 1) * WINDOW, curve.rate.mean(0), label=curve.agent)
-    axes.set(xlabel="step", ylabel="reward per step", title="Foods change sign every 10,000 steps")
-    figure.legend(loc="outside lower center", ncols=len(curves), frameon=False)
-    figure.savefig(out / "forager.png", dpi=110)
+def _draw(curves: list[Curve], path: Path) -> None:
+    with open_figure(path, 8, 4) as figure:
+        axes = figure.subplots()
+        for curve in curves:
+            axes.plot((np.arange(curve.rate.shape[1]) + 1) * WINDOW, curve.rate.mean(0), label=curve.agent)
+        axes.set(xlabel="step", ylabel="reward per step", title="Foods change sign every 10,000 steps")
+        figure.legend(loc="outside lower center", ncols=len(curves), frameon=False)

@@ -1,11 +1,11 @@
-"""Watering: what a constant daily amount of water makes of a crop on sand and on clay where it never rains.
+"""Watering: the yield of a crop under a constant daily amount of water, on sand and on clay where it never rains.
 
-Section 5.2 and figure 6 of the paper. The farmer waters as much every day from the seed on and harvests when ripe.
+Section 5.2 and figure 6 of the Farm-Gym paper. The farmer waters every day from the seed on and harvests when ripe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import jax
@@ -13,115 +13,93 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tables import Table
+from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common.findings import (
     Claim,
-    Interval,
-    boxes,
+    bootstrap,
+    claim_at_least,
+    claim_at_most,
     claims_table,
     difference,
-    interval,
-    least,
-    most,
-    quartiles,
     ratio,
-    write_seasons,
 )
-from harvestgym.evaluate.studies.common.trials import CROPS, REPORTED, Case, Wish, farm, tended, yields
+from harvestgym.evaluate.studies.common.report import draw_crops, quartile_table, write_yields
+from harvestgym.evaluate.studies.common.trials import (
+    CROPS,
+    REPORTED,
+    Case,
+    Order,
+    Yields,
+    make_trial_farm,
+    run_yields,
+    tend,
+)
 from harvestgym.farm.engine.model import FarmState
 
-SOILS = ("clay", "sand")
-LITRES = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 4, 5, 10, 15, 20)
+SOIL_PAIR = ("clay", "sand")
+DAILY_LITRES = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 4, 5, 10, 15, 20)
 SHOWN = (0, 0.25, 0.5, 1, 2, 5, 10, 20)
-"""Litres a day of the boxes of the figure, those of the paper and more."""
+"""Litres a day in the table and the figure, those of the paper and more."""
 
 
 def run(
     replicates: int = 100,
     out: Path | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = ignore_progress,
     crops: Sequence[str] = CROPS,
     seed: int = REPORTED,
 ) -> list[Table]:
-    """Yield by litres a day, and what the paper says of it.
-
-    Args:
-        replicates: seasons per crop, soil and amount, the same for all.
-        out: a folder for `watering.parquet` (a row per season; needs the extra `data`) and `watering.png`.
-        progress: told 1 for each crop and soil that is done.
-        crops: parameter sets of the plant.
-        seed: of the seasons.
-    """
-    groups = (_cases(crop, soil) for crop in crops for soil in SOILS)
-    cases, harvests = yields(groups, act, replicates, seed, progress)
-    kg = harvests.reshape(len(crops), len(SOILS), len(LITRES), replicates)
+    """Tabulate yield by litres a day, and the claims of the paper; `progress` counts pairs of crop and soil."""
+    groups = (_make_cases(crop, soil) for crop in crops for soil in SOIL_PAIR)
+    found = run_yields(groups, water_daily, replicates, seed, progress)
     if out is not None:
-        write_seasons(out / "watering.parquet", cases, {"yield_kg_m2": harvests})
-        _draw(crops, kg, out / "watering.png")
-    return [_table(crops, kg), claims_table(claims(crops, kg), replicates)]
+        write_yields(out / "watering.parquet", found)
+        _draw(found, out / "watering.png")
+    table = quartile_table("yield, kg.m-2, by litres a day: median [quartiles]", found, {a: f"{a:g} L" for a in SHOWN})
+    return [table, claims_table(_make_claims(found), replicates)]
 
 
-def act(litres: jax.Array, state: FarmState) -> list[Wish]:
-    """The same water every day."""
-    return tended(state, litres)
+def water_daily(litres: jax.Array, state: FarmState) -> list[Order]:
+    """Give the same water every day."""
+    return tend(state, litres)
 
 
-def _cases(crop: str, soil: str) -> list[Case]:
-    env = farm([("Weather", "dry"), ("Soil", soil), ("Plant", crop)])
-    return [Case({"crop": crop, "soil": soil, "litres": a}, env, jnp.float32(a)) for a in LITRES]
+def _make_cases(crop: str, soil: str) -> list[Case]:
+    env = make_trial_farm([("Weather", "dry"), ("Soil", soil), ("Plant", crop)])
+    return [Case({"crop": crop, "soil": soil, "litres": a}, env, jnp.float32(a)) for a in DAILY_LITRES]
 
 
-def claims(crops: Sequence[str], kg: np.ndarray) -> list[Claim]:
-    """What figure 6 shows, of yields (crops, soils, amounts, seasons)."""
-    found = []
-    at = LITRES.index
-    for crop, (clay, sand) in zip(crops, kg, strict=True):
-        found += [
-            least(f"{crop}: water that ripens half the seasons, sand to clay", _needs(clay, sand), 2),
-            least(f"{crop}: share that ripens at 1.5 L, clay less sand", _gap(clay[at(1.5)], sand[at(1.5)]), 0.5),
-            most(f"{crop} on clay: yield at 20 L to that at 5 L", ratio(clay[at(20)], clay[at(5)]), 0.8),
-            most(f"{crop} on sand: yield at 20 L to that at 5 L", ratio(sand[at(20)], sand[at(5)]), 0.8),
+def _make_claims(found: Yields) -> list[Claim]:
+    """State the results of figure 6."""
+    claims = []
+    at = DAILY_LITRES.index
+    for crop, (clay, sand) in zip(found.levels["crop"], found.kg, strict=True):
+        needs = bootstrap(lambda c, s: litres_for_half(s) / np.maximum(litres_for_half(c), 1e-9), clay, sand)
+        gap = difference(*((kg[at(1.5)] > 0).astype(float) for kg in (clay, sand)))
+        claims += [
+            claim_at_least(f"{crop}: water at which half the seasons ripen, sand to clay", needs, 2),
+            claim_at_least(f"{crop}: share that ripens at 1.5 L, clay less sand", gap, 0.5),
+            claim_at_most(f"{crop} on clay: yield at 20 L to that at 5 L", ratio(clay[at(20)], clay[at(5)]), 0.8),
+            claim_at_most(f"{crop} on sand: yield at 20 L to that at 5 L", ratio(sand[at(20)], sand[at(5)]), 0.8),
         ]
-    return found
+    return claims
 
 
 def litres_for_half(kg: np.ndarray) -> np.ndarray:
-    """The least litres a day at which half of the seasons give anything; between two amounts by a straight line.
+    """Return the least litres a day at which half of the seasons yield anything, interpolated between two amounts.
 
-    Yields (amounts, seasons); infinite where no amount does.
+    `kg` has shape (amounts, seasons); the result is infinite where no amount suffices.
     """
     ripe = (kg > 0).mean(-1)
     enough = np.flatnonzero(ripe >= 0.5)
     if not len(enough):
         return np.asarray(np.inf)
     i = enough[0]
-    return np.asarray(np.interp(0.5, ripe[i - 1 : i + 1], LITRES[i - 1 : i + 1]) if i else 0.0)
+    return np.asarray(np.interp(0.5, ripe[i - 1 : i + 1], DAILY_LITRES[i - 1 : i + 1]) if i else 0.0)
 
 
-def _needs(clay: np.ndarray, sand: np.ndarray) -> Interval:
-    return interval(lambda c, s: litres_for_half(s) / np.maximum(litres_for_half(c), 1e-9), clay, sand)
-
-
-def _gap(clay: np.ndarray, sand: np.ndarray) -> Interval:
-    return difference(*((kg > 0).astype(float) for kg in (clay, sand)))
-
-
-def _table(crops: Sequence[str], kg: np.ndarray) -> Table:
-    columns = ("crop", "soil", *(f"{a:g} L" for a in SHOWN))
-    rows = [
-        (crop, soil, *(quartiles(kg[i, j, LITRES.index(a)]) for a in SHOWN))
-        for i, crop in enumerate(crops)
-        for j, soil in enumerate(SOILS)
-    ]
-    return Table("yield, kg.m-2, by litres a day: median [quartiles]", columns, rows)
-
-
-def _draw(crops: Sequence[str], kg: np.ndarray, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    page = Figure(figsize=(4 * len(crops) + 1, 3.6), layout="constrained")
-    for axes, crop, of_crop in zip(page.subplots(1, len(crops), squeeze=False)[0], crops, kg, strict=True):
-        at = [LITRES.index(a) for a in SHOWN]
-        boxes(axes, {soil: of_crop[j, at] for j, soil in enumerate(SOILS)}, [f"{a:g}" for a in SHOWN])
-        axes.set(title=crop, xlabel="water, litres a day", ylabel="yield, kg per m²")
-    page.axes[0].legend(frameon=False, loc="upper left")
-    page.savefig(path, dpi=110)
+def _draw(found: Yields, path: Path) -> None:
+    at = [DAILY_LITRES.index(a) for a in SHOWN]
+    pairs = zip(found.levels["crop"], found.kg, strict=True)
+    panels = {crop: {soil: kg[j, at] for j, soil in enumerate(SOIL_PAIR)} for crop, kg in pairs}
+    draw_crops(path, panels, [f"{a:g}" for a in SHOWN], "water, litres a day", 4, (0, "upper left"))

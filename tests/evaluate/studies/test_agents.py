@@ -24,14 +24,14 @@ from tests.script import ROOT, script
 
 def test_the_command_names_every_study() -> None:
     help_text = CliRunner().invoke(app, ["study", "--help"]).output
-    assert all(name in help_text for name in studies.names())
+    assert all(name in help_text for name in studies.list_studies())
 
 
 def test_every_study_has_its_place_in_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table and a figure, which one tool makes; that the figure is there is asked of all links of the docs."""
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     pages = script("tools/make_studies.py").PAGES
-    assert set(pages) == set(studies.names())
+    assert set(pages) == set(studies.list_studies())
     for name, page in (*pages.items(), ("calibration", "calibration.md")):
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
         [block] = re.findall(f"<!-- {name} -->(.*?)<!-- end {name} -->", text, re.DOTALL)
@@ -62,14 +62,14 @@ def test_the_best_on_average_is_not_the_best_of_the_worst_tenth(tmp_path: Path) 
     assert chosen["0.1", "CVaR 10 %"] == 0.5 and chosen["0.1", "mean"] > 0.7
     bold, careful = returns[1, 4], returns[1, 0]
     assert summarise(bold - careful).low > 0.4, "who leaves much earns more on average"
-    assert risk.interval(CVaR(level=0.1), careful)[0] > risk.interval(CVaR(level=0.1), bold)[1] + 0.2
+    assert risk.bootstrap_measure(CVaR(level=0.1), careful)[0] > risk.bootstrap_measure(CVaR(level=0.1), bold)[1] + 0.2
     assert (tmp_path / "risk.png").stat().st_size > 0
 
 
 def test_the_interval_of_a_mean_is_that_of_the_normal_law() -> None:
     sample = np.random.default_rng(1).normal(3.0, 2.0, 400)
     told = summarise(sample)
-    low, high = risk.interval(risk.MEASURES["mean"], sample)
+    low, high = risk.bootstrap_measure(risk.MEASURES["mean"], sample)
     assert low == pytest.approx(told.low, abs=0.03) and high == pytest.approx(told.high, abs=0.03)
 
 
@@ -95,7 +95,7 @@ def test_jobs_are_the_threads_that_a_study_is_given(monkeypatch: pytest.MonkeyPa
         return Table("nothing", ("a",), [("1",)])
 
     monkeypatch.setenv("NPROC", "9")
-    monkeypatch.setattr(studies, "named", lambda name: run)
+    monkeypatch.setattr(studies, "load_study", lambda name: run)
     assert CliRunner().invoke(app, ["study", "risk", "--jobs", "3"]).exit_code == 0
     assert given == ["3"]
 

@@ -36,12 +36,12 @@ def test_the_crops_are_what_is_published(tmp_path: Path) -> None:
     young = np.asarray(kept["seed"]) + kept["grow"]
     np.testing.assert_array_equal(young, kept["to_flowers"])
     assert np.nanmax(young + kept["bloom"] + kept["fruit"] - kept["total"]) <= 0
-    assert len(kept["yield"]) == len(card.SOILS) * 16 and np.nanmin(kept["yield"]) > 0
+    assert len(kept["yield"]) == len(card.CARD_SOILS) * 16 and np.nanmin(kept["yield"]) > 0
     assert (tmp_path / "card.png").stat().st_size > 0
 
 
 def test_what_is_published_is_a_range_with_a_source() -> None:
-    for crop, said in card.published().items():
+    for crop, said in card.read_published().items():
         for name in card.RANGED:
             assert said[name]["low"] < said[name]["high"] and said[name]["source"], (crop, name)
 
@@ -57,7 +57,7 @@ FAO_56 = {
 
 @pytest.mark.parametrize("crop", FAO_56)
 def test_what_is_said_of_fao_56_is_in_its_tables(crop: str) -> None:
-    said, (stages, kc, kcb, height, depletion) = card.published()[crop], FAO_56[crop]
+    said, (stages, kc, kcb, height, depletion) = card.read_published()[crop], FAO_56[crop]
     assert (tuple(said["stages"]), tuple(said["kc"]), tuple(said["kcb"])) == (stages, kc, kcb)
     assert said["height"]["low"] <= height <= said["height"]["high"]
     plant = Plant.written(crop)

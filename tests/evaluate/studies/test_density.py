@@ -13,7 +13,7 @@ from harvestgym.farm.entities.plant.plant import SEEDS, SPACINGS
 
 def test_the_reciprocal_of_a_line_is_found() -> None:
     plants = np.asarray(SEEDS)
-    found = density.reciprocal(plants, 1 / (0.002 + 0.0005 * plants))
+    found = density.fit_reciprocal(plants, 1 / (0.002 + 0.0005 * plants))
     np.testing.assert_allclose(found, (0.002, 0.0005, 1.0), rtol=1e-6)
 
 
@@ -30,6 +30,6 @@ def test_study(tmp_path: Path) -> None:
     assert even[1] < 0.5 * even[3] < 0.5 * even[5]
     late = np.asarray([even[n] for n in (5, 10, 15, 20, 25, 30)])
     assert late.max() < 1.8 * late.min()
-    assert density.reciprocal(np.asarray(SEEDS), 1000 * kg[-1] / SEEDS).r2 > 0.85
+    assert density.fit_reciprocal(np.asarray(SEEDS), 1000 * kg[-1] / SEEDS).r2 > 0.85
     assert (kg[0, 1:5] < 0.85 * kg[-1, 1:5]).all(), "plants 5 cm apart leave most of the plot bare"
     assert (tmp_path / "density.png").stat().st_size > 0

@@ -23,9 +23,9 @@ MORE = 100
 @pytest.mark.parametrize(
     ("study", "seasons", "crops", "rows", "steps"),
     [
-        (watering, SEASONS, ("tomato",), 2 * len(watering.LITRES), 2),
-        (pollinators, SEASONS, ("bean", "corn"), 2 * 2 * len(pollinators.LITRES), 2),
-        (pests_weeds, MORE, None, 2 * len(pests_weeds.DAYS), 2),
+        (watering, SEASONS, ("tomato",), 2 * len(watering.DAILY_LITRES), 2),
+        (pollinators, SEASONS, ("bean", "corn"), 2 * 2 * len(pollinators.FEW_LITRES), 2),
+        (pests_weeds, MORE, None, 2 * len(pests_weeds.SPRAY_INTERVALS), 2),
         (fertilizer, SEASONS, ("tomato",), 2 * len(fertilizer.PLANS), 1),
     ],
     ids=lambda value: value.__name__.rpartition(".")[2] if isinstance(value, ModuleType) else None,
@@ -45,23 +45,23 @@ def test_the_phenomena_hold(
 
 
 def test_studies_are_named_as_on_the_command_line() -> None:
-    assert {"watering", "pollinators", "pests-weeds", "fertilizer"} <= set(studies.names())
-    assert studies.named("pests-weeds") is pests_weeds.run
+    assert {"watering", "pollinators", "pests-weeds", "fertilizer"} <= set(studies.list_studies())
+    assert studies.load_study("pests-weeds") is pests_weeds.run
     with pytest.raises(ConfigError, match="pests-weeds"):
-        studies.named("pest-weeds")
+        studies.load_study("pest-weeds")
 
 
 def test_farms_of_unlike_structure_are_no_trial() -> None:
     bare = [("Weather", "dry"), ("Soil", "clay"), ("Plant", "bean")]
-    cases = [trials.Case({}, trials.farm(each), 1.0) for each in (bare, [*bare, ("Pollinators", "bee")])]
+    cases = [trials.Case({}, trials.make_trial_farm(each), 1.0) for each in (bare, [*bare, ("Pollinators", "bee")])]
     with pytest.raises(ConfigError, match="one structure"):
-        trials.seasons(cases, watering.act, trials.harvest, 1, 0)
+        trials.run_seasons(cases, watering.water_daily, trials.watch_harvest, 1, 0)
 
 
 def test_the_interval_of_a_mean_is_that_of_the_normal_law() -> None:
     """1.96 standard errors of 400 numbers either way, to a tenth of them; pairs that differ by one differ by one."""
     sample = np.random.default_rng(1).normal(3.0, 2.0, 400)
-    found = findings.interval(lambda x: x.mean(-1), sample)
+    found = findings.bootstrap(lambda x: x.mean(-1), sample)
     half = 1.96 * sample.std() / 20
     np.testing.assert_allclose((found.low, found.high), (sample.mean() - half, sample.mean() + half), atol=0.1 * half)
     assert findings.difference(sample + 1, sample) == pytest.approx((1.0, 1.0, 1.0))
@@ -70,15 +70,15 @@ def test_the_interval_of_a_mean_is_that_of_the_normal_law() -> None:
 
 def test_a_claim_is_about_the_whole_interval() -> None:
     effect = findings.Interval(2.5, 1.9, 3.1)
-    assert not findings.least("", effect, 2).holds and findings.least("", effect, 1.9).holds
-    assert not findings.most("", effect, 3).holds and findings.most("", effect, 3.1).holds
-    assert not findings.within("", effect, 2, 4).holds and findings.within("", effect, 1, 4).holds
+    assert not findings.claim_at_least("", effect, 2).holds and findings.claim_at_least("", effect, 1.9).holds
+    assert not findings.claim_at_most("", effect, 3).holds and findings.claim_at_most("", effect, 3.1).holds
+    assert not findings.claim_within("", effect, 2, 4).holds and findings.claim_within("", effect, 1, 4).holds
 
 
 def test_the_litres_for_half_the_seasons_lie_between_two_amounts() -> None:
     """None at 1.5 L, three quarters at 1.75 L: half by a straight line two thirds of the way."""
-    kg = np.zeros((len(watering.LITRES), 4))
-    at = watering.LITRES.index(1.75)
+    kg = np.zeros((len(watering.DAILY_LITRES), 4))
+    at = watering.DAILY_LITRES.index(1.75)
     kg[at, :3] = kg[at + 1 :] = 1
     assert float(watering.litres_for_half(kg)) == pytest.approx(1.5 + 0.25 * 2 / 3)
     assert np.isinf(watering.litres_for_half(np.zeros_like(kg))) and watering.litres_for_half(kg + 1) == 0

@@ -1,7 +1,7 @@
-"""Trials: seasons of like farms under treatments that are numbers, all of them in one compiled program.
+"""Trials: seasons of one farm under treatments that are numbers, all in one compiled program.
 
-A case is a farm's parameters with a treatment; every case lives through the same seasons (the same keys), so that two
-cases differ by what was done and not by luck, and are compared season by season.
+A case is a farm's parameters with a treatment. All cases run through the same seasons (the same random keys), so that
+two cases differ by their treatment only, and are compared season by season.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from harvestgym.core.episode import Loop, scan_steps
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
+from harvestgym.evaluate.run import Progress
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import DayReport, FarmModel, FarmState
@@ -24,34 +25,34 @@ from harvestgym.farm.entities.plant.state import Stage
 from harvestgym.farm.schema import farm_spec
 
 TUNING, REPORTED = 11, 2026
-"""Seeds: parameters and treatments were chosen on seasons of the first; what is reported is of the second."""
+"""Seeds: parameters and treatments were chosen on seasons of the first; results are from the second."""
 
 CROPS = ("bean", "corn", "tomato")
 WATER, HARVEST = ("Soil-0", "watering_continuous"), ("Plant-0", "harvest")
-MINUTES = 60.0
+WATERING_MINUTES = 60.0
 ORDERS = 4
-"""The most that is done on a day."""
+"""Orders of a day, at most."""
 
 MAY = 135
 """The day of the year on which a trial begins, 15 May."""
 
-Wish = tuple[tuple[str, str], jax.Array, Sequence[Any]]
-"""An entity and its action, whether it is wanted today, and its values."""
+Order = tuple[tuple[str, str], jax.Array, Sequence[Any]]
+"""An entity and its action, whether it is ordered today, and its values."""
 
-Act = Callable[[Any, FarmState], Sequence[Wish]]
-"""What is done today, by the treatment and the state of the farm."""
+Treat = Callable[[Any, FarmState], Sequence[Order]]
+"""Returns the orders of a day from the treatment and the state of the farm."""
 
 Watch = Callable[[FarmState, DayReport], dict[str, jax.Array]]
-"""What is kept of each day, as scalars."""
+"""Returns what to keep of a day, as scalars."""
 
 
 class Case(NamedTuple):
     """One of the cases of a trial.
 
     Attributes:
-        labels: what tells it from the others, as columns of a table.
-        env: its farm; those of all cases have the same structure.
-        treatment: what `Act` is given, a pytree of numbers.
+        labels: its columns in a table, different from those of the other cases.
+        env: its farm; the farms of all cases have the same structure.
+        treatment: the first argument of `Treat`, a pytree of numbers.
     """
 
     labels: Mapping[str, Any]
@@ -59,20 +60,20 @@ class Case(NamedTuple):
     treatment: Any
 
 
-def farm(
+def make_trial_farm(
     entities: Sequence[tuple[str, Any]],
     actions: Sequence[tuple[str, str]] = (),
     init: Mapping[str, Any] | None = None,
     day: int = MAY,
     days: int = 200,
 ) -> FarmModel:
-    """A square metre in the south of France that is watered and harvested and lives its `days`, come what may.
+    """Make a farm of one square metre in the south of France, watered and harvested, that always runs for `days`.
 
     Args:
-        entities: kinds and parameter sets: the weather, the soil and the crop in this order, and further ones.
-        actions: of the further ones, as entity and name.
-        init: the start of entities, as in a farm file.
-        day: the day of the year of the start.
+        entities: kinds and parameter sets: weather, soil and crop in this order, then others.
+        actions: of the others, as entity and name.
+        init: initial values of entities, as in a farm file.
+        day: day of the year of the start.
         days: length of a season.
     """
     interventions: dict[str, dict[str, None]] = {}
@@ -91,69 +92,99 @@ def farm(
 
 
 def soil_of(state: FarmState) -> Any:
-    """The soil of a farm of a trial."""
+    """Return the soil of a trial farm."""
     return state.fields[0][1]
 
 
 def crop_of(state: FarmState) -> Any:
-    """The crop of a farm of a trial."""
+    """Return the crop of a trial farm."""
     return state.fields[0][2]
 
 
-def growing(state: FarmState) -> jax.Array:
-    """Whether the crop stands, from the seed until it is ripe."""
+def is_growing(state: FarmState) -> jax.Array:
+    """Return whether the crop stands, from the seed until it is ripe."""
     stage = crop_of(state).stage
     return jnp.any((stage > Stage.NONE) & (stage < Stage.RIPE))
 
 
-def tended(state: FarmState, litres: Any, dry: Any = True) -> list[Wish]:
-    """A day's watering of a crop that stands, if it is `dry`, and the harvest of one that is ripe."""
+def tend(state: FarmState, litres: Any, dry: Any = True) -> list[Order]:
+    """Order water for a crop that stands, if it is `dry`, and the harvest of one that is ripe."""
     ripe = jnp.any(crop_of(state).stage == Stage.RIPE)
-    return [(WATER, growing(state) & (litres > 0) & dry, (litres, MINUTES)), (HARVEST, ripe, ())]
+    return [(WATER, is_growing(state) & (litres > 0) & dry, (litres, WATERING_MINUTES)), (HARVEST, ripe, ())]
 
 
-def harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
-    """The least that is kept of a day: what is harvested, kg."""
+def watch_harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
+    """Keep the harvest of a day, kg."""
     return {"kg": report.tally["harvest#kg"]}
 
 
-def seasons(cases: Sequence[Case], act: Act, watch: Watch, replicates: int, seed: int) -> dict[str, np.ndarray]:
-    """What `watch` keeps of every day of every season, (cases, replicates, days) each; ConfigError for unlike farms."""
+def run_seasons(cases: Sequence[Case], treat: Treat, watch: Watch, replicates: int, seed: int) -> dict[str, np.ndarray]:
+    """Return what `watch` keeps of every day, (cases, replicates, days) each; ConfigError for unlike farms."""
     env = cases[0].env
     if any(case.env != env for case in cases):
-        raise ConfigError("trial: wanted farms of one structure, which share a compiled program, found unlike ones")
-    params, treatments = _stacked([c.env.params for c in cases]), _stacked([c.treatment for c in cases])
+        raise ConfigError("trial: expected farms of one structure, which share a compiled program, got different ones")
+    params, treatments = _stack([c.env.params for c in cases]), _stack([c.treatment for c in cases])
     keys = jax.random.split(jax.random.key(seed), replicates)
-    kept = _live(env, act, watch, int(env.params.horizon), keys, params, treatments)
+    kept = _live(env, treat, watch, int(env.params.horizon), keys, params, treatments)
     return {name: np.asarray(values) for name, values in kept.items()}
 
 
-def yields(
-    groups: Iterable[Sequence[Case]], act: Act, replicates: int, seed: int, progress: Callable[[int], None]
-) -> tuple[list[Case], np.ndarray]:
-    """All cases of some groups of one structure each, and their harvests, kg of the farm (case, season)."""
+class Yields(NamedTuple):
+    """Harvests of a trial whose cases are all combinations of the levels of their labels.
+
+    Attributes:
+        cases: in the order of the levels.
+        kg: harvest of the farm, (levels of the first label, ..., levels of the last, seasons).
+    """
+
+    cases: Sequence[Case]
+    kg: np.ndarray
+
+    @property
+    def labels(self) -> dict[str, list[Any]]:
+        """The labels by name, with an entry per case."""
+        return {name: [case.labels[name] for case in self.cases] for name in self.cases[0].labels}
+
+    @property
+    def levels(self) -> dict[str, list[Any]]:
+        """The different values of each label."""
+        return {name: list(dict.fromkeys(values)) for name, values in self.labels.items()}
+
+
+def run_yields(
+    groups: Iterable[Sequence[Case]], treat: Treat, replicates: int, seed: int, progress: Progress
+) -> Yields:
+    """Run groups of cases, the farms of each group having one structure, and return their harvests."""
     cases: list[Case] = []
     kg = []
-    for mine in groups:
-        kg.append(seasons(mine, act, harvest, replicates, seed)["kg"].sum(-1))
-        cases += mine
+    for group in groups:
+        kg.append(run_seasons(group, treat, watch_harvest, replicates, seed)["kg"].sum(-1))
+        cases += group
         progress(1)
-    return cases, np.concatenate(kg)
+    shape = [len(levels) for levels in Yields(cases, np.empty(0)).levels.values()]
+    return Yields(cases, np.concatenate(kg).reshape(*shape, replicates))
 
 
-def _stacked(trees: Sequence[Any]) -> Any:
+def find_water_level(env: FarmModel, share: float) -> jax.Array:
+    """Return the water of a plot, L, at a share of the extractable water of its soil."""
+    field = env.params.fields[0]
+    bucket = field.entities[1].bucket(field.place)  # pyright: ignore[reportAttributeAccessIssue]
+    return jnp.float32(bucket.wilting + share * (bucket.capacity - bucket.wilting))
+
+
+def _stack(trees: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _live(
-    env: FarmModel, act: Act, watch: Watch, days: int, keys: jax.Array, params: Any, treatments: Any
+    env: FarmModel, treat: Treat, watch: Watch, days: int, keys: jax.Array, params: Any, treatments: Any
 ) -> dict[str, jax.Array]:
     def season(params: Any, treatment: Any, key: jax.Array) -> dict[str, jax.Array]:
         start, rest = keys_for(key, ("start", "days"))
 
         def give_orders(carry: Any, state: FarmState, now: jax.Array) -> tuple[Any, Orders]:
-            return carry, _orders(env, act(treatment, state))
+            return carry, _orders(env, treat(treatment, state))
 
         def day(state: FarmState, orders: Orders, now: jax.Array) -> tuple[FarmState, FarmState, DayReport]:
             state, report = env.day(jax.random.fold_in(rest, now), state, orders, params)
@@ -166,12 +197,12 @@ def _live(
     return jax.vmap(jax.vmap(season, (None, None, 0)), (0, 0, None))(params, treatments, keys)
 
 
-def _orders(env: FarmModel, wishes: Sequence[Wish]) -> Orders:
-    """The wishes as a schedule of `ORDERS` orders, each for the whole field."""
+def _orders(env: FarmModel, orders: Sequence[Order]) -> Orders:
+    """Make a schedule of `ORDERS` orders, each for the whole field."""
     names = [(row.names[1], row.action.name) for row in env.actions.rows]
-    nothing: list[Wish] = [(names[0], jnp.asarray(False), ())] * (ORDERS - len(wishes))
-    today = [*wishes, *nothing]
-    wanted = jnp.stack([jnp.asarray(wish) for _, wish, _ in today])
+    idle: list[Order] = [(names[0], jnp.asarray(False), ())] * (ORDERS - len(orders))
+    today = [*orders, *idle]
+    wanted = jnp.stack([jnp.asarray(order) for _, order, _ in today])
     rows = jnp.asarray([1 + names.index(action) for action, _, _ in today], jnp.int32)
     padded = [[*given, *[0.0] * (env.actions.width - len(given))] for *_, given in today]
     return Orders(
