@@ -63,13 +63,13 @@ def _field_with(entity: Entity, company: Sequence[Entity]) -> FarmModel:
 
 def _check_state(slot: Slot, state: Any, when: str) -> None:
     name = f"{slot.kind.__name__}.State"
-    assert type(state) is slot.kind.State, f"after {when}: wanted a {name}, found {type(state).__name__}"
+    assert type(state) is slot.kind.State, f"after {when}: expected a {name}, got {type(state).__name__}"
     for attr, meta in metas(slot.kind.State):
         leaf = jnp.asarray(getattr(state, attr))
-        wanted = meta_shape(meta, dict(slot.sizes))
-        assert leaf.shape == wanted, f"after {when}: {name}.{attr} wanted shape {wanted}, found {leaf.shape}"
+        expected = meta_shape(meta, dict(slot.sizes))
+        assert leaf.shape == expected, f"after {when}: {name}.{attr} expected shape {expected}, got {leaf.shape}"
         dtype = DTYPES[meta.dtype]
-        assert leaf.dtype == dtype, f"after {when}: {name}.{attr} wanted {dtype.__name__}, found {leaf.dtype}"
+        assert leaf.dtype == dtype, f"after {when}: {name}.{attr} expected {dtype.__name__}, got {leaf.dtype}"
         _check_range(np.asarray(leaf), meta, f"after {when}: {name}.{attr}")
 
 

@@ -1,4 +1,4 @@
-"""A hand-made day for a soil and a plant: the air that a test says, the arbiter, and one update of each."""
+"""A hand-made day for a soil and a plant: the air that a test says, the allocator, and one update of each."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def board(place: Place, reader: str, *said: tuple[str, Message]) -> Board:
 def said_today(
     plant: Plant, soil: Soil, states: tuple[Any, Any], place: Place, today: Air
 ) -> list[tuple[str, Message]]:
-    """Air, Ground, Canopy, Need, Litter and the arbiter's Share of a morning."""
+    """Air, Ground, Canopy, Need, Litter and the allocator's Share of a morning."""
     standing, earth = states
     ground = soil.ground(earth, place, board(place, "Soil-0"), {})
     dawn = [("Weather-0", today), ("Soil-0", ground)]
     morning = board(place, "Plant-0", *dawn)
     own = [say(standing, place, morning, {}) for say in (plant.canopy, plant.need, plant.litter)]
     share = allocate(jax.tree.map(lambda leaf: leaf[None], own[1]), ground, [0])
-    return [*dawn, *(("Plant-0", message) for message in own), ("arbiter", share)]
+    return [*dawn, *(("Plant-0", message) for message in own), ("allocator", share)]
 
 
 def live(

@@ -16,7 +16,7 @@ from harvestgym.farm.config.components import kind_named
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Place, publishes
 from harvestgym.farm.entities.messages import Air
-from harvestgym.farm.entities.plant.state import cleared
+from harvestgym.farm.entities.plant.state import clear_plots
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.schema import farm_spec
 from tests.farm.engine.test_balance import imbalances
@@ -156,7 +156,7 @@ def seasons(env: FarmModel, params: Any, bare: jax.Array, keys: jax.Array) -> ja
 
         first = env.initial(key, params)
         weather, soil, plant, *others = first.fields[0]
-        first = replace(first, fields=((weather, soil, cleared(plant, bare), *others),))
+        first = replace(first, fields=((weather, soil, clear_plots(plant, bare), *others),))
         last, _ = jax.lax.scan(step, first, jnp.arange(25))
         _, _, plant, weeds, pests = last.fields[0]
         return jnp.stack([pests.population, weeds.growing + weeds.flowering, plant.fruit_weight]).astype(jnp.float32)

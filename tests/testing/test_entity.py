@@ -88,7 +88,7 @@ class Half(kinds.Gauge):
     ("kind", "words"),
     [
         (Thief, "water held changes by other than its flows"),
-        (Double, "level wanted float32, found int32"),
+        (Double, "level expected float32, got int32"),
         (Low, r"level leaves \[0, 1e\+09\]: -1"),
         (Wild, "changes plots that it was not aimed at"),
         (Bare, "Bare.State is not a @pytree class"),
@@ -101,5 +101,5 @@ def test_each_broken_promise_is_told_in_words(kind: Any, words: str) -> None:
 
 
 def test_missing_company_is_named() -> None:
-    with pytest.raises(ConfigError, match="the arbiter needs one Ground"):
+    with pytest.raises(ConfigError, match="the allocator needs one Ground"):
         check_entity(REED)

@@ -104,7 +104,7 @@ def _check_company(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]]) -> Non
 
 def _advice(error: str) -> str:
     """Which kind to add, where an error says that a message is sent by none."""
-    if "found 0" in error:
+    if "got 0" in error:
         for name in KINDS:
             if any(message.__name__ in error.split() for message, _ in kind_named(name).published):
                 return f"; add a {name} to its entities"

@@ -1,4 +1,4 @@
-"""The arbiter: the needs of all hosts and the ground of each plot become one share, conserving both.
+"""The allocator: the needs of all hosts and the ground of each plot become one share, conserving both.
 
 It is part of the engine, not an entity: takers and giver use the same result, so nothing is created or
 lost between them, whatever kinds stand on the field.

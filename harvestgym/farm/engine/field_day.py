@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from harvestgym.core.random import uniforms
-from harvestgym.farm.entities.base import ARBITER, Board, Draws, Entity, Ledger, Place
-from harvestgym.farm.entities.messages import Ground, Message, Need, Share
+from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place
+from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Message, Need, Share
 
 from .allocation import allocate
 from .variables import FieldSlots, Slot
@@ -36,24 +36,24 @@ def simulate_day(
 def publish(
     field: FieldSlots, entities: tuple[Entity, ...], states: list[Any], place: Place, draws: list[Draws]
 ) -> Posts:
-    """All messages of a field on one day, rank by rank, the arbiter's share among them."""
+    """All messages of a field on one day, rank by rank, the allocator's share among them."""
     speakers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
     posts: Posts = {}
-    for rank in sorted({message.rank for message, _, _ in speakers} | {ARBITER}):
+    for rank in sorted({message.rank for message, _, _ in speakers} | {ALLOCATION_RANK}):
         said: Posts = {}
         for message, e, method in speakers:
             if message.rank == rank:
                 board = Board(place, posts, field.slots[e].name, rank)
                 spoken = getattr(entities[e], method)(states[e], place, board, draws[e])
                 said.setdefault(message, {})[field.slots[e].name] = spoken
-        if rank == ARBITER and field.hosts:
-            said[Share] = {"arbiter": _shared(field, place, posts)}
+        if rank == ALLOCATION_RANK and field.hosts:
+            said[Share] = {"allocator": _shared(field, place, posts)}
         posts |= said
     return posts
 
 
 def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
-    board = Board(place, posts, "the arbiter", ARBITER)
+    board = Board(place, posts, "the allocator", ALLOCATION_RANK)
     return allocate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
 
 

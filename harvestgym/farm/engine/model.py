@@ -1,7 +1,7 @@
 """The farm as a functional environment: act, publish, share, update, score, observe.
 
 A day is: the actions of the farmers, in list order; every entity publishes from its state after them, by
-rank; the arbiter shares water and nutrients; every entity updates itself. Nobody reads a half-updated
+rank; the allocator shares water and nutrients; every entity updates itself. Nobody reads a half-updated
 neighbour, so the order of entities in a file cannot matter.
 """
 

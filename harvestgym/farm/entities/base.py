@@ -25,7 +25,7 @@ from harvestgym.core.scene import Mark, Sprite, sprites
 from harvestgym.core.tree import Meta, metas, par, pytree, static
 
 from .drawing import DrawContext
-from .messages import ARBITER, Ground, Message, Share
+from .messages import Ground, Message, Share
 
 M = TypeVar("M", bound=Message)
 E = TypeVar("E", bound="Entity")
@@ -141,7 +141,7 @@ class Entity:
     Class attributes:
         State: the pytree of `var()` fields.
         host: whether others may live on it (it has a place on the host axis).
-        priority: who is served first by the arbiter; equal priorities share in proportion to their needs.
+        priority: who is served first by the allocator; equal priorities share in proportion to their needs.
         targets: names under which cides act on it, an open set.
         explains: fields of the state that say why a plant fares as it does; they appear in `info`.
         randomness: name -> axes of the uniforms drawn for it each day (one draw, sliced by use).
@@ -193,7 +193,7 @@ class Entity:
         """What of it there is to be seen on the map of its field; host only, NumPy."""
         return []
 
-    def tell(self, seen: DrawContext, place: Place) -> list[str]:
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
         """What there is to say of it, in lines of a few words; host only, NumPy."""
         return []
 
@@ -252,7 +252,7 @@ class Board:
         found = self._read(kind)
         if len(found) != 1:
             who = f" ({', '.join(found)})" if found else ""
-            raise ConfigError(f"{self._reader} needs one {kind.__name__} on its field, found {len(found)}{who}")
+            raise ConfigError(f"{self._reader} needs one {kind.__name__} on its field, got {len(found)}{who}")
         return next(iter(found.values()))  # pyright: ignore[reportReturnType]
 
     def heard(self, kind: type[M]) -> M:
@@ -300,6 +300,6 @@ class Board:
 
 
 __all__ = [
-    "ARBITER", "Action", "ActionResult", "Board", "Draws", "Entity", "Ledger", "Parameter", "Place", "Share",
+    "Action", "ActionResult", "Board", "Draws", "Entity", "Ledger", "Parameter", "Place", "Share",
     "action", "publishes",
 ]  # fmt: skip

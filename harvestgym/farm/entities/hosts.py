@@ -18,19 +18,19 @@ Drivers = dict[str, jax.Array]
 """Today's value of every driver of a host, by the names of its `parameters.py`."""
 
 
-def terms(response: Response, drivers: Drivers) -> Drivers:
+def exponent_terms(response: Response, drivers: Drivers) -> Drivers:
     """The exponent terms of a response, by driver."""
     names = [field.name for field in dataclasses.fields(response) if field.name != "intercept"]
     return exponents(response, **{name: drivers[name] for name in names})
 
 
-def chance(response: Response, drivers: Drivers, strain: jax.Array | None = None) -> jax.Array:
+def probability(response: Response, drivers: Drivers, strain: jax.Array | None = None) -> jax.Array:
     """Eq. (1) for the drivers that a response names, `strain` being the term of kinds unknown to the host."""
     own = response.intercept if strain is None else response.intercept + strain
-    return jnp.exp(-(own + reduce(jnp.add, terms(response, drivers).values())))
+    return jnp.exp(-(own + reduce(jnp.add, exponent_terms(response, drivers).values())))
 
 
-def shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
+def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
     """How far the soil falls short of the day: g of N, P, K, C per plant, and of water a share (negative is plenty).
 
     The share is of the water that the soil can hold for plants, so that each soil is as dry as it feels. Arguments:
@@ -46,7 +46,7 @@ def water_threshold(draught: jax.Array, wilting: jax.Array, capacity: jax.Array)
     return (1 - draught) * wilting + draught * capacity
 
 
-def open_stomata(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
+def stomatal_opening(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
     """K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
 
     The paper's plant spends at its full rate until nothing is left and then stands still. Both arguments are
@@ -55,15 +55,15 @@ def open_stomata(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
     return jnp.clip(extractable / jnp.maximum(threshold, 1e-6), 0.0, 1.0)
 
 
-def light_left(board: Board) -> jax.Array | float:
+def unshaded_light(board: Board) -> jax.Array | float:
     """Share (0 to 1) of the light on each plot that the other hosts of the field leave to the reader, itself a host.
 
     Each of them takes what its shade covers, and of that the part that its height has in the sum of both heights:
     all from what is far below it, half from its equal.
     """
-    return math.prod(passing(other, board.sent(Canopy)) for other in board.others(Canopy))
+    return math.prod(transmitted_light(other, board.sent(Canopy)) for other in board.others(Canopy))
 
 
-def passing(above: Canopy, below: Canopy) -> jax.Array:
+def transmitted_light(above: Canopy, below: Canopy) -> jax.Array:
     """Share (0 to 1) of the light that passes one canopy on the way to another."""
     return 1 - above.shade * above.height / jnp.maximum(above.height + below.height, 1e-6)

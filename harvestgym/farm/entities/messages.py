@@ -20,7 +20,7 @@ NUTRIENTS = ("N", "P", "K", "C")
 REPULSION = 20.0
 """The greatest repulsive effect of a host on pests, and its negative the least: of its exponential much is left."""
 
-ARBITER = 2
+ALLOCATION_RANK = 2
 """The rank at which water and nutrients are shared: needs are known, nothing has been updated."""
 
 
@@ -184,8 +184,8 @@ class Strain(Message):
 
 @pytree
 class Share(Message):
-    """What the arbiter gives each host of each plot."""
+    """What the allocator gives each host of each plot."""
 
-    rank: ClassVar[int] = ARBITER
+    rank: ClassVar[int] = ALLOCATION_RANK
     water: jax.Array = var("water#L", "water given", axes=("host", "plot"))
     nutrients: jax.Array = var(NUTRIENTS, "nutrients given, g", axes=("host", "plot"))

@@ -38,7 +38,7 @@ class Pile:
 
 
 @pytree
-class Scattered(Entity):
+class Spreadable(Entity):
     """Base of what is scattered; a kind says what it brings (`booked`), the size of an order, and to whom it goes."""
 
     State: ClassVar[type] = Pile
@@ -74,14 +74,14 @@ class Scattered(Entity):
 
     def freed(self, pile: Pile, board: Board) -> jax.Array:
         """Kilograms per plot that the soil life sets free today."""
-        return set_free(pile.amount, self.speed, board.one(Ground).microlife)
+        return released_amount(pile.amount, self.speed, board.one(Ground).microlife)
 
     def update(self, state: Pile, place: Place, board: Board, draws: Draws) -> tuple[Pile, Ledger]:
         """What was set free lies there no more."""
         return replace(state, amount=state.amount - self.freed(state, board)), Ledger({}, {})
 
 
-def set_free(amount: jax.Array, speed: jax.Array, microlife: jax.Array) -> jax.Array:
+def released_amount(amount: jax.Array, speed: jax.Array, microlife: jax.Array) -> jax.Array:
     """What is set free in a day of `amount`, in its unit.
 
     First order: `speed` is kg a week of each kg that lies there, in a soil of full life, and `microlife`, 0 to 1,

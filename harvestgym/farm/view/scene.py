@@ -50,9 +50,9 @@ def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int
     lines: list[str] = []
     for entity, seen in _entities(env, params, record, step, f):
         marks += entity.draw(seen, place)
-        lines += entity.tell(seen, place)
+        lines += entity.describe(seen, place)
     marks += action_log.marks(env, record, step, f, room, crowded(field.shape))
-    drawn = Map(_about(field.name, place), field.shape, tuple(marks), room, tuple(drawing.scale()))
+    drawn = Map(_about(field.name, place), field.shape, tuple(marks), room, tuple(drawing.legend_marks()))
     return drawn, [f"{field.name}:"] * (len(env.fields) > 1) + joined(lines)
 
 

@@ -48,9 +48,9 @@ NUMBERS = [
     (soil(survival={"cide": {"low": 3, "high": 1}}), "survival > cide > low: wanted at most high (1), found 3"),
     (soil(survival={"cide": {"low": INF, "high": INF}}), "cide > low: wanted a number, or -.inf for no bound"),
     (soil(survival={"cide": {"high": -INF}}), "survival > cide > high: wanted a number, or .inf for no bound"),
-    (soil(**{"wilting_point#L.m-3": 900}), "wilting_point#L.m-3: wanted less than max_water_capacity#L.m-3 (360)"),
-    (soil(start={"water_max#%": 0.1}), "start > water_min#%: wanted at most water_max#% (0.1)"),
-    (soil(start={"K_max#g.m-2": 0}), "start > K_min#g.m-2: wanted at most K_max#g.m-2 (0)"),
+    (soil(**{"wilting_point#L.m-3": 900}), "wilting_point#L.m-3: expected less than max_water_capacity#L.m-3 (360)"),
+    (soil(start={"water_max#%": 0.1}), "start > water_min#%: expected at most water_max#% (0.1)"),
+    (soil(start={"K_max#g.m-2": 0}), "start > K_min#g.m-2: expected at most K_max#g.m-2 (0)"),
     ({"scoring": {"yield": NAN}}, "scoring > yield: wanted a finite number; found nan"),
     ({"fields": {"Field-0": {"localization": {"latitude#°": NAN}}}}, "localization > latitude#°: wanted a finite"),
     ({"rules": {"horizon#day": 2**40}}, "rules > horizon#day: wanted less than or equal to 2147483647"),
@@ -61,7 +61,7 @@ WEATHER = [
     (weather(generate="yes"), "generate: wanted a valid boolean; found 'yes'"),
     (weather(rain="mmm"), "rain: wanted 'auto', 'mm' or 'occurrence'; found 'mmm'"),
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: wanted a finite number"),
-    (weather(table=5), "table: wanted the path of a CSV file, or a data frame; found 5"),
+    (weather(table=5), "table: expected the path of a CSV file, or a data frame; found 5"),
     (init(**{"day#int365": "(1)"}), "Weather-0 > day#int365: wanted an interval (low, high); found '(1)'"),
     (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: Weather finds this at "
      "the start of a game itself, and would overrule a value given here; leave it out, and give one of day#int365"),
@@ -77,8 +77,8 @@ PARTS = [
     ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "unknown Soil set ['clay']; did you mean 'clay'?"),
     ({"rules": [1]}, "rules: wanted a valid dictionary; found [1]"),
     ({"fields": {"Field-0": {"entities": [["Weather", "seattle"], ["Plant", "bean"]]}}},
-     "fields > Field-0: Plant-0 needs one Ground on its field, found 0; add a Soil to its entities"),
-    ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "found 0; add a Weather to its"),
+     "fields > Field-0: Plant-0 needs one Ground on its field, got 0; add a Soil to its entities"),
+    ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "got 0; add a Weather to its"),
 ]  # fmt: skip
 CONDITIONS = [
     ({"scoring": {"terms": {"yield": {"kind": "Tally", "prices": {"water#L": 0}}}}}, "scoring > terms > yield: the "

@@ -1,4 +1,4 @@
-"""The arbiter: what is given is what is asked, or what there is, by priority; nothing is made or lost between."""
+"""The allocator: what is given is what is asked, or what there is, by priority; nothing is made or lost between."""
 
 from __future__ import annotations
 

@@ -109,8 +109,8 @@ def test_higher_priority_drinks_first_and_equals_share_in_proportion() -> None:
 
 @pytest.mark.parametrize(
     ("entities", "message"),
-    [((REED,), "the arbiter needs one Ground on its field, found 0"),
-     ((SPRING, SPRING, REED), r"needs one Ground on its field, found 2 \(Spring-0, Spring-1\)")],
+    [((REED,), "the allocator needs one Ground on its field, got 0"),
+     ((SPRING, SPRING, REED), r"needs one Ground on its field, got 2 \(Spring-0, Spring-1\)")],
 )  # fmt: skip
 def test_who_needs_one_of_a_message_says_so_when_the_farm_is_built(entities: tuple[Entity, ...], message: str) -> None:
     rules: dict[str, Any] = {"free_observations": [], "terminal_conditions": []}

@@ -18,14 +18,14 @@ from harvestgym.farm.entities.cide import Cide
 from harvestgym.farm.entities.fertilizer import Fertilizer
 from harvestgym.farm.entities.messages import Feed
 from harvestgym.farm.entities.soil import Soil
-from harvestgym.farm.entities.spreadable import Pile, Scattered, set_free
+from harvestgym.farm.entities.spreadable import Pile, Spreadable, released_amount
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity, held
 from tests.farm import kinds
 from tests.farm.company import air, board, earth, field
 
 LOAM = Soil.named("loam")
-KINDS: dict[str, Scattered] = {"cide": Cide.named("herbicide"), "fertilizer": Fertilizer.named("basic_all")}
+KINDS: dict[str, Spreadable] = {"cide": Cide.named("herbicide"), "fertilizer": Fertilizer.named("basic_all")}
 each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 DAYS = 60
 
@@ -35,7 +35,7 @@ def pile(*kg: float) -> Pile:
     return Pile(amount=amount, total=amount)
 
 
-def morning(kind: Scattered, microlife: float = 100.0, plots: int = 1, targets: tuple[str, ...] = ("soil",)) -> Any:
+def morning(kind: Spreadable, microlife: float = 100.0, plots: int = 1, targets: tuple[str, ...] = ("soil",)) -> Any:
     """The place and the board of a kind on a row of plots whose soil lives so well."""
     place = field((1, plots), targets=targets)
     ground = LOAM.ground(earth(LOAM, place, microlife=microlife), place, board(place, "Soil-0"), {})
@@ -46,11 +46,11 @@ def test_the_law_of_release_by_hand() -> None:
     """Two kilograms at 0.7 a week and full life: 2 (1 - exp(-0.1)) on the first day; half as fast at half the life."""
     amount, life = jnp.asarray([2.0, 2.0, 2.0, 0.0]), jnp.asarray([1.0, 0.5, 0.0, 1.0])
     wanted = [2 * (1 - math.exp(-0.1)), 2 * (1 - math.exp(-0.05)), 0.0, 0.0]
-    np.testing.assert_allclose(set_free(amount, jnp.float32(0.7), life), wanted, rtol=1e-6)
+    np.testing.assert_allclose(released_amount(amount, jnp.float32(0.7), life), wanted, rtol=1e-6)
 
 
 @each_kind
-def test_half_is_gone_after_the_half_life(kind: Scattered) -> None:
+def test_half_is_gone_after_the_half_life(kind: Spreadable) -> None:
     """7 ln 2 / (speed microlife) days: 14 with a speed of ln 2 a week at half the life."""
     kind = replace(kind, speed=jnp.float32(math.log(2)))
     place, today = morning(kind, microlife=50.0)
@@ -63,14 +63,14 @@ def test_half_is_gone_after_the_half_life(kind: Scattered) -> None:
 
 
 @each_kind
-def test_a_dead_soil_sets_nothing_free(kind: Scattered) -> None:
+def test_a_dead_soil_sets_nothing_free(kind: Spreadable) -> None:
     place, today = morning(kind, microlife=0.0)
     state, _ = kind.update(pile(3.0), place, today, {})
     np.testing.assert_array_equal(state.amount, [[3.0]])
 
 
 @each_kind
-def test_rain_does_not_move_what_lies_on_a_plot(kind: Scattered) -> None:
+def test_rain_does_not_move_what_lies_on_a_plot(kind: Spreadable) -> None:
     place, dry = morning(kind)
     ground = LOAM.ground(earth(LOAM, place), place, board(place, "Soil-0"), {})
     wet = board(place, "Kind-0", ("Soil-0", ground), ("Weather-0", air(rain=40, rain_class=2, rain_intensity=1)))
@@ -80,7 +80,7 @@ def test_rain_does_not_move_what_lies_on_a_plot(kind: Scattered) -> None:
 
 @each_kind
 @pytest.mark.parametrize("bags", [False, True])
-def test_an_order_touches_its_plot_only(kind: Scattered, bags: bool) -> None:
+def test_an_order_touches_its_plot_only(kind: Spreadable, bags: bool) -> None:
     place, here = field((1, 3)), jnp.asarray([[False, True, False]])
     method: Any = kind.scatter_bag if bags else kind.scatter  # pyright: ignore[reportAttributeAccessIssue]
     deed = method(pile(0.1, 0.2, 0.3), place, here, jnp.float32(2.0))
@@ -91,7 +91,7 @@ def test_an_order_touches_its_plot_only(kind: Scattered, bags: bool) -> None:
 
 
 @each_kind
-def test_an_order_of_nothing_has_no_effect(kind: Scattered) -> None:
+def test_an_order_of_nothing_has_no_effect(kind: Spreadable) -> None:
     before = pile(0.1)
     deed = kind.scatter(before, field(), jnp.asarray([[True]]), jnp.float32(0.0))  # pyright: ignore[reportAttributeAccessIssue]
     jax.tree.map(np.testing.assert_array_equal, deed.state, before)
@@ -108,7 +108,7 @@ class Bed(kinds.Spring):
 
 
 @each_kind
-def test_the_contract_of_an_entity(kind: Scattered) -> None:
+def test_the_contract_of_an_entity(kind: Spreadable) -> None:
     """On a field without a single target too."""
     check_entity(kind, [Bed(flow=jnp.float32(1.0))])
 

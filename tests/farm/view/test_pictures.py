@@ -26,7 +26,7 @@ from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.plant.state import STAGES
-from harvestgym.farm.entities.weather.drawing import sky_of
+from harvestgym.farm.entities.weather.drawing import name_sky
 from harvestgym.farm.family import CATALOGUE, record, scene
 from harvestgym.farm.schema import farm_spec
 from harvestgym.farm.view.recorder import known
@@ -216,7 +216,7 @@ def test_what_the_farmer_has_not_seen_is_not_drawn() -> None:
 
 def test_the_sky_is_that_of_the_day_as_far_as_it_is_known() -> None:
     def sky(**values: float) -> str:
-        return sky_of(DrawContext({key: np.asarray(value) for key, value in values.items()}))
+        return name_sky(DrawContext({key: np.asarray(value) for key, value in values.items()}))
 
     dry = {"rain_amount": 0.0, "air_temperature/mean#°C": 10.0}
     assert [sky(**dry, **{"sun_exposure#int5": sun}) for sun in (0, 2, 5)] == ["overcast", "fair", "sunny"]
@@ -262,7 +262,7 @@ def test_a_kind_of_ones_own_draws_itself() -> None:
 
 
 def test_a_kind_that_draws_nothing_is_no_trouble() -> None:
-    assert Entity().draw(None, None) == [] and Entity().tell(None, None) == []  # type: ignore[arg-type]
+    assert Entity().draw(None, None) == [] and Entity().describe(None, None) == []  # type: ignore[arg-type]
 
 
 def test_every_farm_has_a_picture_in_the_docs() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-from harvestgym.farm.entities.plant.state import LIMITS, Stage
+from harvestgym.farm.entities.plant.state import GROWTH_FACTORS, Stage
 from harvestgym.farm.view.season_figure import season
 from tests.render.seasons import Record, blank, farm, order, say
 
-LIGHT = LIMITS.index("light")
+LIGHT = GROWTH_FACTORS.index("light")
 
 
 def titled(page: Any) -> dict[str, Any]:

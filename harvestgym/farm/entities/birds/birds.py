@@ -15,7 +15,7 @@ from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, p
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Flock, Structures
 
-MOST = 100_000
+BIRDS_MAX = 100_000
 """The most birds on a field, whatever lures them: the end of the paper's range."""
 
 
@@ -23,7 +23,7 @@ MOST = 100_000
 class BirdsState:
     """Who came."""
 
-    population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=MOST, axes=())
+    population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
     total: jax.Array = var("total_cumulated_birds#nb", "birds of all days of the season", dtype="int", axes=())
 
 
@@ -35,7 +35,7 @@ class Birds(Entity):
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
 
     max_population: jax.Array = par(
-        "max_population", "most birds that come on a day where nothing lures them", low=0, high=MOST, dtype="int"
+        "max_population", "most birds that come on a day where nothing lures them", low=0, high=BIRDS_MAX, dtype="int"
     )
     seed_eater: jax.Array = par("seed_eater", "whether they eat seeds", dtype="bool")
     pest_eater: jax.Array = par("pest_eater", "whether they eat pests", dtype="bool")
@@ -61,7 +61,7 @@ class Birds(Entity):
         The paper draws «uniformly within its range»; what a hedge lures is added to the end of that range.
         """
         built = board.heard(Structures)
-        most = jnp.minimum(self.max_population + built.bird_lure, MOST)
+        most = jnp.minimum(self.max_population + built.bird_lure, BIRDS_MAX)
         return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
@@ -77,7 +77,7 @@ class Birds(Entity):
             for i in range(shown)
         ]  # fmt: skip
 
-    def tell(self, seen: DrawContext, place: Place) -> list[str]:
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
         """How many came."""
         here = seen.number("population#nb")
         return [f"birds: {here:.0f}"] if here > 0 else []

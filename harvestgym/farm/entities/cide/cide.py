@@ -10,11 +10,11 @@ from harvestgym.core.tree import open_par, pytree
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Dose
-from harvestgym.farm.entities.spreadable import GRAMS, Pile, Scattered
+from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 
 @pytree
-class Cide(Scattered):
+class Cide(Spreadable):
     """A pesticide, a herbicide, or whatever acts on a name that kinds of the field declare in their `targets`.
 
     Targets that nobody on the field declares are passed over.

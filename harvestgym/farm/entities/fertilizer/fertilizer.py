@@ -17,11 +17,11 @@ from harvestgym.core.tree import par, pytree
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import NUTRIENTS, Feed
-from harvestgym.farm.entities.spreadable import GRAMS, Pile, Scattered
+from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 
 @pytree
-class Fertilizer(Scattered):
+class Fertilizer(Spreadable):
     """Holds nutrients on each plot and feeds them to its soil."""
 
     shares: jax.Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
@@ -30,7 +30,7 @@ class Fertilizer(Scattered):
         """A kilogram holds no more than a kilogram."""
         total = float(np.sum(self.shares))
         if total > 1 + 1e-6:
-            yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: wanted at most 1 together, found {total:g}"
+            yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected at most 1 together, got {total:g}"
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 10.0)))
     def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:

@@ -48,7 +48,9 @@ class Surroundings(NamedTuple):
     birds: jax.Array
 
 
-def burst(frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array) -> jax.Array:
+def wave_size(
+    frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array
+) -> jax.Array:
     """Eq. (30): pests at the edge before each plot, `least` to `most` of them, both included, when a wave comes.
 
     As printed it never gives more than most - least; the text has «between a minimal and maximal value». Each plot
@@ -57,13 +59,13 @@ def burst(frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.
     return jnp.where(bernoulli(happens, frequency), uniform_int(size, least, most), 0)
 
 
-def appearing(response: Appear, now: Surroundings) -> jax.Array:
+def p_appear(response: Appear, now: Surroundings) -> jax.Array:
     """p_appear of eq. (32)."""
     p = expglm(response, distance=now.distance, temperature=now.temperature, pesticide=now.pesticide)
     return jnp.minimum(p, 1.0)
 
 
-def staying(response: Stay, now: Surroundings) -> jax.Array:
+def p_stay(response: Stay, now: Surroundings) -> jax.Array:
     """p_stay of eq. (33)."""
     p = expglm(
         response, distance=now.distance - now.reach, temperature=now.temperature, pesticide=now.pesticide,
@@ -72,7 +74,7 @@ def staying(response: Stay, now: Surroundings) -> jax.Array:
     return jnp.minimum(p, 1.0)
 
 
-def come_and_go(
+def arrive_and_leave(
     present: jax.Array, edge: jax.Array, p_stay: jax.Array, p_appear: jax.Array, uniforms: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
     """Eq. (31): those of the `present` that stay and those of the `edge` that come, for whom there is room.

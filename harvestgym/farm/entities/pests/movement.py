@@ -10,11 +10,11 @@ from harvestgym.core.random import multinomial
 
 from .equations import PESTS_MAX
 
-WAYS = ((0, -1), (0, 1), (1, 0), (-1, 0))
+STEPS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 """Steps (x, y) to the north, south, east and west; a fifth way is to stay."""
 
 
-def pulls(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
+def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
     """The weights p of the random walk, (length, width, 5), of uniforms of that shape; staying comes last.
 
     To each a uniform number, and to the direction that the wind, km/h, blows to a tenth of its speed. A wind between
@@ -25,20 +25,20 @@ def pulls(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Ar
     return (uniform + push) * _open(uniform.shape[0], uniform.shape[1])
 
 
-def walked(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.Array:
+def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.Array:
     """The pests of each plot after all have stepped at once, each to one of the five ways; none is lost.
 
     A plot for which too many come takes nobody in: they stay where they were. `uniform` is (length, width, 4).
     """
     split = multinomial(uniform, population, weights, PESTS_MAX)
-    going = [split[..., i] for i in range(len(WAYS))]
-    coming = sum(jnp.roll(n, way, (0, 1)) for n, way in zip(going, WAYS, strict=True))
+    going = [split[..., i] for i in range(len(STEPS))]
+    coming = sum(jnp.roll(n, way, (0, 1)) for n, way in zip(going, STEPS, strict=True))
     welcome = coming + population <= PESTS_MAX
-    gone = sum(n * jnp.roll(welcome, (-x, -y), (0, 1)) for n, (x, y) in zip(going, WAYS, strict=True))
+    gone = sum(n * jnp.roll(welcome, (-x, -y), (0, 1)) for n, (x, y) in zip(going, STEPS, strict=True))
     return population + jnp.where(welcome, coming, 0) - gone
 
 
-def spread(population: jax.Array, alive: jax.Array, repulsion: jax.Array, uniform: jax.Array) -> jax.Array:
+def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Array, uniform: jax.Array) -> jax.Array:
     """The pests of each plot on each of its hosts, (host, length, width); nobody where none is alive.
 
     Each living individual attracts by exp(-repulsion). Shapes: `alive`, `repulsion` (host, length, width), `uniform`
@@ -52,6 +52,6 @@ def spread(population: jax.Array, alive: jax.Array, repulsion: jax.Array, unifor
 def _open(length: int, width: int) -> np.ndarray:
     """1 for each way that stays within the field, 0 for the others."""
     x, y = np.indices((length, width))
-    to = [(x + dx, y + dy) for dx, dy in (*WAYS, (0, 0))]
+    to = [(x + dx, y + dy) for dx, dy in (*STEPS, (0, 0))]
     inside = [(i >= 0) & (i < length) & (j >= 0) & (j < width) for i, j in to]
     return np.stack(inside, axis=-1).astype(np.float32)

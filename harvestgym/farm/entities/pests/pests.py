@@ -68,7 +68,7 @@ class Pests(Entity):
     def check(self) -> Iterator[str]:
         """The least is at most the most."""
         if self.least > self.most:
-            yield f"min_population#nb: wanted at most max_population#nb ({self.most}), found {self.least}"
+            yield f"min_population#nb: expected at most max_population#nb ({self.most}), got {self.least}"
 
     def init(self, key: jax.Array, place: Place) -> PestsState:
         """No pests yet; the waves of the days ahead are on their way."""
@@ -82,7 +82,7 @@ class Pests(Entity):
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
         """Besides the axes of the field the days ahead, the ways to step and the draws among them, none on one plot."""
-        ways = (len(movement.WAYS) + 1) * (place.shape != (1, 1))
+        ways = (len(movement.STEPS) + 1) * (place.shape != (1, 1))
         return place.sizes | {"lead": (LOOKAHEAD,), "way": (ways,), "turn": (max(ways - 1, 0),)}
 
     @publishes(Load)
@@ -91,14 +91,14 @@ class Pests(Entity):
         canopy = board.by_host(Canopy)
         if not canopy.alive.shape[0]:
             return Load(pests=jnp.zeros((len(place.hosts), *place.shape)))
-        on_host = movement.spread(state.population, canopy.alive, canopy.repulsion, draws["host"])
+        on_host = movement.spread_over_hosts(state.population, canopy.alive, canopy.repulsion, draws["host"])
         return Load(pests=on_host.astype(jnp.float32))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """At the western side of a plot."""
         return seen.marks(self.sprites()["pest"], "plot_population#nb", (0.11 + 0.1 * seen.rank, 0.33), "pests")
 
-    def tell(self, seen: DrawContext, place: Place) -> list[str]:
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
         """How many there are."""
         number = seen.total("plot_population#nb")
         return [f"pests: {number:.0f}"] if number > 0 else []
@@ -106,22 +106,20 @@ class Pests(Entity):
     def update(self, state: PestsState, place: Place, board: Board, draws: Draws) -> tuple[PestsState, Ledger]:
         """Those of this morning leave or stay, others come, and all step at once."""
         air, now = board.one(Air), self.surroundings(place, board)
-        edge, ahead = (
-            state.ahead[0],
-            jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0),
-        )
-        p_stay, p_appear = equations.staying(self.stay, now), equations.appearing(self.appear, now)
-        population = equations.come_and_go(state.population, edge, p_stay, p_appear, (draws["stay"], draws["come"]))
+        ahead = jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0)
+        chances = equations.p_stay(self.stay, now), equations.p_appear(self.appear, now)
+        uniforms = draws["stay"], draws["come"]
+        population = equations.arrive_and_leave(state.population, state.ahead[0], *chances, uniforms)
         if place.shape != (1, 1):
-            weights = movement.pulls(draws["pull"], air.wind, air.wind_x, air.wind_y)
-            population = movement.walked(population, weights, draws["step"])
+            weights = movement.step_weights(draws["pull"], air.wind, air.wind_x, air.wind_y)
+            population = movement.walk(population, weights, draws["step"])
         on_host = board.sent(Load).pests.astype(jnp.int32)
         tally = {"pests#nb": population.sum().astype(jnp.float32)}
         forecast = self._forecast(ahead, draws["forecast"])
         return PestsState(population=population, on_host=on_host, forecast=forecast, ahead=ahead), Ledger({}, tally)
 
     def _waves(self, happens: jax.Array, size: jax.Array) -> jax.Array:
-        return equations.burst(self.frequency, self.least, self.most, happens, size)
+        return equations.wave_size(self.frequency, self.least, self.most, happens, size)
 
     def _forecast(self, ahead: jax.Array, uniform: jax.Array) -> jax.Array:
         """The attacks of the days ahead with an error whose variance grows with the lead, as the weather's does."""

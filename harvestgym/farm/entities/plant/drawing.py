@@ -15,7 +15,7 @@ LETTERS = 0.1
 """Height of the letters below a plant, in plots."""
 
 
-def stands(crop: Any, seen: DrawContext) -> list[Mark]:
+def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
     """The stand of each plot, and below it how many plants there are, their stage and their height."""
     if "stage" not in seen:
         return []
@@ -27,17 +27,18 @@ def stands(crop: Any, seen: DrawContext) -> list[Mark]:
         tall = min(_height(label, size / float(crop.size_max)), _ground(seen) - 0.03)
         middle, ground = _column(seen), _ground(seen)
         at = (x + middle, y + ground - tall / 2)
-        marks.append(Mark(drawings[f"{species}_{label}"], at, tall, meaning=f"{name(seen)}: {label}"))
+        marks.append(Mark(drawings[f"{species}_{label}"], at, tall, meaning=f"{crop_name(seen)}: {label}"))
         row = y + 0.94 - LETTERS * (seen.kinds - 1 - seen.rank)
         marks.append(Mark("text", (x + 0.5, row), LETTERS, text=_words(seen, label, size, x, y)))
     cut = np.argwhere((stage == 0) & (np.asarray(seen.get("harvested", 0.0 * stage), float) == 1)).tolist()
     place = (_column(seen), _ground(seen) - 0.15)
     return marks + [
-        Mark(drawings["stubble"], (x + place[0], y + place[1]), 0.3, meaning=f"{name(seen)}: harvested") for x, y in cut
+        Mark(drawings["stubble"], (x + place[0], y + place[1]), 0.3, meaning=f"{crop_name(seen)}: harvested")
+        for x, y in cut
     ]
 
 
-def name(seen: DrawContext) -> str:
+def crop_name(seen: DrawContext) -> str:
     """What the crop is called: as its parameter set, else as the entity."""
     return seen.sets[0] if seen.sets else seen.name
 
@@ -67,7 +68,7 @@ def _ground(seen: DrawContext) -> float:
 
 
 def _words(seen: DrawContext, label: str, size: float, x: int, y: int) -> str:
-    who = f"{name(seen)} " if seen.kinds > 1 else ""
+    who = f"{crop_name(seen)} " if seen.kinds > 1 else ""
     if label == STAGES[Stage.DEAD]:
         cause = _at(seen, "cause_of_death", x, y)
         return f"{who}dead" + (f" ({CAUSES[int(cause)].partition(': ')[2]})" if cause > 0 else "")
@@ -77,12 +78,12 @@ def _words(seen: DrawContext, label: str, size: float, x: int, y: int) -> str:
     return f"{count}{who}{label}{tall}"
 
 
-def told(seen: DrawContext) -> list[str]:
+def describe(seen: DrawContext) -> list[str]:
     """On how many plots the crop is in which stage, and how much was harvested."""
     stage = np.asarray(seen.get("stage", np.nan), float)
     known = stage[np.isfinite(stage)].astype(int)
     if not known.size:
-        return [f"{name(seen)}: not seen yet"]
+        return [f"{crop_name(seen)}: not seen yet"]
     names = ("no plants", *STAGES[1:])
     found = [(names[s], int((known == s).sum())) for s in range(len(STAGES)) if (known == s).any()]
     plots = f" on {stage.size} plots" if stage.size > 1 else ""
@@ -90,5 +91,5 @@ def told(seen: DrawContext) -> list[str]:
     size = np.asarray(seen.get("size#cm", np.nan), float)
     tall = np.nanmax(size) if np.isfinite(size).any() else 0.0
     crop = seen.total("harvest_weight#kg")
-    parts = [f"{name(seen)}{plots}: {where}"] + [f"up to {tall:.0f} cm"] * bool(tall > 0)
+    parts = [f"{crop_name(seen)}{plots}: {where}"] + [f"up to {tall:.0f} cm"] * bool(tall > 0)
     return [", ".join(parts + ([f"harvested {crop:.2f} kg"] if crop > 0 else []))]

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.random import normal
-from harvestgym.farm.entities.hosts import Drivers, chance
+from harvestgym.farm.entities.hosts import Drivers, probability
 
 from .parameters import Bloom, StressWeights
 
@@ -55,7 +55,7 @@ def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:
 
     The paper's weighted sum of three binomials is no whole number; one binomial of the mixed chance is.
     """
-    chances = (bloom.auto_success, chance(bloom.wind, drivers), chance(bloom.insects, drivers))
+    chances = (bloom.auto_success, probability(bloom.wind, drivers), probability(bloom.insects, drivers))
     mixed = sum(w * p for w, p in zip(bloom.rates, chances, strict=True))
     return mixed / jnp.maximum(jnp.sum(bloom.rates), 1e-6)
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from harvestgym.core.random import bernoulli, binomial
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.hosts import Drivers, chance, terms
+from harvestgym.farm.entities.hosts import Drivers, exponent_terms, probability
 
 from . import equations
 from .parameters import Crop
@@ -30,48 +30,48 @@ class PlantFate(NamedTuple):
     exponent: jax.Array
 
 
-def hazards(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
+def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
     """On each plot the exponent terms of its stage's equation, (2), (9), (15) or (20), in the order of `CAUSES`."""
     groups = (crop.seed.survive, crop.grow.survive, crop.bloom.survive, crop.fruit.survive)
     here = [state.stage == stage for stage in FIRST_CAUSE]
-    named = ([group.intercept, day["strain_death"], *terms(group, day).values()] for group in groups)
+    named = ([group.intercept, day["strain_death"], *exponent_terms(group, day).values()] for group in groups)
     rows = zip_longest(*named, fillvalue=0.0)
     return [choose(list(zip(here, row, strict=True)), 0.0) for row in rows]
 
 
-def fate(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantFate:
+def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantFate:
     """B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term of its exponent."""
-    each = hazards(crop, state, day)
+    each = death_exponents(crop, state, day)
     worst, exponent = largest(each)
     first = choose([(state.stage == stage, cause) for stage, cause in FIRST_CAUSE.items()], 0)
     return PlantFate(bernoulli(uniform, jnp.exp(-sum(each))), first + worst, exponent)
 
 
-class Marks(NamedTuple):
+class Thresholds(NamedTuple):
     """The size, cm, and the weight of a fruit, g, from which a plant moves on."""
 
     size: jax.Array
     weight: jax.Array
 
 
-def thresholds(crop: Crop, day: Drivers) -> Marks:
+def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
     """The marks of today, by eqs. (8) and (19), of which none is above the largest size or weight."""
     size = equations.bloom_threshold(crop.bloom.share, day["stress"]) * crop.size_max
-    return Marks(size, jnp.minimum(chance(crop.fruit.ripen, day), 1.0) * crop.fruit_weight_max)
+    return Thresholds(size, jnp.minimum(probability(crop.fruit.ripen, day), 1.0) * crop.fruit_weight_max)
 
 
-def moving(crop: Crop, state: PlantState, day: Drivers, marks: Marks) -> jax.Array:
+def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: Thresholds) -> jax.Array:
     """The chance to move on to the next stage: eqs. (3), (7), (14) and (18)."""
     chances = {
-        Stage.SEED: chance(crop.seed.sprout, day),
+        Stage.SEED: probability(crop.seed.sprout, day),
         Stage.GROW: equations.arrival(state.size, marks.size, crop.size_max),
-        Stage.BLOOM: chance(crop.bloom.fade, day),
+        Stage.BLOOM: probability(crop.bloom.fade, day),
         Stage.FRUIT: equations.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
     }
     return choose([(state.stage == stage, p) for stage, p in chances.items()], 0.0)
 
 
-def aged(state: PlantState, marks: Marks) -> PlantState:
+def count_days(state: PlantState, marks: Thresholds) -> PlantState:
     """A day older; the thresholds of today are shown."""
     stage = state.stage
     return replace(
@@ -83,17 +83,17 @@ def aged(state: PlantState, marks: Marks) -> PlantState:
     )  # fmt: skip
 
 
-def limits(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
+def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
     """The exponent terms of eqs. (4) and (16) on each plot, in the order of `LIMITS[1:]`."""
     strain = {"strain": day["strain_growth"]}
-    growing, filling = (terms(g.rate, day) | strain for g in (crop.grow, crop.fruit))
+    growing, filling = (exponent_terms(g.rate, day) | strain for g in (crop.grow, crop.fruit))
     grows, fills = state.stage == Stage.GROW, state.stage == Stage.FRUIT
     return [choose([(grows, growing[name]), (fills, filling[name])], 0.0) for name in growing]
 
 
-def grown(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
+def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
     """Growth of the plant by eq. (6) and of its fruit by eq. (17), and what slowed them most."""
-    each = limits(crop, state, day)
+    each = growth_exponents(crop, state, day)
     growing, filling = state.stage == Stage.GROW, state.stage == Stage.FRUIT
     intercept = jnp.where(filling, crop.fruit.rate.intercept, crop.grow.rate.intercept)
     variance = jnp.where(filling, crop.fruit.variance, crop.grow.variance)
@@ -114,11 +114,11 @@ def grown(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pl
     )
 
 
-def flowering(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array) -> PlantState:
+def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array) -> PlantState:
     """The flowers of plants that come into bloom, eq. (10), and those pollinated on the others, eq. (11)."""
     blooms = state.stage == Stage.BLOOM
     trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
-    opening = chance(crop.bloom.open, day) * state.size / crop.size_max
+    opening = probability(crop.bloom.open, day) * state.size / crop.size_max
     success = jnp.where(opens, opening, equations.pollination(crop.bloom, day))
     count = binomial(uniform, trials, jnp.minimum(success, 1.0), FLOWERS_MAX)
     return replace(
@@ -129,15 +129,15 @@ def flowering(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uni
     )
 
 
-def kept(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
+def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
     """The fruits that ripe plants keep, eq. (21)."""
-    share = chance(crop.ripe.keep, day, day["strain_harvest"])
+    share = probability(crop.ripe.keep, day, day["strain_harvest"])
     fruits = equations.kept_fruits(state.fruits, equations.noisy_rate(share, crop.ripe.variance, uniform))
     return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
 
 
-def buried(state: PlantState, fate: PlantFate) -> PlantState:
-    """The dead of the day: those whom `fate` takes, and ripe plants without a fruit left."""
+def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
+    """The dead of the day: those whom `decide_survival` takes, and ripe plants without a fruit left."""
     bare = (state.stage == Stage.RIPE) & (state.fruits == 0)
     dies = bare | ~fate.survives
     cause = jnp.where(bare, len(CAUSES) - 1, fate.cause)
@@ -149,7 +149,7 @@ def buried(state: PlantState, fate: PlantFate) -> PlantState:
     )
 
 
-def moved(crop: Crop, state: PlantState, moves: jax.Array) -> PlantState:
+def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantState:
     """On the plots that move: the next stage, with what it begins with."""
     sprouts, sets = (moves & (state.stage == s) for s in (Stage.SEED, Stage.BLOOM))
     return replace(

@@ -8,10 +8,10 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Place
 
 from .parameters import Crop
-from .state import PLANTS_MAX, PlantState, Stage, cleared
+from .state import PLANTS_MAX, PlantState, Stage, clear_plots
 
 
-def settled(crop: Crop, state: PlantState, place: Place) -> PlantState:
+def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:
     """`state` with the zeros filled in that its stages forbid, and without what they exclude.
 
     A plot that has plants has its usual number of them, evenly spaced; from bloom on they are as large as an
@@ -20,7 +20,7 @@ def settled(crop: Crop, state: PlantState, place: Place) -> PlantState:
     """
     planted = _planted(crop, state, place)
     grown = _grown(crop, planted)
-    return cleared(_fruiting(crop, grown), state.stage == Stage.NONE)
+    return clear_plots(_fruiting(crop, grown), state.stage == Stage.NONE)
 
 
 def _planted(crop: Crop, state: PlantState, place: Place) -> PlantState:

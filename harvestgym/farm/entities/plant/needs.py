@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.farm.entities.base import Place
-from harvestgym.farm.entities.hosts import Drivers, open_stomata, shortages, water_threshold
+from harvestgym.farm.entities.hosts import Drivers, compute_shortages, stomatal_opening, water_threshold
 from harvestgym.farm.entities.messages import Air, Ground
 
 from . import equations
@@ -51,18 +51,18 @@ def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -
     return air.et0 * coefficient * ground_covered(crop, state, surface)
 
 
-def threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
+def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
     """w of eq. (5) on each plot, L."""
     draught = jnp.where(state.stage == Stage.FRUIT, crop.fruit.draught, crop.grow.draught)
     return water_threshold(draught, ground.wilting, ground.capacity)
 
 
-def openness(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
+def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
     """Share (0 to 1) of that water which plants let go: their stomata are as open as the soil is moist."""
-    return open_stomata(ground.extractable, threshold(crop, state, ground) - ground.wilting)
+    return stomatal_opening(ground.extractable, drought_threshold(crop, state, ground) - ground.wilting)
 
 
-def thirst(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
+def water_demand(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
     """The water that plants who lose so much would take up today, L: with what they keep, less what they have."""
     wanted = jnp.maximum(lost + body_water(crop, state) - state.water, 0.0)
     return jnp.where(is_alive(state.stage), wanted, 0.0)
@@ -75,7 +75,7 @@ def _consumers(state: PlantState) -> list[tuple[Stage, jax.Array]]:
     return [(s, jnp.where(state.stage == s, state.population * a, 0.0)) for s, a in amounts]
 
 
-def nutrients_consumed(crop: Crop, state: PlantState) -> jax.Array:
+def nutrient_demand(crop: Crop, state: PlantState) -> jax.Array:
     """What a plot's plants ask of each nutrient today, g; (4, length, width)."""
     groups = (crop.grow, crop.bloom, crop.fruit)
     rates = [jnp.asarray(group.nutrients)[:, None, None] for group in groups]
@@ -89,7 +89,7 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
     return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
 
 
-def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array) -> Drivers:
+def compute_drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array) -> Drivers:
     """What the weather, the soil and the plants' own past are to them today, by the names of `parameters.py`.
 
     `asked` is what they ask of each nutrient today, g.
@@ -101,5 +101,5 @@ def drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Groun
         **{name: getattr(state, name).astype(jnp.float32) for name in COUNTED},
         "crowding": crowding(crop, state, place.surface),
         "stress": equations.stress(crop.stress, *refused),
-        **shortages(asked, state.population, threshold(crop, state, ground), ground),
+        **compute_shortages(asked, state.population, drought_threshold(crop, state, ground), ground),
     }  # fmt: skip

@@ -259,7 +259,7 @@ class Crop:
     def check(self) -> Iterator[str]:
         """Growth begins below its end."""
         if self.size_start > self.size_max:
-            yield f"size_start#cm: wanted at most size_max#cm ({self.size_max:g}), found {self.size_start:g}"
+            yield f"size_start#cm: expected at most size_max#cm ({self.size_max:g}), got {self.size_start:g}"
         if self.fruit_weight_start > self.fruit_weight_max:
-            wanted = f"at most fruit_weight_max#g ({self.fruit_weight_max:g})"
-            yield f"fruit_weight_start#g: wanted {wanted}, found {self.fruit_weight_start:g}"
+            expected = f"at most fruit_weight_max#g ({self.fruit_weight_max:g})"
+            yield f"fruit_weight_start#g: expected {expected}, got {self.fruit_weight_start:g}"

@@ -24,7 +24,7 @@ from harvestgym.farm.entities.base import (
     publishes,
 )
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.hosts import Drivers, light_left
+from harvestgym.farm.entities.hosts import Drivers, unshaded_light
 from harvestgym.farm.entities.messages import (
     NUTRIENTS,
     Air,
@@ -40,9 +40,9 @@ from harvestgym.farm.entities.messages import (
 )
 
 from . import drawing, growth, needs
-from .initial_state import settled
+from .initial_state import complete_state
 from .parameters import Crop
-from .state import GLOBAL_STAGE, PlantState, Stage, cleared, global_stage, is_alive
+from .state import GLOBAL_STAGE, PlantState, Stage, clear_plots, global_stage, is_alive
 
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)
@@ -72,7 +72,7 @@ class Plant(Crop, Entity):
 
     def settle(self, key: jax.Array, state: PlantState, place: Place) -> PlantState:
         """Give every plant what its stage implies and the start file left out."""
-        return settled(self, state, place)
+        return complete_state(self, state, place)
 
     def limits(self, place: Place) -> dict[str, float]:
         """The size at which growth ends, and the flowers and the weight of a fruit of a plant of that size."""
@@ -96,9 +96,9 @@ class Plant(Crop, Entity):
     @publishes(Need)
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
         """What the stage consumes and the leaves transpire, less the water in store (section 4.2.7)."""
-        moist = needs.openness(self, state, board.one(Ground))
-        lost = light_left(board) * (moist * needs.transpiration(self, state, place.surface, board.one(Air)))
-        return Need(water=needs.thirst(self, state, lost), nutrients=needs.nutrients_consumed(self, state))
+        moist = needs.transpired_share(self, state, board.one(Ground))
+        lost = unshaded_light(board) * (moist * needs.transpiration(self, state, place.surface, board.one(Air)))
+        return Need(water=needs.water_demand(self, state, lost), nutrients=needs.nutrient_demand(self, state))
 
     @publishes(Litter)
     def litter(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Litter:
@@ -135,42 +135,44 @@ class Plant(Crop, Entity):
     def remove(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
         """Take away what stands on a plot, dead or alive."""
         done = where & (state.stage != Stage.NONE)
-        return ActionResult(cleared(state, done), done, Ledger(_exports(state, done), {}))
+        return ActionResult(clear_plots(state, done), done, Ledger(_exports(state, done), {}))
 
     def _harvest(self, state: PlantState, where: jax.Array) -> ActionResult:
         done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
-        new = replace(cleared(state, done), harvested=state.harvested | done, harvest_weight=state.harvest_weight + kg)
+        new = replace(
+            clear_plots(state, done), harvested=state.harvested | done, harvest_weight=state.harvest_weight + kg
+        )
         return ActionResult(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """The stand of each plot in its stage, as high as it has grown."""
-        return drawing.stands(self, seen)
+        return drawing.draw_stands(self, seen)
 
-    def tell(self, seen: DrawContext, place: Place) -> list[str]:
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
         """On how many plots it is in which stage, and what it has yielded."""
-        return drawing.told(seen)
+        return drawing.describe(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
         """A day: what the morning decides, then what comes of it."""
-        light = light_left(board)
+        light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
-        marks, fate = growth.thresholds(self, day), growth.fate(self, state, day, draws["survive"])
-        moves = (draws["turn"] < growth.moving(self, state, day, marks)) & fate.survives
+        marks, fate = growth.compute_thresholds(self, day), growth.decide_survival(self, state, day, draws["survive"])
+        moves = (draws["turn"] < growth.transition_probability(self, state, day, marks)) & fate.survives
         new, lost = self._fed(state, place, board, light)
-        new = growth.aged(new, marks)
-        new = growth.grown(self, new, day, draws["noise"])
-        new = growth.flowering(self, new, day, moves & (state.stage == Stage.GROW), draws["count"])
-        new = growth.kept(self, new, day, draws["noise"])
-        new = growth.buried(new, fate)
-        new = growth.moved(self, new, moves)
+        new = growth.count_days(new, marks)
+        new = growth.grow(self, new, day, draws["noise"])
+        new = growth.bloom(self, new, day, moves & (state.stage == Stage.GROW), draws["count"])
+        new = growth.keep_fruits(self, new, day, draws["noise"])
+        new = growth.apply_deaths(new, fate)
+        new = growth.enter_next_stage(self, new, moves)
         new, dried = _decayed(state, new, board.sent(Litter))
         flows = {"water:transpiration": -lost, "water:drying": -dried}
         return new, Ledger(flows, {"stages#nb": moves.sum().astype(jnp.float32)})
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
         asked = board.sent(Need).nutrients
-        own = needs.drivers(self, state, place, board.one(Air), board.one(Ground), asked)
+        own = needs.compute_drivers(self, state, place, board.one(Air), board.one(Ground), asked)
         strain, visits = board.mine(Strain), jnp.minimum(board.heard(Visits).occurrence, 1.0)
         return own | {
             "light": 1 - light,
@@ -186,8 +188,8 @@ class Plant(Crop, Entity):
         """The share of the day taken up and what was refused, and the water transpired."""
         air, ground, share, need = board.one(Air), board.one(Ground), board.mine(Share), board.sent(Need)
         held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
-        lost = jnp.minimum(light * (needs.openness(self, state, ground) * full), held)
-        thirst = needs.thirst(self, state, light * full)
+        lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
+        thirst = needs.water_demand(self, state, light * full)
         new = replace(
             state,
             water=held - lost,
@@ -227,4 +229,4 @@ def _decayed(morning: PlantState, state: PlantState, litter: Litter) -> tuple[Pl
     dried = jnp.where(state.stage == Stage.DEAD, state.water, 0.0)
     new = replace(state, water=state.water - dried, nutrients=state.nutrients - litter.nutrients)
     gone = (morning.stage == Stage.DEAD) & (new.nutrients.sum(0) <= 0)
-    return cleared(new, gone), dried
+    return clear_plots(new, gone), dried

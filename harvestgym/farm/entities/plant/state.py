@@ -46,7 +46,7 @@ CAUSES = (
 FIRST_CAUSE = {stage: CAUSES.index(f"{stage.name.lower()}: chance") for stage in list(Stage)[Stage.SEED : Stage.RIPE]}
 """Where the causes of each stage begin."""
 
-LIMITS = ("none", "temperature", *NUTRIENTS, "water", "crowding", "light", "strain")
+GROWTH_FACTORS = ("none", "temperature", *NUTRIENTS, "water", "crowding", "light", "strain")
 """What can slow a day's growth: the terms of eqs. (4) and (16)."""
 
 
@@ -84,11 +84,11 @@ class PlantState:
     age_ripe: jax.Array = _count("age_ripe#day", "days ripe")
     cause_of_death: jax.Array = var("cause_of_death", "stage and reason of the last death on the plot", labels=CAUSES)
     death_exponent: jax.Array = var("death_exponent", "exponent term of that reason, 0 where fruit ran out")
-    limiting_factor: jax.Array = var("limiting_factor", "what slowed growth most today", labels=LIMITS)
+    limiting_factor: jax.Array = var("limiting_factor", "what slowed growth most today", labels=GROWTH_FACTORS)
     limiting_exponent: jax.Array = var("limiting_exponent", "its exponent term in eq. (4) or (16)")
 
 
-KEPT = ("harvested", "harvest_weight", "cause_of_death", "death_exponent")
+REMEMBERED = ("harvested", "harvest_weight", "cause_of_death", "death_exponent")
 """What a plot remembers of the plants that stood on it."""
 
 GLOBAL_STAGE = Meta(
@@ -102,9 +102,9 @@ def is_alive(stage: jax.Array) -> jax.Array:
     return (stage >= Stage.GROW) & (stage <= Stage.RIPE)
 
 
-def cleared(state: PlantState, where: jax.Array) -> PlantState:
+def clear_plots(state: PlantState, where: jax.Array) -> PlantState:
     """`state` with nothing on the plots `where`; what left with it is for the caller to book."""
-    blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in KEPT}
+    blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in REMEMBERED}
     return replace(state, **blank)
 
 

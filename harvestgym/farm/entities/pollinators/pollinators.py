@@ -87,7 +87,7 @@ class Pollinators(Entity):
         at = (0.88 - 0.1 * seen.rank, 0.33)
         return seen.marks(self.sprites()["bee"], "occurrence#bin", at, "pollinators came")
 
-    def tell(self, seen: DrawContext, place: Place) -> list[str]:
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
         """On how many plots they came."""
         plots = sum(1 for _ in seen.plots("occurrence#bin"))
         return [f"pollinators on {plots}"] if plots else []

@@ -18,7 +18,7 @@ CLASSES = (
 UNKNOWN = ("#e6e6e6", "soil not seen yet")
 
 
-def squares(filled: np.ndarray) -> list[Mark]:
+def draw_plots(filled: np.ndarray) -> list[Mark]:
     """Each plot in the colour of its class."""
     ends = np.asarray([end for end, _, _ in CLASSES[:-1]])
     at = np.searchsorted(ends, filled, side="right")
@@ -26,12 +26,12 @@ def squares(filled: np.ndarray) -> list[Mark]:
     return [Mark("square", (x + 0.5, y + 0.5), 1.0, colour, meaning=name) for x, y, (colour, name) in looks]
 
 
-def scale() -> list[Mark]:
+def legend_marks() -> list[Mark]:
     """All classes, for the legend."""
     return [Mark("square", (0.0, 0.0), 1.0, colour, meaning=name) for _, colour, name in CLASSES]
 
 
-def told(filled: np.ndarray) -> list[str]:
+def describe(filled: np.ndarray) -> list[str]:
     """The mean over the plots, and the least and the most where they differ."""
     if np.isnan(filled).all():
         return ["soil: not seen yet"]

@@ -33,7 +33,7 @@ class Bucket(NamedTuple):
     wilting: jax.Array
 
 
-def run_past(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
+def bypass_share(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
     """Share of a watering that runs past the roots, 0 to 1; `bypass` is that of a soil without water for plants.
 
     The paper's sand «does not retain water», yet as a bucket it loses no drop that it has room for. A dry sand repels
@@ -43,7 +43,7 @@ def run_past(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.A
     return bypass * (1 - jnp.clip(extractable / (bucket.capacity - bucket.wilting), 0.0, 1.0))
 
 
-class Water(NamedTuple):
+class WaterBalance(NamedTuple):
     """The water of a day, L per plot: what stays, and what crossed the boundary."""
 
     tomorrow: jax.Array
@@ -52,7 +52,9 @@ class Water(NamedTuple):
     surplus: jax.Array
 
 
-def water_day(water: jax.Array, bucket: Bucket, served: jax.Array, evaporable: jax.Array, rain: jax.Array) -> Water:
+def water_balance(
+    water: jax.Array, bucket: Bucket, served: jax.Array, evaporable: jax.Array, rain: jax.Array
+) -> WaterBalance:
     """The water balance of a day.
 
     What a watering brought above the capacity drains, the hosts are served, the remainder evaporates, the rain
@@ -64,10 +66,10 @@ def water_day(water: jax.Array, bucket: Bucket, served: jax.Array, evaporable: j
     evaporated = jnp.minimum(evaporable, jnp.maximum(left - bucket.wilting / 2, 0.0))
     full = left - evaporated + rain
     tomorrow = jnp.minimum(full, bucket.capacity)
-    return Water(tomorrow, evaporated, rain, (water - held) + (full - tomorrow))
+    return WaterBalance(tomorrow, evaporated, rain, (water - held) + (full - tomorrow))
 
 
-def evaporating_layer(capacity: jax.Array, wilting: jax.Array) -> jax.Array:
+def evaporable_depth(capacity: jax.Array, wilting: jax.Array) -> jax.Array:
     """TEW of FAO-56 eq. (73), mm: what can evaporate from a wet topsoil; capacity and wilting point in L/m3."""
     return (capacity - wilting / 2) * TOPSOIL
 
@@ -75,12 +77,12 @@ def evaporating_layer(capacity: jax.Array, wilting: jax.Array) -> jax.Array:
 def evaporable(et0: jax.Array, shade: jax.Array, wet_surface: jax.Array, surface: jax.Array) -> jax.Array:
     """ET of section 4.3, L/day: ET_0 from the part of the plot that is wet and in the sun.
 
-    `water_day` stops it at half the wilting point (FAO-56 eq. 73), about which the paper says nothing.
+    `water_balance` stops it at half the wilting point (FAO-56 eq. 73), about which the paper says nothing.
     """
     return et0 * jnp.minimum(1 - jnp.minimum(shade, 1.0), wet_surface / surface) * surface
 
 
-def wet_tomorrow(
+def next_wet_surface(
     wet_surface: jax.Array, absorption: jax.Array, rain: jax.Array, layer: jax.Array, surface: jax.Array
 ) -> jax.Array:
     """The wet surface of tomorrow, m2.day: it dries at the absorption speed, and rain wets it.
@@ -123,7 +125,7 @@ def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microli
     return lost * strength / jnp.where(rate > 0, rate, 1.0)
 
 
-def microlife_tomorrow(
+def next_microlife(
     survival: Survival, recovery: jax.Array, microlife: jax.Array, cide: jax.Array, surplus: jax.Array
 ) -> jax.Array:
     """mu of section 4.3 after a day, %, by eq. (22) and its flow, within 0 and 100.

@@ -30,7 +30,7 @@ from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
 
 from . import drawing, equations
-from .equations import Bucket, Survival, Water
+from .equations import Bucket, Survival, WaterBalance
 
 TARGET = "soil"
 """What cides act on when they harm the microlife."""
@@ -54,10 +54,10 @@ class Start:
     def check(self) -> Iterator[str]:
         """The least is at most the greatest."""
         if self.water_min > self.water_max:
-            yield f"water_min#%: wanted at most water_max#% ({self.water_max:g}), found {self.water_min:g}"
+            yield f"water_min#%: expected at most water_max#% ({self.water_max:g}), got {self.water_min:g}"
         for n, low, high in zip(NUTRIENTS, self.nutrients_min, self.nutrients_max, strict=True):
             if low > high:
-                yield f"{n}_min#g.m-2: wanted at most {n}_max#g.m-2 ({high:g}), found {low:g}"
+                yield f"{n}_min#g.m-2: expected at most {n}_max#g.m-2 ({high:g}), got {low:g}"
 
 
 @pytree
@@ -99,8 +99,8 @@ class Soil(Entity):
     def check(self) -> Iterator[str]:
         """Some of the water can be taken."""
         if self.wilting_point >= self.max_water_capacity:
-            wanted = f"less than max_water_capacity#L.m-3 ({self.max_water_capacity:g})"
-            yield f"wilting_point#L.m-3: wanted {wanted}, found {self.wilting_point:g}"
+            expected = f"less than max_water_capacity#L.m-3 ({self.max_water_capacity:g})"
+            yield f"wilting_point#L.m-3: expected {expected}, got {self.wilting_point:g}"
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
         """A soil drawn between the two ends of `start`, dry on top and free of cide."""
@@ -159,7 +159,7 @@ class Soil(Entity):
     ) -> ActionResult:
         done, bucket = where & (amount > 0), self.bucket(place)
         poured = jnp.where(done, amount, 0.0)
-        lost = poured * equations.run_past(state.water - bucket.wilting, bucket, self.bypass)
+        lost = poured * equations.bypass_share(state.water - bucket.wilting, bucket, self.bypass)
         wet = state.wet_surface + jnp.where(done, place.surface * minutes / MINUTES_A_DAY, 0.0)
         new = replace(state, water=state.water + poured - lost, wet_surface=jnp.minimum(wet, place.surface))
         flows = {"water:watering": poured, "water:drainage": -lost}
@@ -167,11 +167,11 @@ class Soil(Entity):
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Each plot in the colour of its water; grey where that is not known."""
-        return drawing.squares(self._filled(seen, place))
+        return drawing.draw_plots(self._filled(seen, place))
 
-    def tell(self, seen: DrawContext, place: Place) -> list[str]:
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
         """How much of the water that plants can take is there."""
-        return drawing.told(self._filled(seen, place))
+        return drawing.describe(self._filled(seen, place))
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
         """Water above the wilting point as a share of what the soil can hold of it; NaN where it is not known."""
@@ -187,14 +187,14 @@ class Soil(Entity):
         kept = jnp.maximum(state.nutrients - board.heard(Share).nutrients.sum(1), 0.0)
         leached = kept * equations.leached_share(strength, life)
         released = _column(self.bedrock) / 1000 * place.surface * state.microlife / 100
-        layer = equations.evaporating_layer(self.max_water_capacity, self.wilting_point)
+        layer = equations.evaporable_depth(self.max_water_capacity, self.wilting_point)
         cide = equations.cide_left(state.cide, strength, self.cide_decay, life)
         washed = equations.cide_leached(state.cide - cide, strength, self.cide_decay, life)
         fed = board.heard(Feed).nutrients + board.heard(Litter).nutrients
         new = SoilState(
             water=water.tomorrow,
             nutrients=kept - leached + released + fed,
-            wet_surface=equations.wet_tomorrow(state.wet_surface, self.absorption, air.rain, layer, place.surface),
+            wet_surface=equations.next_wet_surface(state.wet_surface, self.absorption, air.rain, layer, place.surface),
             microlife=self._microlife(state, place, surplus),
             cide=cide + board.heard(Dose).toxin,
         )
@@ -204,17 +204,17 @@ class Soil(Entity):
         }  # fmt: skip
         return new, Ledger(flows, {"leached_N#g": leached[NITROGEN].sum(), "leached_cide#g": washed.sum()})
 
-    def _water(self, state: SoilState, place: Place, board: Board) -> Water:
+    def _water(self, state: SoilState, place: Place, board: Board) -> WaterBalance:
         air, served = board.one(Air), board.heard(Share).water.sum(0)
         shade = board.heard(Canopy).shade
         dry = equations.evaporable(air.et0, shade, state.wet_surface, place.surface)
         rain = jnp.broadcast_to(air.rain * place.surface, place.shape)
-        return equations.water_day(state.water, self.bucket(place), served, dry, rain)
+        return equations.water_balance(state.water, self.bucket(place), served, dry, rain)
 
     def _microlife(self, state: SoilState, place: Place, surplus: jax.Array) -> jax.Array:
         at = [i for i, target in enumerate(place.targets) if target == TARGET]
         cide = state.cide[jnp.asarray(at, jnp.int32)].sum(0) / place.surface
-        return equations.microlife_tomorrow(self.survival, self.recovery, state.microlife, cide, surplus)
+        return equations.next_microlife(self.survival, self.recovery, state.microlife, cide, surplus)
 
     def holds(self, state: SoilState) -> dict[str, jax.Array]:
         """Water and nutrients."""

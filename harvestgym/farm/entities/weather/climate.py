@@ -57,7 +57,7 @@ class _Parts(NamedTuple):
     season: np.ndarray  # covariance of the season's departure from a sine
 
 
-def climate_of(normals: Normals) -> Climate:
+def compute_climate(normals: Normals) -> Climate:
     """The generator's parameters; ConfigError where the lags and correlations contradict each other."""
     parts = _parts(normals)
     carry, shock, start = _persistence(normals, parts)
@@ -175,8 +175,8 @@ def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarra
         return carry, shock, np.linalg.cholesky(today)
     except np.linalg.LinAlgError:
         raise ConfigError(
-            "normals: no weather has these figures together; wanted lags of t_min, t_max and t_mean that are "
-            f"near each other, and such correlations, found {normals.lag!r}, {normals.correlation!r}"
+            "normals: no weather has these figures together; expected lags of t_min, t_max and t_mean that are "
+            f"near each other, and such correlations, got {normals.lag!r}, {normals.correlation!r}"
         ) from None
 
 

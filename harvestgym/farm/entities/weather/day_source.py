@@ -61,21 +61,21 @@ class Generate:
         return found, _packed(after)
 
 
-Sky = Replay | Generate
+DaySource = Replay | Generate
 
 
 def _packed(memory: generator.Memory) -> jax.Array:
     return jnp.concatenate([memory.sky[None].astype(jnp.float32), memory.departure])
 
 
-def replay(table: WeatherTable) -> Replay:
+def replay_table(table: WeatherTable) -> Replay:
     """The sky of a table; the table is shared by all environments that use it.
 
     Raises WeatherTableError for less than a year: a game may begin on any day, and go on.
     """
     if len(table) < YEAR:
         raise WeatherTableError(
-            f"{table.name}: wanted a year or more ({YEAR} days), found {len(table)}; give more days, or "
+            f"{table.name}: expected a year or more ({YEAR} days), got {len(table)}; give more days, or "
             "`generate: true` to draw days after its climate"
         )
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)

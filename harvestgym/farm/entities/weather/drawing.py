@@ -23,7 +23,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def sky_of(seen: DrawContext) -> str:
+def name_sky(seen: DrawContext) -> str:
     """What the day's sky is called in `WORDS`; empty if nothing of it is known."""
     rain, sun, warm = (seen.number(k) for k in ("rain_amount", "sun_exposure#int5", "air_temperature/mean#°C"))
     if np.isnan(rain):
@@ -36,9 +36,9 @@ def sky_of(seen: DrawContext) -> str:
     return ("overcast", "overcast", "fair", "fair", "sunny", "sunny")[int(sun)]
 
 
-def sky(weather: Any, seen: DrawContext) -> list[Mark]:
+def draw_sky(weather: Any, seen: DrawContext) -> list[Mark]:
     """The sky, and wind and frost where there are, at the north-western corner."""
-    room, what = seen.margin, sky_of(seen)
+    room, what = seen.margin, name_sky(seen)
     signs = [(what, WORDS[what])] if what else []
     signs += [("wind", "strong wind")] if seen.number("wind/speed#km.h-1") >= WINDY else []
     signs += [("frost", "frost")] if seen.number("air_temperature/min#°C") < 0 else []
@@ -53,13 +53,13 @@ def sky(weather: Any, seen: DrawContext) -> list[Mark]:
     ]
 
 
-def told(seen: DrawContext) -> list[str]:
+def describe(seen: DrawContext) -> list[str]:
     """Temperatures, rain, wind and humidity, those that are known."""
     low, mean, high = (seen.number(f"air_temperature/{which}#°C") for which in ("min", "mean", "max"))
     rain, wind, damp = (seen.number(key) for key in ("rain/amount#mm", "wind/speed#km.h-1", "humidity_index#%"))
     blows = seen.number("wind/direction")
     whence = f" from {DIRECTIONS[int(blows)]}" if np.isfinite(blows) else ""
-    sky = WORDS.get(sky_of(seen), "")
+    sky = WORDS.get(name_sky(seen), "")
     air = [f"{round(low)} to {round(high)} °C (mean {round(mean)})"] if np.isfinite(low + mean + high) else []
     air += [f"mean {round(mean)} °C"] if not air and np.isfinite(mean) else []
     fell = [f"rain {rain:.1f} mm" if rain > 0 else "no rain"] if np.isfinite(rain) else []

@@ -26,7 +26,7 @@ _Positive = Annotated[float, Field(gt=0)]
 _Share = Annotated[float, Field(gt=-1, lt=1)]
 _Twelve = Field(min_length=12, max_length=12)
 Months = Annotated[tuple[float, ...], _Twelve]
-Chances = Annotated[tuple[_Chance, ...], _Twelve]
+MonthlyShares = Annotated[tuple[_Chance, ...], _Twelve]
 Positives = Annotated[tuple[_Positive, ...], _Twelve]
 
 
@@ -74,10 +74,10 @@ class Normals(Strict):
     wind: Positives
     wind_sd: Positives
     wind_factor: _Positive = 1.0
-    wet: Chances
-    wet_after_wet: Chances
-    rainy: Chances
-    rainy_after_rainy: Chances
+    wet: MonthlyShares
+    wet_after_wet: MonthlyShares
+    rainy: MonthlyShares
+    rainy_after_rainy: MonthlyShares
     rain_per_rainy_day: Annotated[tuple[Annotated[float, Field(gt=RAINY)], ...], _Twelve]
     rain_shape: Positives
     lag: Lag
@@ -109,7 +109,7 @@ def calendar() -> Calendar:
     return Calendar(month.astype(np.int32), before % 12, (before + 1) % 12, weight)
 
 
-def measure(days: Day, start_day: int = 1) -> Normals:
+def measure_normals(days: Day, start_day: int = 1) -> Normals:
     """The normals of consecutive days of weather (a whole number of years, best), the first on `start_day`.
 
     Departures from the season are taken from a yearly sine fitted to all days. A month that rests on fewer
@@ -120,7 +120,7 @@ def measure(days: Day, start_day: int = 1) -> Normals:
     day = (start_day - 1 + np.arange(len(columns["rain"]))) % YEAR
     month = calendar().month[day]
     if len(np.unique(month)) < 12:
-        raise ConfigError(f"wanted days of every month to measure normals, found {len(np.unique(month))} months")
+        raise ConfigError(f"expected days of every month to measure normals, got {len(np.unique(month))} months")
     average = {n: tuple(v[month == m].mean() for m in range(12)) for n, v in columns.items()}
     sd = {n: tuple(max(v[month == m].std(), 1e-3) for m in range(12)) for n, v in columns.items()}
     off = {n: departure(v, day) for n, v in columns.items()}

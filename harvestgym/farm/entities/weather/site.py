@@ -14,7 +14,7 @@ from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import unknown
 
 from .day import Day
-from .normals import Normals, measure
+from .normals import Normals, measure_normals
 from .table import WeatherTable, constant_table, read_table
 
 FOLDER = Path(__file__).parent / "sites"
@@ -49,7 +49,7 @@ class ConstantDay(Strict):
     @model_validator(mode="after")
     def _ordered(self) -> ConstantDay:
         if not self.t_min <= self.t_mean <= self.t_max:
-            raise ValueError("wanted t_min <= t_mean <= t_max")
+            raise ValueError("expected t_min <= t_mean <= t_max")
         return self
 
 
@@ -72,7 +72,7 @@ class SiteFile(Strict):
     def _one_kind(self) -> SiteFile:
         given = [k for k in ("table", "normals", "constant") if getattr(self, k) is not None]
         if len(given) != 1:
-            raise ValueError(f"wanted exactly one of table, normals and constant, found {given or 'none'}")
+            raise ValueError(f"expected exactly one of table, normals and constant, got {given or 'none'}")
         return self
 
 
@@ -90,7 +90,7 @@ class Site:
         if self.about.normals is not None:
             return self.about.normals
         assert self.table is not None  # SiteFile: a site without normals has a table or a constant
-        return measure(self.table.days, self.table.start_day)
+        return measure_normals(self.table.days, self.table.start_day)
 
     @property
     def wind_rose(self) -> tuple[float, ...]:

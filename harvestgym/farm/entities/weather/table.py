@@ -80,8 +80,8 @@ class WeatherTable:
         known = self.calendar_years
         if missing := [year for year in years if year not in known] or (not years and ["none"]):
             raise WeatherTableError(
-                f"{self.name}: wanted years that the table has from 1 January to 31 December "
-                f"({', '.join(map(str, known)) or 'none: it has no dates'}), found {', '.join(map(str, missing))}"
+                f"{self.name}: expected years that the table has from 1 January to 31 December "
+                f"({', '.join(map(str, known)) or 'none: it has no dates'}), got {', '.join(map(str, missing))}"
             )
         starts = (1 - self.start_day) % YEAR + YEAR * (np.asarray(sorted(set(years))) - known[0])
         rows = (starts[:, None] + np.arange(YEAR)).ravel()
@@ -120,7 +120,7 @@ def _checked(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["au
     dates = table_checks.consecutive_dates(name, body["Date"]) if "Date" in body else None
     values = {c.name: table_checks.numbers(name, c, body[c.name], dates) for c in COLUMNS}
     if not len(values["Rain"]):
-        raise EmptyTableError(f"{name}: found no days; wanted at least one row below the header")
+        raise EmptyTableError(f"{name}: got no days; expected at least one row below the header")
     table_checks.check_temperatures(name, values, dates)
     kind = _rain_kind(values["Rain"]) if rain == "auto" else rain
     if kind == "occurrence":
@@ -128,7 +128,7 @@ def _checked(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["au
     values["T"] = np.clip(values["T"], values["Tmin"], values["Tmax"])
     keep = np.array([not table_checks.is_leap_day(d) for d in dates] if dates else [True] * len(values["T"]))
     if not keep.any():
-        raise EmptyTableError(f"{name}: found no day but 29 February, which the farm's year does not have")
+        raise EmptyTableError(f"{name}: got no day but 29 February, which the farm's year does not have")
     days = Day(**{c.field: _frozen(values[c.name][keep]) for c in COLUMNS})
     return WeatherTable(name, days, *_start(dates), kind)
 
@@ -161,11 +161,11 @@ def _from_csv(path: Path, name: str) -> tuple[list[str], Body]:
     except csv.Error as error:
         raise WeatherTableError(f"{path}: not a CSV file ({error})") from None
     if not lines:
-        raise EmptyTableError(f"{name}: the file is empty; wanted a header and a row per day")
+        raise EmptyTableError(f"{name}: the file is empty; expected a header and a row per day")
     header, rows = [h.strip() for h in lines[0]], lines[1:]
     for i, row in enumerate(rows, 1):
         if len(row) != len(header):
-            raise CellError(f"{name}: row {i} has {len(row)} cells; wanted {len(header)}, as in the header")
+            raise CellError(f"{name}: row {i} has {len(row)} cells; expected {len(header)}, as in the header")
     return header, [[row[j] for row in rows] for j in range(len(header))]
 
 

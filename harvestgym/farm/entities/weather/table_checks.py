@@ -44,7 +44,7 @@ class WeatherTableError(ConfigError):
 
 
 class MissingColumnError(WeatherTableError):
-    """A column that is wanted is not there, or stands twice."""
+    """A column that is expected is not there, or stands twice."""
 
 
 class CellError(WeatherTableError):
@@ -80,13 +80,13 @@ def _numbers(name: str, column: Column, cells: Sequence[Any], dates: Dates) -> I
         value = _number(cell)
         place = _place(name, i, column.name, dates)
         if str(cell).strip().lower() in MISSING:
-            raise CellError(f"{place}: wanted a number ({column.unit}), found nothing; no day may lack a value")
+            raise CellError(f"{place}: expected a number ({column.unit}), got nothing; no day may lack a value")
         if value is None:
-            raise CellError(f"{place}: wanted a number ({column.unit}), found {cell!r}")
+            raise CellError(f"{place}: expected a number ({column.unit}), got {cell!r}")
         if not column.low <= value <= column.high:
-            wanted = f"{column.unit} between {column.low:g} and {column.high:g}"
+            expected = f"{column.unit} between {column.low:g} and {column.high:g}"
             hint = "; is it a code for a missing value?" if value in CODES else ""
-            raise CellError(f"{place}: wanted {wanted}, found {value:g}{hint}")
+            raise CellError(f"{place}: expected {expected}, got {value:g}{hint}")
         yield value
 
 
@@ -108,17 +108,17 @@ def check_temperatures(name: str, values: dict[str, np.ndarray], dates: Dates) -
     low, high, mean = values["Tmin"], values["Tmax"], values["T"]
     for i in np.flatnonzero(low > high)[:1]:
         place = _place(name, int(i), "Tmin", dates)
-        raise CellError(f"{place}: wanted at most Tmax ({high[i]:g}), found {low[i]:g}; are the columns swapped?")
+        raise CellError(f"{place}: expected at most Tmax ({high[i]:g}), got {low[i]:g}; are the columns swapped?")
     for i in np.flatnonzero((mean < low - ROUNDING) | (mean > high + ROUNDING))[:1]:
         place = _place(name, int(i), "T", dates)
-        raise CellError(f"{place}: wanted between Tmin ({low[i]:g}) and Tmax ({high[i]:g}), found {mean[i]:g}")
+        raise CellError(f"{place}: expected between Tmin ({low[i]:g}) and Tmax ({high[i]:g}), got {mean[i]:g}")
 
 
 def check_flags(name: str, rain: np.ndarray, dates: Dates) -> None:
     """Raise CellError unless every value is 0 or 1."""
     for i in np.flatnonzero((rain != 0) & (rain != 1))[:1]:
         place = _place(name, int(i), "Rain", dates)
-        raise CellError(f"{place}: wanted 0 or 1 (rain='occurrence'), found {rain[i]:g}")
+        raise CellError(f"{place}: expected 0 or 1 (rain='occurrence'), got {rain[i]:g}")
 
 
 def consecutive_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
@@ -128,10 +128,10 @@ def consecutive_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
         date = _date(cell)
         place = f"{name}: row {i + 1}, column 'Date'"
         if date is None:
-            raise DateError(f"{place}: wanted YYYY-MM-DD, found {str(cell)!r}")
+            raise DateError(f"{place}: expected YYYY-MM-DD, got {str(cell)!r}")
         if dates and date not in _next(dates[-1]):
-            wanted = _next(dates[-1])[0]
-            raise DateError(f"{place}: {date} follows {dates[-1]}; wanted {wanted}, every day once and in order")
+            expected = _next(dates[-1])[0]
+            raise DateError(f"{place}: {date} follows {dates[-1]}; expected {expected}, every day once and in order")
         dates.append(date)
     return dates
 

@@ -26,12 +26,12 @@ from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air
 
 from . import drawing
-from .climate import climate_of
+from .climate import compute_climate
 from .day import YEAR, Day
-from .day_source import MEMORY, Generate, Sky, replay
+from .day_source import MEMORY, DaySource, Generate, replay_table
 from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration
 from .generator import DRAWS
-from .normals import measure
+from .normals import measure_normals
 from .site import DIRECTIONS, Site, load_site
 from .table import read_table
 
@@ -71,7 +71,7 @@ class Settings:
     rain_error: jax.Array = par("forecast_noise_rain#day-1", "variance of the chance of rain per day ahead", low=0)
 
 
-class Days(Strict):
+class WeatherOptions(Strict):
     """What a set of the file says beside the settings: where its days come from, and how many are forecast."""
 
     site: str | None = None
@@ -86,7 +86,7 @@ class Days(Strict):
     @classmethod
     def _readable(cls, table: Any) -> Any:
         if not (table is None or isinstance(table, (str, PathLike)) or hasattr(table, "columns")):
-            raise ValueError("wanted the path of a CSV file, or a data frame")
+            raise ValueError("expected the path of a CSV file, or a data frame")
         return table
 
 
@@ -129,7 +129,7 @@ class Weather(Entity):
     }  # fmt: skip
 
     settings: Settings
-    sky: Sky
+    sky: DaySource
     wind_from: jax.Array = par(tuple(f"wind_from_{d}" for d in DIRECTIONS), "shares of the wind's directions", low=0)
     station: jax.Array = par("station_altitude#m", "altitude at which the temperatures hold; NaN if unknown")
     lookahead: int = static("forecast_lookahead#day", "days of forecast", default=5)
@@ -142,8 +142,8 @@ class Weather(Entity):
         name, data = chosen_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
         validate(_whole(), data, where)
-        own = {key for field, info in Days.model_fields.items() for key in (field, info.alias)}
-        days = validate(Days, {key: value for key, value in data.items() if key in own}, where)
+        own = {key for field, info in WeatherOptions.model_fields.items() for key in (field, info.alias)}
+        days = validate(WeatherOptions, {key: value for key, value in data.items() if key in own}, where)
         settings = build(Settings, {key: value for key, value in data.items() if key not in own}, where)
         sky, wind_from, station = _sky(days, where)
         return cls(settings=settings, sky=sky, wind_from=wind_from, station=station, lookahead=days.lookahead)
@@ -206,11 +206,11 @@ class Weather(Entity):
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """The sky, and wind and frost where there are, at the north-western corner."""
-        return drawing.sky(self, seen)
+        return drawing.draw_sky(self, seen)
 
-    def tell(self, seen: DrawContext, place: Place) -> list[str]:
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
         """The air of the day in figures."""
-        return drawing.told(seen)
+        return drawing.describe(seen)
 
     def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
         """What was coming comes; one more day is drawn at the far end, and a new forecast made."""
@@ -295,14 +295,14 @@ def _sunshine(day: Day) -> jax.Array:
 @functools.cache
 def _whole() -> Any:
     """All that a set may say: its days and the settings, one schema, so that the nearest of all keys is named."""
-    return create_model("Weather", __base__=(Days, schema(Settings)))
+    return create_model("Weather", __base__=(WeatherOptions, schema(Settings)))
 
 
-def _sky(own: Days, where: str) -> tuple[Sky, Any, Any]:
+def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     """The sky, the wind rose and the station's altitude of a set."""
     given, altitude = own.table, own.station
     if given is None and own.site is None:
-        raise ConfigError(f"{where}: wanted a `site` or a `table`, found neither")
+        raise ConfigError(f"{where}: expected a `site` or a `table`, got neither")
     site: Site | None = load_site(own.site) if own.site is not None else None
     rose: Any = np.asarray(site.wind_rose if site else np.full(8, 1 / 8), np.float32)
     if altitude is None:
@@ -313,7 +313,7 @@ def _sky(own: Days, where: str) -> tuple[Sky, Any, Any]:
             raise ConfigError(f"{where}: years {own.years} want a table of days; the site {own.site!r} has none")
         table = table.of_years(own.years)
     if table is not None and not own.generate:
-        return replay(table), rose, np.float32(altitude)
+        return replay_table(table), rose, np.float32(altitude)
     measured = table if given is not None or own.years is not None else None
-    normals = measure(measured.days, measured.start_day) if measured else site.normals  # type: ignore[union-attr]
-    return Generate(climate=climate_of(normals)), rose, np.float32(altitude)
+    normals = measure_normals(measured.days, measured.start_day) if measured else site.normals  # type: ignore[union-attr]
+    return Generate(climate=compute_climate(normals)), rose, np.float32(altitude)

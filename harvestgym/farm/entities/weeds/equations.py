@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.random import multinomial
-from harvestgym.farm.entities.hosts import Drivers, chance
+from harvestgym.farm.entities.hosts import Drivers, probability
 
 from .parameters import WEEDS_MAX, Weed
 
-SIDES = np.array([-1, 0, 1])
+NEIGHBOUR_OFFSETS = np.array([-1, 0, 1])
 
 
-class Chances(NamedTuple):
+class DailyChances(NamedTuple):
     """What may happen to one of each group today: eqs. (26), (27), (28), (29), and flowers that seed."""
 
     appear: jax.Array
@@ -26,7 +26,7 @@ class Chances(NamedTuple):
     shed: jax.Array
 
 
-class Moves(NamedTuple):
+class WeedFates(NamedTuple):
     """What became of the groups today, nb per plot: the new, those who moved on, and those who stayed as they were."""
 
     arrived: jax.Array
@@ -37,14 +37,16 @@ class Moves(NamedTuple):
     flowering: jax.Array
 
 
-def chances(weed: Weed, day: Drivers) -> Chances:
+def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
     """The chances of a day, eqs. (26) to (29); no help makes more than certain."""
-    grow, stay = chance(weed.grow, day, day["strain_growth"]), chance(weed.stay, day, day["strain_death"])
-    full = Chances(chance(weed.appear, day), grow, chance(weed.bloom, day), stay, weed.shed_rate)
-    return Chances(*(jnp.minimum(p, 1.0) for p in full))
+    grow, stay = probability(weed.grow, day, day["strain_growth"]), probability(weed.stay, day, day["strain_death"])
+    full = DailyChances(probability(weed.appear, day), grow, probability(weed.bloom, day), stay, weed.shed_rate)
+    return DailyChances(*(jnp.minimum(p, 1.0) for p in full))
 
 
-def moves(new: jax.Array, groups: tuple[jax.Array, jax.Array, jax.Array], p: Chances, uniform: jax.Array) -> Moves:
+def draw_fates(
+    new: jax.Array, groups: tuple[jax.Array, jax.Array, jax.Array], p: DailyChances, uniform: jax.Array
+) -> WeedFates:
     """Who arrives, sprouts, blooms, seeds or dies, all drawn from this morning's numbers.
 
     Eqs. (28) and (29) both take the growing weeds of the morning, of which more could then bloom or die than there
@@ -63,20 +65,20 @@ def moves(new: jax.Array, groups: tuple[jax.Array, jax.Array, jax.Array], p: Cha
     fates = multinomial(uniform, n, jnp.stack([stay * move, stay * (1 - move), 1 - stay], -1), WEEDS_MAX)
     arrived, sprouted, bloomed, shed = fates[..., 0]
     room = WEEDS_MAX - growing - flowering
-    return Moves(arrived, jnp.minimum(sprouted, room), bloomed, shed, fates[2, ..., 1], fates[3, ..., 1])
+    return WeedFates(arrived, jnp.minimum(sprouted, room), bloomed, shed, fates[2, ..., 1], fates[3, ..., 1])
 
 
 def _stacked(shape: tuple[int, ...], *values: jax.Array | float) -> jax.Array:
     return jnp.stack([jnp.broadcast_to(jnp.asarray(v, jnp.float32), shape) for v in values])
 
 
-def scattered(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
+def scatter_seeds(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
     """`seeds` (at most WEEDS_MAX per plot) thrown uniformly over the plots that exist of the 3 x 3 around each.
 
     That neighbourhood is so many rows times so many columns: a seed first takes its row, then its column there. So
     none is lost over the edge. `uniform` is (2, length, width, 2).
     """
-    return _along(1, _along(0, seeds, uniform[0], WEEDS_MAX), uniform[1], len(SIDES) * WEEDS_MAX)
+    return _along(1, _along(0, seeds, uniform[0], WEEDS_MAX), uniform[1], len(NEIGHBOUR_OFFSETS) * WEEDS_MAX)
 
 
 def _along(axis: int, seeds: jax.Array, uniform: jax.Array, most: int) -> jax.Array:
@@ -84,6 +86,6 @@ def _along(axis: int, seeds: jax.Array, uniform: jax.Array, most: int) -> jax.Ar
     size = seeds.shape[axis]
     if size == 1:
         return seeds
-    target = np.indices(seeds.shape)[axis][..., None] + SIDES
+    target = np.indices(seeds.shape)[axis][..., None] + NEIGHBOUR_OFFSETS
     parts = multinomial(uniform, seeds, ((target >= 0) & (target < size)).astype(np.float32), most)
-    return sum((jnp.roll(parts[..., i], side, axis) for i, side in enumerate(SIDES)), jnp.zeros_like(seeds))
+    return sum((jnp.roll(parts[..., i], side, axis) for i, side in enumerate(NEIGHBOUR_OFFSETS)), jnp.zeros_like(seeds))

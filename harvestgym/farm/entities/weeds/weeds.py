@@ -16,11 +16,11 @@ from harvestgym.core.scene import Mark
 from harvestgym.core.tree import pytree, replace, var
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.hosts import Drivers, light_left, open_stomata, shortages, water_threshold
+from harvestgym.farm.entities.hosts import Drivers, compute_shortages, stomatal_opening, unshaded_light, water_threshold
 from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
 
 from . import equations
-from .equations import Moves
+from .equations import WeedFates
 from .parameters import WEEDS_MAX, Weed
 
 TARGET = "weeds"
@@ -109,7 +109,7 @@ class Weeds(Weed, Entity):
             for mark in seen.marks(self.sprites()[name], key, (0.11 + 0.1 * seen.rank, y), meaning)
         ]  # fmt: skip
 
-    def tell(self, seen: DrawContext, place: Place) -> list[str]:
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
         """How many there are out of the seed."""
         number = np.nansum([seen.total("grow#nb"), seen.total("flowers#nb")])
         return [f"weeds: {number:.0f}"] if number > 0 else []
@@ -117,7 +117,7 @@ class Weeds(Weed, Entity):
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
         """A day: what the stand takes up, then who is left of it."""
         moves = self._moves(state, place, board, draws)
-        shed = equations.scattered(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
+        shed = equations.scatter_seeds(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
         share = board.mine(Share)
         water, nutrients = state.water + share.water, state.nutrients + share.nutrients
         lost = jnp.minimum(self._transpiration(place, board), water)
@@ -133,9 +133,9 @@ class Weeds(Weed, Entity):
         flows = {"water:transpiration": -lost, "water:drying": -dried}
         return new, Ledger(flows, {"weeds#nb": _stand(new).sum().astype(jnp.float32)})
 
-    def _moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Moves:
-        p = equations.chances(self, self._drivers(state, place, board))
-        return equations.moves(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
+    def _moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> WeedFates:
+        p = equations.daily_chances(self, self._drivers(state, place, board))
+        return equations.draw_fates(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
 
     def _drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
         """What the weather, the soil and the place are to a weed today, by the names of `parameters.py`."""
@@ -145,7 +145,7 @@ class Weeds(Weed, Entity):
             "temperature": air.t_mean, "humidity": air.humidity,
             "herbicide": board.toxin(TARGET) / place.surface,
             "strain_growth": strain.growth, "strain_death": strain.death,
-            **shortages(board.sent(Need).nutrients, _stand(state), self._threshold(ground), ground),
+            **compute_shortages(board.sent(Need).nutrients, _stand(state), self._threshold(ground), ground),
         }  # fmt: skip
 
     def _eaten(self, state: WeedsState) -> jax.Array:
@@ -163,8 +163,8 @@ class Weeds(Weed, Entity):
         light that the other hosts leave; the stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
         """
         ground, own = board.one(Ground), board.sent(Canopy)
-        moist = open_stomata(ground.extractable, self._threshold(ground) - ground.wilting)
-        sunlit = own.shade * light_left(board)
+        moist = stomatal_opening(ground.extractable, self._threshold(ground) - ground.wilting)
+        sunlit = own.shade * unshaded_light(board)
         return board.one(Air).et0 * (1 + self.size / 1000) * sunlit * moist * place.surface
 
     def holds(self, state: WeedsState) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Ledger
 from harvestgym.farm.entities.birds import Birds
-from harvestgym.farm.entities.birds.birds import MOST, BirdsState
+from harvestgym.farm.entities.birds.birds import BIRDS_MAX, BirdsState
 from harvestgym.farm.entities.facility import Facility
 from harvestgym.farm.entities.messages import Message, Structures
 from harvestgym.farm.entities.plant.state import CAUSES
@@ -67,10 +67,10 @@ def test_a_hedge_raises_the_most_that_come() -> None:
 
 
 def test_no_lure_brings_more_than_the_range_holds() -> None:
-    many = replace(BASE, max_population=np.int32(MOST))
+    many = replace(BASE, max_population=np.int32(BIRDS_MAX))
     state, _ = day(ENDS[1], many, built(birds=50))
     check_ranges(state)
-    assert int(state.population) == MOST
+    assert int(state.population) == BIRDS_MAX
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_targets_are_an_open_set() -> None:
 def test_through_the_soil_it_reaches_its_targets_only(which: str, felt: str) -> None:
     place, today = morning(cide := Cide.named(which), plots=2, targets=TARGETS)
     dose = cide.dose(pile(0.0, 0.01), place, today, {})
-    said = [("Weather-0", air()), ("arbiter", share_of(place)), ("Cide-0", dose)]
+    said = [("Weather-0", air()), ("allocator", share_of(place)), ("Cide-0", dose)]
     soil, _ = LOAM.update(earth(LOAM, place), place, board(place, "Soil-0", *said), {})
     noon = board(place, "Kind-0", ("Soil-0", LOAM.ground(soil, place, board(place, "Soil-0"), {})))
     reached = {target: np.asarray(noon.toxin(target))[0] for target in TARGETS}
@@ -66,7 +66,7 @@ def test_through_the_soil_it_reaches_its_targets_only(which: str, felt: str) -> 
 def test_several_cides_add_up() -> None:
     place, _ = morning(Cide.named("herbicide"))
     one, two = (Dose(toxin=jnp.full((1, 1, 1), grams)) for grams in (0.3, 0.5))
-    said = [("Weather-0", air()), ("arbiter", share_of(place)), ("Cide-0", one), ("Cide-1", two)]
+    said = [("Weather-0", air()), ("allocator", share_of(place)), ("Cide-0", one), ("Cide-1", two)]
     soil, _ = LOAM.update(earth(LOAM, place), place, board(place, "Soil-0", *said), {})
     np.testing.assert_allclose(soil.cide, [[[0.8]]], rtol=1e-6)
 
@@ -79,7 +79,7 @@ def season(cide: Cide, kg: float, days: int) -> np.ndarray:
     def step(soil: Any, lying: Any) -> Any:
         ground = LOAM.ground(soil, place, board(place, "Soil-0"), {})
         dawn = board(place, "Cide-0", ("Soil-0", ground))
-        said = [("Weather-0", air()), ("arbiter", share_of(place)), ("Cide-0", cide.dose(lying, place, dawn, {}))]
+        said = [("Weather-0", air()), ("allocator", share_of(place)), ("Cide-0", cide.dose(lying, place, dawn, {}))]
         return LOAM.update(soil, place, board(place, "Soil-0", *said), {})[0], cide.update(lying, place, dawn, {})[0]
 
     soil, lying, seen = earth(LOAM, place, microlife=80.0), pile(kg), []
@@ -131,7 +131,7 @@ def test_in_the_soil_of_the_paper_only_rain_ends_a_cide() -> None:
     """Which is the soil without decay; in ours the soil life breaks some down on a dry day."""
     place = field()
     old = replace(earth(LOAM, place), cide=jnp.full((1, 1, 1), 4.0))
-    said = [("Weather-0", air()), ("arbiter", share_of(place))]
+    said = [("Weather-0", air()), ("allocator", share_of(place))]
     paper = replace(LOAM, cide_decay=jnp.float32(0.0))
     kept = [soil.update(old, place, board(place, "Soil-0", *said), {})[0].cide for soil in (LOAM, paper)]
     np.testing.assert_allclose(np.ravel(kept), [4 * math.exp(-float(LOAM.cide_decay)), 4.0], rtol=1e-6)

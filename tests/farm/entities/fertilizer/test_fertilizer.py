@@ -11,7 +11,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.fertilizer import Fertilizer
-from harvestgym.farm.entities.spreadable import Pile, set_free
+from harvestgym.farm.entities.spreadable import Pile, released_amount
 from tests.farm.company import air, board, earth, field, share_of
 from tests.farm.entities.test_spreadable import LOAM, morning, pile
 
@@ -36,7 +36,7 @@ def test_no_more_nutrients_than_mass(which: str) -> None:
 
 
 def test_more_nutrients_than_mass_are_refused() -> None:
-    with pytest.raises(ConfigError, match="wanted at most 1 together, found 1.75"):
+    with pytest.raises(ConfigError, match="expected at most 1 together, got 1.75"):
         Fertilizer.named({"extends": "basic_all", "N#%": 1})
 
 
@@ -50,7 +50,7 @@ def test_compost_gives_a_tenth_in_a_season() -> None:
     """26 weeks at the microlife at which a soil starts."""
     kind, left = Fertilizer.named("compost"), 1.0
     for _ in range(7 * 26):
-        left -= float(set_free(jnp.float32(left), kind.speed, LOAM.start.microlife / 100))
+        left -= float(released_amount(jnp.float32(left), kind.speed, LOAM.start.microlife / 100))
     assert 1 - left == pytest.approx(0.1, abs=0.01)
 
 
@@ -69,7 +69,7 @@ def test_the_soil_gets_what_two_fertilizers_lose() -> None:
     kinds = [Fertilizer.named("basic_all"), Fertilizer.named("urea")]
     place, today = morning(kinds[0], microlife=60.0)
     soil = earth(LOAM, place, microlife=60.0)
-    said = [("Weather-0", air()), ("arbiter", share_of(place))]
+    said = [("Weather-0", air()), ("allocator", share_of(place))]
     feeds = [(f"Fertilizer-{i}", kind.feed(pile(0.04), place, today, {})) for i, kind in enumerate(kinds)]
     fed, unfed = (LOAM.update(soil, place, board(place, "Soil-0", *said, *f), {})[0] for f in (feeds, ()))
     lost = sum(k.holds(pile(0.04))["nutrients"] - k.holds(_after(k, microlife=60.0))["nutrients"] for k in kinds)

@@ -30,7 +30,7 @@ def _step(population: jax.Array, wind: jax.Array, key: jax.Array) -> jax.Array:
     pull, turn = (
         jax.random.uniform(k, (*population.shape, n)) for k, n in zip(jax.random.split(key), (5, 4), strict=True)
     )
-    return jax.vmap(lambda n, p, u: movement.walked(n, movement.pulls(p, *wind), u))(population, pull, turn)
+    return jax.vmap(lambda n, p, u: movement.walk(n, movement.step_weights(p, *wind), u))(population, pull, turn)
 
 
 def step(population: Any, wind: tuple[float, float, float], seed: int) -> jax.Array:
@@ -124,7 +124,7 @@ def test_every_pest_sits_on_one_of_the_living_hosts() -> None:
     plots = (100, 200)
     stand = [jnp.asarray(np.broadcast_to(v[:, None, None], (3, *plots)), jnp.float32) for v in (alive, repulsion)]
     population = jnp.asarray(np.random.default_rng(2).integers(0, 3, plots), jnp.int32)
-    on_host = np.asarray(movement.spread(population, stand[0], stand[1], uniforms(3, *plots, 3)))
+    on_host = np.asarray(movement.spread_over_hosts(population, stand[0], stand[1], uniforms(3, *plots, 3)))
     np.testing.assert_array_equal(on_host.sum(0), population)
     assert fits(on_host.sum((1, 2)), alive * np.exp(-repulsion))
     assert not fits(on_host.sum((1, 2)), alive)
@@ -132,5 +132,7 @@ def test_every_pest_sits_on_one_of_the_living_hosts() -> None:
 
 def test_nobody_sits_where_nothing_lives() -> None:
     alive = jnp.asarray([[[0.0, 3.0]], [[0.0, 0.0]]])
-    on_host = movement.spread(jnp.asarray([[40, 40]]), alive, jnp.zeros_like(alive), jnp.full((1, 2, 2), 0.4))
+    on_host = movement.spread_over_hosts(
+        jnp.asarray([[40, 40]]), alive, jnp.zeros_like(alive), jnp.full((1, 2, 2), 0.4)
+    )
     np.testing.assert_array_equal(on_host, [[[0, 40]], [[0, 0]]])

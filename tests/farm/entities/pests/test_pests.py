@@ -69,7 +69,7 @@ def bare(place: Place, toxin: jax.Array | None = None) -> Ground:
 
 def test_30_a_wave_brings_between_two_numbers_both_included() -> None:
     """A fifth number or a missing end would each change a share by 0.06; 40000 waves tell 0.01."""
-    burst = partial(equations.burst, jnp.float32(0.3), jnp.int32(2), jnp.int32(5))
+    burst = partial(equations.wave_size, jnp.float32(0.3), jnp.int32(2), jnp.int32(5))
     assert fits(np.bincount(burst(*uniforms(0, 2, 40_000))), [0.7, 0, *(4 * [0.3 / 4])])
     happens, size = jnp.asarray([[0.29, 0.29, 0.31], [0.0, 1 - 2.0**-24, 0.5]])
     np.testing.assert_array_equal(burst(happens, size), [2, 5, 0])
@@ -79,23 +79,25 @@ def test_31_some_stay_some_come() -> None:
     """The sum of B(6, 0.7) and B(4, 0.2), where each of 40000 plots has its own draws."""
     n = (40_000,)
     present, edge, pair = jnp.full(n, 6), jnp.full(n, 4), tuple(uniforms(1, 2, *n))
-    got = equations.come_and_go(present, edge, jnp.float32(0.7), jnp.float32(0.2), (pair[0], pair[1]))
+    got = equations.arrive_and_leave(present, edge, jnp.float32(0.7), jnp.float32(0.2), (pair[0], pair[1]))
     wanted = np.convolve(stats.binom.pmf(range(7), 6, 0.7), stats.binom.pmf(range(5), 4, 0.2))
     assert fits(np.bincount(got, minlength=11), wanted)
     by_hand = [(1.0, 0.0, 6), (0.0, 1.0, 4), (1.0, 1.0, 10), (0.0, 0.0, 0)]
     for stay, appear, left in by_hand:
         chances = jnp.float32(stay), jnp.float32(appear)
-        assert (equations.come_and_go(present[:50], edge[:50], *chances, (pair[0][:50], pair[1][:50])) == left).all()
+        assert (
+            equations.arrive_and_leave(present[:50], edge[:50], *chances, (pair[0][:50], pair[1][:50])) == left
+        ).all()
 
 
 def test_newcomers_find_no_room_on_a_full_plot() -> None:
     present, edge, u = jnp.asarray([[PESTS_MAX - 3, 5]]), jnp.asarray([[40, 40]]), jnp.full((1, 2), 0.5)
-    got = equations.come_and_go(present, edge, jnp.float32(1), jnp.float32(1), (u, u))
+    got = equations.arrive_and_leave(present, edge, jnp.float32(1), jnp.float32(1), (u, u))
     np.testing.assert_array_equal(got, [[PESTS_MAX, 45]])
 
 
 def test_32_arrivals_by_distance_temperature_and_pesticide() -> None:
-    p = lambda **today: float(equations.appearing(BASIC.appear, surroundings(**today)))  # noqa: E731
+    p = lambda **today: float(equations.p_appear(BASIC.appear, surroundings(**today)))  # noqa: E731
     assert p() == pytest.approx(math.exp(-0.01))
     by_hand = math.exp(-(0.01 + 0.5 * 2 + 1.5 * (12 - 11.5) + 5 * 0.1))
     assert p(distance=2, t=11.5, g=0.1) == pytest.approx(by_hand, rel=1e-5)
@@ -104,7 +106,7 @@ def test_32_arrivals_by_distance_temperature_and_pesticide() -> None:
 
 
 def test_33_departures_by_distance_temperature_pesticide_and_birds() -> None:
-    p = lambda **today: float(equations.staying(BASIC.stay, surroundings(**today)))  # noqa: E731
+    p = lambda **today: float(equations.p_stay(BASIC.stay, surroundings(**today)))  # noqa: E731
     assert p() == pytest.approx(math.exp(-0.1))
     by_hand = math.exp(-(0.1 + 0.05 * (2 - 1) + 0.2 * (10 - 7.5) + 5 * 0.1 + 3 * (1.5 - 1)))
     assert p(distance=1, reach=2, t=7.5, g=0.1, birds=1.5) == pytest.approx(by_hand, rel=1e-5)
@@ -117,7 +119,7 @@ def test_the_middle_of_the_field_keeps_its_pests_best(shape: tuple[int, int], re
     """By hand: the border lacks max(X, Y) / 2, the innermost plots (0, 1, 3 from the edge) the remainder."""
     place = field(shape, targets=("pests",))
     now = BASIC.surroundings(place, board(place, "Pests-0", ("Weather-0", air(t_mean=20)), ("Soil-0", bare(place))))
-    p = equations.staying(BASIC.stay, now)
+    p = equations.p_stay(BASIC.stay, now)
     np.testing.assert_allclose([p.min(), p.max()], np.exp([-0.1 - 0.05 * reach, -0.1 - 0.05 * nearest]), rtol=1e-5)
 
 
@@ -132,18 +134,18 @@ def test_a_hedge_brings_the_wild_edge_nearer() -> None:
     )
     np.testing.assert_array_equal(plain.distance, place.distance_to_edge)
     np.testing.assert_array_equal(hedged.distance, np.maximum(place.distance_to_edge - 2, 0))
-    assert (equations.appearing(BASIC.appear, hedged) >= equations.appearing(BASIC.appear, plain)).all()
-    assert float(equations.staying(BASIC.stay, hedged)[2, 2]) == float(equations.staying(BASIC.stay, plain)[0, 0])
+    assert (equations.p_appear(BASIC.appear, hedged) >= equations.p_appear(BASIC.appear, plain)).all()
+    assert float(equations.p_stay(BASIC.stay, hedged)[2, 2]) == float(equations.p_stay(BASIC.stay, plain)[0, 0])
 
 
 def test_a_wave_brings_no_fewer_at_most_than_at_least() -> None:
-    with pytest.raises(ConfigError, match=r"min_population#nb: wanted at most max_population#nb \(3\), found 4"):
+    with pytest.raises(ConfigError, match=r"min_population#nb: expected at most max_population#nb \(3\), got 4"):
         Pests.named({"extends": "basic", "min_population#nb": 4, "max_population#nb": 3})
 
 
 def test_a_negative_intercept_is_a_certainty() -> None:
     eager = replace(BASIC.stay, intercept=jnp.float32(-1.0))
-    assert float(equations.staying(eager, surroundings())) == 1.0
+    assert float(equations.p_stay(eager, surroundings())) == 1.0
 
 
 def drawn(pests: Pests, place: Place) -> Draws:

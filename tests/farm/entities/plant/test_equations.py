@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.hosts import Drivers, chance, water_threshold
+from harvestgym.farm.entities.hosts import Drivers, probability, water_threshold
 from harvestgym.farm.entities.messages import Ground
 from harvestgym.farm.entities.plant import Plant, equations, growth, needs
 from harvestgym.farm.entities.plant.parameters import Bloom
-from harvestgym.farm.entities.plant.state import CAUSES, LIMITS, PlantState, Stage
+from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState, Stage
 from tests.farm.company import air, field
 from tests.farm.stands import stand
 
@@ -44,7 +44,7 @@ def grid(n: int = 2000) -> Any:
 def alive(stage: Stage, **changes: float) -> float:
     """The share of plants that survive a day."""
     state = stand(2000, stage)
-    return float(np.mean(growth.fate(BEAN, state, day(2000, **changes), grid()).survives))
+    return float(np.mean(growth.decide_survival(BEAN, state, day(2000, **changes), grid()).survives))
 
 
 def test_2_a_seed_lives_by_birds_and_age() -> None:
@@ -55,7 +55,11 @@ def test_2_a_seed_lives_by_birds_and_age() -> None:
 
 def moves(stage: Stage, crop: Plant = BEAN, state: PlantState | None = None, **changes: float) -> float:
     today = day(**changes)
-    return float(growth.moving(crop, state or stand(1, stage), today, growth.thresholds(crop, today))[0, 0])
+    return float(
+        growth.transition_probability(crop, state or stand(1, stage), today, growth.compute_thresholds(crop, today))[
+            0, 0
+        ]
+    )
 
 
 def test_3_a_seed_sprouts_by_temperature_humidity_and_age() -> None:
@@ -68,15 +72,15 @@ def test_4_growth_by_temperature_nutrients_and_water() -> None:
     short = {"temperature": 26.0, "N": 0.01, "P": 0.001, "K": 0.004, "C": 0.002, "water": 0.15}
     short |= {"crowding": 0.5, "light": 0.2}
     terms = [0.12 * 2, 70 * 0.01, 450 * 0.001, 80 * 0.004, 300 * 0.002, 5 * 0.15, 0.2 * 0.5, 1.5 * 0.2, 0.3]
-    got = np.stack(growth.limits(BEAN, stand(1, Stage.GROW), day(**short, strain_growth=0.3)))[:, 0, 0]
+    got = np.stack(growth.growth_exponents(BEAN, stand(1, Stage.GROW), day(**short, strain_growth=0.3)))[:, 0, 0]
     np.testing.assert_allclose(got, terms, rtol=1e-4)
-    state = growth.grown(BEAN, stand(1, Stage.GROW, size=20.0), day(**short), grid(1))
+    state = growth.grow(BEAN, stand(1, Stage.GROW, size=20.0), day(**short), grid(1))
     rate = math.exp(-(0.5 + sum(terms[:-1])))
     assert rate < 0.1 and float(state.size[0, 0]) == 20.0 and int(state.nogrow[0, 0]) == 1
-    assert LIMITS[int(state.limiting_factor[0, 0])] == "water"
+    assert GROWTH_FACTORS[int(state.limiting_factor[0, 0])] == "water"
     assert float(state.limiting_exponent[0, 0]) == pytest.approx(0.75)
     calm = Plant.named({"extends": "bean", "grow": {"grow_rate_sigma2": 0}})
-    warm = growth.grown(calm, stand(1, Stage.GROW, size=20.0), day(temperature=26.0), grid(1))
+    warm = growth.grow(calm, stand(1, Stage.GROW, size=20.0), day(temperature=26.0), grid(1))
     gained = math.exp(-(0.5 + 0.12 * 2)) * (1 - 20 / 60) * math.sqrt(20)
     assert float(warm.size[0, 0]) == pytest.approx(20 + gained, rel=1e-5)
 
@@ -91,7 +95,7 @@ def test_4_the_shortage_of_a_nutrient_is_the_need_less_the_stock() -> None:
 
 def drivers(crop: Plant, state: PlantState, soil: Ground) -> Drivers:
     """Of a mild day."""
-    return needs.drivers(crop, state, field(), air(), soil, needs.nutrients_consumed(crop, state))
+    return needs.compute_drivers(crop, state, field(), air(), soil, needs.nutrient_demand(crop, state))
 
 
 def ground(water: float, nutrients: float = 10.0) -> Ground:
@@ -131,7 +135,7 @@ def test_6_a_season_of_growth_follows_the_closed_form() -> None:
 def test_6_growth_needs_a_rate_above_the_least() -> None:
     """The noise has the stated variance: a rate of 0.15 is at most 0.1 when it is one standard deviation down."""
     state = stand(2000, Stage.GROW, size=20.0)
-    grown = growth.grown(BEAN, state, day(2000, temperature=24 + (1.897 - 0.5) / 0.12), grid())
+    grown = growth.grow(BEAN, state, day(2000, temperature=24 + (1.897 - 0.5) / 0.12), grid())
     below = float(np.mean(grown.nogrow == 1))
     assert below == pytest.approx(0.1587, abs=2e-3)
     np.testing.assert_array_equal(np.asarray(grown.size > 20.0), np.asarray(grown.nogrow == 0))
@@ -147,9 +151,9 @@ def test_8_stress_brings_the_bloom_forward() -> None:
     state = stand(1, Stage.GROW, nutrient_stress=refused, water_stress=5.0, population=16)
     by_hand = (3 * 0.8 + 20 * 0.1 + 3 * 0.4 + 10 * 0.2 + 0.13 * 5.0) / 16
     assert float(drivers(BEAN, state, ground(water=100.0))["stress"][0, 0]) == pytest.approx(by_hand, rel=1e-5)
-    size, _ = growth.thresholds(BEAN, day(stress=by_hand))
+    size, _ = growth.compute_thresholds(BEAN, day(stress=by_hand))
     assert float(size[0, 0]) == pytest.approx(60 * 0.9 * (1 + math.exp(-by_hand)) / 2, rel=1e-5)
-    assert float(growth.thresholds(BEAN, day(stress=1e6))[0][0, 0]) == pytest.approx(27.0)
+    assert float(growth.compute_thresholds(BEAN, day(stress=1e6))[0][0, 0]) == pytest.approx(27.0)
 
 
 def test_9_a_growing_plant_lives_by_growth_and_pests() -> None:
@@ -160,7 +164,7 @@ def test_9_a_growing_plant_lives_by_growth_and_pests() -> None:
 
 def test_10_flowers_are_binomial_with_the_share_of_the_height() -> None:
     state = stand(2000, Stage.GROW, size=45.0)
-    flowers = np.asarray(growth.flowering(BEAN, state, day(2000), jnp.full((1, 2000), True), grid()).flowers)
+    flowers = np.asarray(growth.bloom(BEAN, state, day(2000), jnp.full((1, 2000), True), grid()).flowers)
     assert flowers.mean() == pytest.approx(14 * 0.75, abs=0.02)
     assert flowers.var() == pytest.approx(14 * 0.75 * 0.25, rel=0.02)
 
@@ -169,20 +173,20 @@ def test_10_crowded_and_shaded_plants_open_fewer_flowers() -> None:
     """By hand, 0.5 of the ground lacking, 0.3 more than is borne; at the usual density of each crop none is lost."""
     state, opens = stand(2000, Stage.GROW, size=45.0), jnp.full((1, 2000), True)
     for lack, share in (({"crowding": 0.5}, math.exp(-1.8 * 0.3)), ({"light": 0.4}, math.exp(-1.5 * 0.4))):
-        flowers = np.asarray(growth.flowering(BEAN, state, day(2000, **lack), opens, grid()).flowers)
+        flowers = np.asarray(growth.bloom(BEAN, state, day(2000, **lack), opens, grid()).flowers)
         assert flowers.mean() == pytest.approx(14 * 0.75 * share, abs=0.02)
     for crop in CROPS.values():
         usual = {"population": round(float(crop.density)), "spacing": 100 / math.sqrt(round(float(crop.density)))}
         grown = stand(1, Stage.GROW, size=crop.size_max, **usual)
         crowding = needs.crowding(crop, grown, jnp.float32(1.0))
-        assert float(chance(crop.bloom.open, day(crowding=crowding))[0, 0]) == 1.0
+        assert float(probability(crop.bloom.open, day(crowding=crowding))[0, 0]) == 1.0
 
 
 def test_11_pollination_is_one_binomial_of_the_mixed_chance() -> None:
     mixed = (0.33 * 0.07 + 0.02 * math.exp(-0.1) + 0.65 * math.exp(-0.1)) / (0.33 + 0.02 + 0.65)
     assert float(equations.pollination(BEAN.bloom, day())[0, 0]) == pytest.approx(mixed, rel=1e-5)
     state = stand(2000, Stage.BLOOM, flowers=18, pollinated=8)
-    after = growth.flowering(BEAN, state, day(2000), jnp.full((1, 2000), False), grid())
+    after = growth.bloom(BEAN, state, day(2000), jnp.full((1, 2000), False), grid())
     gained = np.asarray(after.pollinated) - 8
     assert gained.min() >= 0 and gained.max() <= 10 and gained.mean() == pytest.approx(10 * mixed, abs=0.02)
     assert (np.asarray(after.flowers) == 18).all()
@@ -209,14 +213,14 @@ def test_no_help_makes_more_than_certain() -> None:
     eager = {name: {"intercept": -3} for name in ("open", "wind", "insects")}
     crop = Plant.named({"extends": "bean", "bloom": eager, "fruit": {"ripen": {"intercept": -3}}})
     for stage, opens in ((Stage.GROW, True), (Stage.BLOOM, False)):
-        after = growth.flowering(crop, stand(9, stage, flowers=14), day(9), jnp.full((1, 9), opens), grid(9))
+        after = growth.bloom(crop, stand(9, stage, flowers=14), day(9), jnp.full((1, 9), opens), grid(9))
         assert (np.asarray(after.flowers if opens else after.pollinated) == 14).all()
-    assert float(growth.thresholds(crop, day()).weight[0, 0]) == crop.fruit_weight_max
+    assert float(growth.compute_thresholds(crop, day()).weight[0, 0]) == crop.fruit_weight_max
 
 
 @pytest.mark.parametrize("start", ["size_start#cm", "fruit_weight_start#g"])
 def test_growth_begins_below_its_end(start: str) -> None:
-    with pytest.raises(ConfigError, match=f"{start}: wanted at most {start.replace('start', 'max')} .*, found 900"):
+    with pytest.raises(ConfigError, match=f"{start}: expected at most {start.replace('start', 'max')} .*, got 900"):
         Plant.named({"extends": "bean", start: 900})
 
 
@@ -234,7 +238,7 @@ def test_16_fruit_grows_by_temperature_nutrients_and_water() -> None:
     short = {"temperature": 9.0, "N": 0.01, "P": 0.001, "K": 0.004, "C": 0.002, "water": 0.01}
     short |= {"crowding": 0.5, "light": 0.2}
     terms = [0.12 * 2, 50 * 0.01, 350 * 0.001, 50 * 0.004, 220 * 0.002, 3.75 * 0.01, 0.2 * 0.5, 1.5 * 0.2, 0.0]
-    got = np.stack(growth.limits(BEAN, stand(1, Stage.FRUIT), day(**short)))[:, 0, 0]
+    got = np.stack(growth.growth_exponents(BEAN, stand(1, Stage.FRUIT), day(**short)))[:, 0, 0]
     np.testing.assert_allclose(got, terms, rtol=1e-4)
 
 
@@ -242,9 +246,9 @@ def test_17_a_fruit_gains_weight_unless_the_rate_is_too_small() -> None:
     calm = Plant.named({"extends": "tomato", "fruit": {"fruit_rate_sigma2": 0}})
     state = stand(1, Stage.FRUIT, fruit_weight=25.0)
     rate = math.exp(-0.15)
-    gained = growth.grown(calm, state, day(), grid(1))
+    gained = growth.grow(calm, state, day(), grid(1))
     assert float(gained.fruit_weight[0, 0]) == pytest.approx(25 + rate * (1 - 25 / 170) * 5, rel=1e-5)
-    starved = growth.grown(calm, state, day(N=0.2), grid(1))
+    starved = growth.grow(calm, state, day(N=0.2), grid(1))
     assert float(starved.fruit_weight[0, 0]) == 25.0 and int(starved.noweight[0, 0]) == 1
 
 
@@ -255,9 +259,9 @@ def test_18_fruit_ripens_with_its_weight() -> None:
 
 
 def test_19_stress_and_missing_visits_make_small_fruit() -> None:
-    _, weight = growth.thresholds(BEAN, day(stress=0.5, visits=1.0))
+    _, weight = growth.compute_thresholds(BEAN, day(stress=0.5, visits=1.0))
     assert float(weight[0, 0]) == pytest.approx(6 * 0.9 * math.exp(-0.3 * 0.5 - 0.08 * 2), rel=1e-4)
-    _, unstressed = growth.thresholds(BEAN, day())
+    _, unstressed = growth.compute_thresholds(BEAN, day())
     assert float(unstressed[0, 0]) == pytest.approx(5.4, rel=1e-4)
 
 
@@ -271,14 +275,14 @@ def test_21_ripe_fruit_is_lost_to_rain_frost_pests_and_age() -> None:
     calm = Plant.named({"extends": "bean", "ripe": {"ripe_rate_sigma2": 0}})
     share = math.exp(-(0.1 + 2 * 1 + 0.3 * 0.5 + 0.5 * 2 + 0.2))
     spoilt = day(rain=1, frost=3, pests=1.5, age_ripe=9, strain_harvest=0.2)
-    got = growth.kept(calm, stand(1, Stage.RIPE, fruits=90), spoilt, grid(1))
+    got = growth.keep_fruits(calm, stand(1, Stage.RIPE, fruits=90), spoilt, grid(1))
     assert int(got.fruits[0, 0]) == math.floor(90 * share)
-    fresh = growth.kept(calm, stand(1, Stage.RIPE, fruits=90), day(), grid(1))
+    fresh = growth.keep_fruits(calm, stand(1, Stage.RIPE, fruits=90), day(), grid(1))
     assert int(fresh.fruits[0, 0]) == 90
 
 
 def test_21_noise_keeps_at_most_all_and_takes_a_fruit_every_other_day() -> None:
-    fruits = np.asarray(growth.kept(BEAN, stand(2000, Stage.RIPE, fruits=10), day(2000), grid()).fruits)
+    fruits = np.asarray(growth.keep_fruits(BEAN, stand(2000, Stage.RIPE, fruits=10), day(2000), grid()).fruits)
     assert fruits.max() == 10 and float(np.mean(fruits == 10)) == pytest.approx(0.5, abs=2e-3)
 
 
@@ -286,8 +290,8 @@ def test_growth_follows_the_light() -> None:
     """Monteith's proportion of growth to intercepted light, to 0.08 of the unshaded rate, in both stages."""
     taken = np.linspace(0, 0.75, 31)
     for group in (BEAN.grow, BEAN.fruit):
-        plain = chance(group.rate, day())
-        shaded = chance(group.rate, day(31, light=taken[None]))
+        plain = probability(group.rate, day())
+        shaded = probability(group.rate, day(31, light=taken[None]))
         np.testing.assert_allclose(np.asarray(shaded / plain)[0], 1 - taken, atol=0.08)
 
 
@@ -302,24 +306,24 @@ HAZARDS = [
 
 @pytest.mark.parametrize(("stage", "driver", "cause"), HAZARDS, ids=[c for _, _, c in HAZARDS])
 def test_a_death_is_explained_by_its_largest_term(stage: Stage, driver: dict[str, float], cause: str) -> None:
-    fate = growth.fate(BEAN, stand(1, stage), day(**driver), jnp.full((1, 1), 0.9999))
-    buried = growth.buried(stand(1, stage), fate)
+    fate = growth.decide_survival(BEAN, stand(1, stage), day(**driver), jnp.full((1, 1), 0.9999))
+    buried = growth.apply_deaths(stand(1, stage), fate)
     assert int(buried.stage[0, 0]) == Stage.DEAD and CAUSES[int(buried.cause_of_death[0, 0])] == cause
     assert float(buried.death_exponent[0, 0]) > 0.2
 
 
 @pytest.mark.parametrize("stage", [Stage.GROW, Stage.FRUIT])
-@pytest.mark.parametrize("factor", LIMITS[1:])
+@pytest.mark.parametrize("factor", GROWTH_FACTORS[1:])
 def test_a_slow_day_is_explained_by_its_largest_term(stage: Stage, factor: str) -> None:
     change = {"temperature": 40.0} if factor == "temperature" else {factor: 1.0}
     change = {"strain_growth": 1.0} if factor == "strain" else change
-    state = growth.grown(BEAN, stand(1, stage), day(**change), grid(1))
-    assert LIMITS[int(state.limiting_factor[0, 0])] == factor and float(state.limiting_exponent[0, 0]) > 0
-    fine = growth.grown(BEAN, stand(1, stage), day(), grid(1))
+    state = growth.grow(BEAN, stand(1, stage), day(**change), grid(1))
+    assert GROWTH_FACTORS[int(state.limiting_factor[0, 0])] == factor and float(state.limiting_exponent[0, 0]) > 0
+    fine = growth.grow(BEAN, stand(1, stage), day(), grid(1))
     assert int(fine.limiting_factor[0, 0]) == 0 and float(fine.limiting_exponent[0, 0]) == 0.0
 
 
 def test_every_cause_and_limit_has_its_term() -> None:
     groups = (BEAN.seed.survive, BEAN.grow.survive, BEAN.bloom.survive, BEAN.fruit.survive)
     assert sum(1 + len(dataclasses.fields(group)) for group in groups) == len(CAUSES) - 2, "strain is one more"
-    assert len(growth.limits(BEAN, stand(1, Stage.GROW), day())) == len(LIMITS) - 1
+    assert len(growth.growth_exponents(BEAN, stand(1, Stage.GROW), day())) == len(GROWTH_FACTORS) - 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.hosts import light_left, open_stomata
+from harvestgym.farm.entities.hosts import stomatal_opening, unshaded_light
 from harvestgym.farm.entities.messages import Canopy
 from harvestgym.farm.entities.plant import Plant, equations, needs
 from harvestgym.farm.entities.plant.state import Stage
@@ -43,7 +43,7 @@ def test_vapour_pressure_of_fao_56_table_2_3() -> None:
 
 
 def test_stomata_close_from_the_threshold_to_the_wilting_point() -> None:
-    found = open_stomata(jnp.asarray([0.0, 10.0, 20.0, 90.0]), jnp.float32(20))
+    found = stomatal_opening(jnp.asarray([0.0, 10.0, 20.0, 90.0]), jnp.float32(20))
     np.testing.assert_allclose(found, [0.0, 0.5, 1.0, 1.0])
 
 
@@ -66,7 +66,7 @@ def canopy(shade: float, height: float) -> Canopy:
 def light_on(own: Canopy, *others: Canopy) -> float:
     hosts = {f"Plant-{i}": canopy for i, canopy in enumerate((own, *others))}
     place = replace(field(), hosts=tuple(hosts))
-    return float(light_left(board(place, "Plant-0", *hosts.items()))[0, 0])
+    return float(unshaded_light(board(place, "Plant-0", *hosts.items()))[0, 0])
 
 
 def test_light_is_what_the_shade_of_taller_hosts_leaves() -> None:

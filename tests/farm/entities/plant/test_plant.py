@@ -15,7 +15,7 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import ActionResult, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Litter, Load, Message, Need, Strain, Visits
 from harvestgym.farm.entities.plant import Plant, needs
-from harvestgym.farm.entities.plant.state import CAUSES, GLOBAL_STAGES, LIMITS, STAGES, PlantState, Stage
+from harvestgym.farm.entities.plant.state import CAUSES, GLOBAL_STAGES, GROWTH_FACTORS, STAGES, PlantState, Stage
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.soil.soil import SoilState
 from tests.farm.company import air, check_ranges, draws, earth, field, live_jit, said_today
@@ -132,7 +132,7 @@ def test_water_in_and_out_of_the_store() -> None:
 
 def test_nutrients_arrive_by_the_microlife_and_the_rest_is_stress() -> None:
     state = row(Stage.FRUIT)
-    wanted = np.asarray(needs.nutrients_consumed(BEAN, state))[:, 0, 0]
+    wanted = np.asarray(needs.nutrient_demand(BEAN, state))[:, 0, 0]
     np.testing.assert_allclose(wanted, 16 * 10 * 3.0 * np.asarray([3.5e-4, 5e-5, 3.5e-4, 2.6e-5]), rtol=1e-5)
     (new, _), _ = a_day(BEAN, (state, earth(LOAM, ROW, microlife=70.0)), air(), draws(ROW.shape))
     np.testing.assert_allclose(new.nutrients[:, 0, 0], 0.7 * wanted, rtol=1e-5)
@@ -299,7 +299,7 @@ def test_dry_weeks_kill_and_say_why() -> None:
         states, _ = a_day(BEAN, states, air(), draws(ROW.shape))
         if stage(states[0]) == "dead":
             break
-        assert LIMITS[int(states[0].limiting_factor[0, 0])] == "water"
+        assert GROWTH_FACTORS[int(states[0].limiting_factor[0, 0])] == "water"
     assert CAUSES[int(states[0].cause_of_death[0, 0])] == "grow: no-growth days"
     assert float(states[0].death_exponent[0, 0]) > 0.1
 

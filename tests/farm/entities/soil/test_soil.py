@@ -42,7 +42,7 @@ def state_of(place: Place, **changes: Any) -> SoilState:
 
 
 def morning(place: Place, today: Air, share: Share | None = None, *others: Message) -> Board:
-    said = [("Weather-0", today), ("arbiter", share or share_of(place)), *(("other", m) for m in others)]
+    said = [("Weather-0", today), ("allocator", share or share_of(place)), *(("other", m) for m in others)]
     return board(place, "Soil-0", *said)
 
 
@@ -55,13 +55,13 @@ def tomorrow(
 def test_equation_22_by_hand() -> None:
     p = math.exp(-(0.27 * 2 + 4 * 0.1))
     wanted = (p * (1 + 0.1 * p) + (1 - p) * p) * 50
-    got = equations.microlife_tomorrow(LOAM.survival, LOAM.recovery, f(50.0), f(2.0), f(0.1))
+    got = equations.next_microlife(LOAM.survival, LOAM.recovery, f(50.0), f(2.0), f(0.1))
     np.testing.assert_allclose(got, [[wanted]], rtol=1e-5)
 
 
 def test_microlife_recovers_by_a_tenth_and_stays_within_bounds() -> None:
     before, cide, surplus = f(50.0, 99.0, 0.0, 80.0), f(0, 0, 0, 1e9), f(0, 0, 0, 0)
-    got = equations.microlife_tomorrow(LOAM.survival, LOAM.recovery, before, cide, surplus)
+    got = equations.next_microlife(LOAM.survival, LOAM.recovery, before, cide, surplus)
     np.testing.assert_allclose(got, [[55.0, 100.0, 0.0, 0.0]], rtol=1e-6)
 
 
@@ -69,7 +69,7 @@ def test_microlife_recovers_by_a_tenth_and_stays_within_bounds() -> None:
 def test_about_eight_millimetres_of_surplus_a_day_are_what_the_microlife_just_endures(texture: str) -> None:
     soil = SOILS[texture]
     surplus = np.asarray([[7.0, 10.0]], np.float32) / soil.bucket(field()).capacity
-    less, more = equations.microlife_tomorrow(soil.survival, soil.recovery, f(50.0, 50.0), f(0.0, 0.0), surplus)[0]
+    less, more = equations.next_microlife(soil.survival, soil.recovery, f(50.0, 50.0), f(0.0, 0.0), surplus)[0]
     assert less > 50 > more
 
 
@@ -88,7 +88,7 @@ def test_the_ground_evaporates_where_it_is_wet_and_in_the_sun() -> None:
 def test_a_day_of_water_by_hand() -> None:
     """Capacity 100, wilting point 40: over-full and served; thirsty air; rain beyond what the soil can hold."""
     bucket = equations.Bucket(jnp.float32(100.0), jnp.float32(40.0))
-    day = equations.water_day(f(112.0, 25.0, 95.0), bucket, f(30.0, 0.0, 5.0), f(4.0, 9.0, 0.0), f(0.0, 0.0, 50.0))
+    day = equations.water_balance(f(112.0, 25.0, 95.0), bucket, f(30.0, 0.0, 5.0), f(4.0, 9.0, 0.0), f(0.0, 0.0, 50.0))
     np.testing.assert_allclose(day.surplus, [[12.0, 0.0, 40.0]])
     np.testing.assert_allclose(day.evaporated, [[4.0, 5.0, 0.0]], err_msg="it stops at half the wilting point")
     np.testing.assert_allclose(day.tomorrow, [[66.0, 20.0, 100.0]])
@@ -96,13 +96,13 @@ def test_a_day_of_water_by_hand() -> None:
 
 def test_fao_56_equation_73_gives_the_evaporating_layer() -> None:
     """Middles of table 19: 1000 (0.36 - 0.5 * 0.22) * 0.10 for clay, and so on."""
-    got = [float(equations.evaporating_layer(s.max_water_capacity, s.wilting_point)) for s in SOILS.values()]
+    got = [float(equations.evaporable_depth(s.max_water_capacity, s.wilting_point)) for s in SOILS.values()]
     np.testing.assert_allclose(got, [25.0, 23.5, 19.0, 9.75], rtol=1e-5)
 
 
 def test_rain_wets_the_surface_it_can_fill_and_the_soil_dries_it() -> None:
     rain = jnp.asarray([[0.0, 5.0, 90.0, 5.0]])
-    got = equations.wet_tomorrow(f(0.3, 0.0, 0.0, 0.9), jnp.float32(0.4), rain, jnp.float32(20.0), jnp.float32(1.0))
+    got = equations.next_wet_surface(f(0.3, 0.0, 0.0, 0.9), jnp.float32(0.4), rain, jnp.float32(20.0), jnp.float32(1.0))
     np.testing.assert_allclose(got, [[0.0, 0.25, 1.0, 0.75]], atol=1e-6)
 
 
@@ -218,7 +218,7 @@ def test_shade_spares_the_ground() -> None:
     place = field()
     none = full(place, 0.0)
     canopy = Canopy(alive=none, shade=none + 0.7, height=none, flowers=none, seeds=none, repulsion=none)
-    said = [("Weather-0", air()), ("Plant-0", canopy), ("arbiter", share_of(place))]
+    said = [("Weather-0", air()), ("Plant-0", canopy), ("allocator", share_of(place))]
     state = state_of(place, wet_surface=full(place, 1.0))
     _, ledger = LOAM.update(state, place, board(place, "Soil-0", *said), {})
     np.testing.assert_allclose(ledger.flows["water:evaporation"], [[-1.5]], rtol=1e-5)
@@ -252,7 +252,7 @@ def test_water_and_nutrients_balance_on_every_plot(day: tuple[Place, SoilState, 
     place, before, today, share = day
     soil = SOILS[texture]
     there = soil.ground(before, place, morning(place, air()), {}).extractable
-    share = replace(share, water=jnp.minimum(share.water, there))  # what the arbiter could give from this soil
+    share = replace(share, water=jnp.minimum(share.water, there))  # what the allocator could give from this soil
     after, ledger = update(soil, before, place, today, share=share)
     check_ranges(after)
     assert (np.asarray(after.water) <= float(soil.bucket(place).capacity) * (1 + 1e-6)).all()
@@ -304,5 +304,5 @@ def test_water_runs_past_the_roots_of_a_dry_sand_and_of_no_other_soil() -> None:
     assert float(deed.ledger.tally["water#L"]) == 5.0 == float(deed.ledger.flows["water:watering"][0, 0])
     np.testing.assert_allclose(deed.ledger.flows["water:drainage"], [[-5 * 0.8 / 2]], rtol=1e-5)
     np.testing.assert_allclose(deed.state.water, half + 5 - 5 * 0.8 / 2, rtol=1e-6)
-    np.testing.assert_allclose(equations.run_past(f(-9.0, 1e9), bucket, sand.bypass), [[0.8, 0.0]], rtol=1e-6)
+    np.testing.assert_allclose(equations.bypass_share(f(-9.0, 1e9), bucket, sand.bypass), [[0.8, 0.0]], rtol=1e-6)
     assert [name for name, soil in SOILS.items() if soil.bypass > 0] == ["sand"]

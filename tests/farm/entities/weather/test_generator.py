@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.weather import generator as g
-from harvestgym.farm.entities.weather.climate import climate_of
+from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.day import YEAR
 from harvestgym.farm.entities.weather.normals import calendar, departure
 from harvestgym.farm.entities.weather.site import load_site
@@ -59,7 +59,7 @@ def _simulate(climate, key, days):
 
 @functools.cache
 def _climate(name):
-    return climate_of(load_site(name).normals)
+    return compute_climate(load_site(name).normals)
 
 
 @functools.cache

@@ -7,9 +7,9 @@ from scipy import stats
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import generator, rain_amounts
-from harvestgym.farm.entities.weather.climate import climate_of
+from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.day import YEAR, Day
-from harvestgym.farm.entities.weather.normals import MONTH_LENGTHS, Normals, calendar, measure
+from harvestgym.farm.entities.weather.normals import MONTH_LENGTHS, Normals, calendar, measure_normals
 from harvestgym.farm.entities.weather.site import load_site
 
 
@@ -41,7 +41,7 @@ def test_calendar():
 
 def test_smooth_levels_have_the_stated_monthly_means():
     normals = load_site("montpellier").normals
-    climate = climate_of(normals)
+    climate = compute_climate(normals)
     at = calendar()
     weight = at.weight[:, None]
     level = (1 - weight) * np.asarray(climate.level)[at.before] + weight * np.asarray(climate.level)[at.after]
@@ -63,7 +63,7 @@ def test_measured_chains_and_amounts_are_those_drawn():
     wet = np.zeros(years * YEAR, bool)
     for i in range(1, len(wet)):
         wet[i] = draw.random() < (0.6 if wet[i - 1] else 0.2)
-    found = measure(_weather(years, np.where(wet, amount, 0.0)))
+    found = measure_normals(_weather(years, np.where(wet, amount, 0.0)))
     np.testing.assert_allclose(found.wet, 1 / 3, atol=0.05)
     np.testing.assert_allclose(found.wet_after_wet, 0.6, atol=0.08)
     assert found.wet == found.rainy and found.wet_after_wet == found.rainy_after_rainy
@@ -77,7 +77,7 @@ def test_measured_chains_and_amounts_are_those_drawn():
 def test_months_with_few_rainy_days_lean_on_their_neighbours():
     rain = np.zeros(YEAR)
     rain[[5, 6, 7, 8, 9, 10, 11, 12, 33]] = (2, 3, 4, 5, 6, 7, 8, 9, 20)  # eight days in January, one in February
-    found = measure(_weather(1, rain))
+    found = measure_normals(_weather(1, rain))
     assert found.rainy_after_rainy[0] == pytest.approx(7 / 8)
     assert found.rainy_after_rainy[1] == pytest.approx(7 / 9)
     assert found.rain_per_rainy_day[:2] == pytest.approx((5.5, 20))
@@ -87,17 +87,17 @@ def test_months_with_few_rainy_days_lean_on_their_neighbours():
 
 def test_normals_want_every_month():
     with pytest.raises(ConfigError, match="days of every month"):
-        measure(Day(*(np.ones(100) for _ in range(6))))
+        measure_normals(Day(*(np.ones(100) for _ in range(6))))
 
 
 @pytest.mark.parametrize("name", ["seattle", "newark"])
 def test_what_is_measured_is_generated_and_measured_again(name):
     """One or four years in, two hundred out: the figures come back within sampling error."""
     first = load_site(name).normals
-    climate = climate_of(first)
+    climate = compute_climate(first)
     draws = jax.random.uniform(jax.random.key(6), (200 * YEAR, generator.DRAWS))
     days, _ = jax.jit(generator.simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
-    again = measure(days)
+    again = measure_normals(days)
     for field, within in {"t_min": 0.6, "t_max": 0.6, "t_mean": 0.6, "humidity": 1.5, "wind": 0.15}.items():
         np.testing.assert_allclose(getattr(again, field), getattr(first, field), atol=within, err_msg=field)
     for field in ("wet", "rainy"):
@@ -110,7 +110,7 @@ def test_what_is_measured_is_generated_and_measured_again(name):
 @pytest.mark.parametrize("name", ["dry", "rainy"])
 def test_a_climate_of_one_day_generates_that_day(name):
     site = load_site(name)
-    climate = climate_of(site.normals)
+    climate = compute_climate(site.normals)
     draws = jax.random.uniform(jax.random.key(0), (YEAR, generator.DRAWS))
     days, _ = jax.jit(generator.simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
     for column, expected in zip(days, site.table.days, strict=True):
@@ -120,4 +120,4 @@ def test_a_climate_of_one_day_generates_that_day(name):
 def test_figures_that_contradict_each_other_are_refused():
     stated = load_site("lille").normals
     with pytest.raises(ConfigError, match="no weather has these figures together"):
-        climate_of(Normals(**stated.model_dump() | {"lag": stated.lag.model_dump() | {"t_mean": -0.9}}))
+        compute_climate(Normals(**stated.model_dump() | {"lag": stated.lag.model_dump() | {"t_mean": -0.9}}))

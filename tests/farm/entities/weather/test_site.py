@@ -79,7 +79,7 @@ def test_the_nearest_site_is_offered():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("", "wanted exactly one of table, normals and constant, found none"),
+        ("", "expected exactly one of table, normals and constant, got none"),
         ("tabel: x.csv", "tabel: unknown key; did you mean 'table'?"),
         ("constant: {t_min: 9, t_max: 5, t_mean: 7, humidity: 50, wind: 1, rain: 0}", "t_min <= t_mean <= t_max"),
         ("normals: {t_min: [1, 2]}", "normals > t_min"),

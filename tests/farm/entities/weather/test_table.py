@@ -101,21 +101,21 @@ def test_a_data_frame_is_read_like_the_file(write):
 WRONG = [
     (MissingColumnError, HEADER.replace("Tmax", "TMax"), ROWS, "no column 'Tmax' (degC); did you mean 'TMax'?"),
     (MissingColumnError, HEADER.replace("RH", "Tmin"), ROWS, "column 'Tmin' stands twice"),
-    (EmptyTableError, HEADER, (), "found no days"),
+    (EmptyTableError, HEADER, (), "got no days"),
     (EmptyTableError, HEADER, (ROWS[2],), "no day but 29 February"),
     (DateError, HEADER, (ROWS[0], ROWS[2]), "row 2, column 'Date': 2012-02-29 follows 2012-02-27"),
     (DateError, HEADER, (ROWS[0], ROWS[0]), "2012-02-27 follows 2012-02-27"),
-    (DateError, HEADER, ("27/02/2012,1,9,5,80,2,0",), "wanted YYYY-MM-DD, found '27/02/2012'"),
-    (CellError, HEADER, ("2013-01-01,1,9,5,80,2",), "row 1 has 6 cells; wanted 7"),
-    (CellError, HEADER, ("2013-01-01,1,9,5,,2,0",), "row 1 (2013-01-01), column 'RH': wanted a number"),
-    (CellError, HEADER, ("2013-01-01,1,9,5,nan,2,0",), "column 'RH': wanted a number (%), found nothing"),
-    (CellError, HEADER, ("2013-01-01,1,9,warm,80,2,0",), "column 'T': wanted a number (degC), found 'warm'"),
-    (CellError, HEADER, ("2013-01-01,9,1,5,80,2,0",), "column 'Tmin': wanted at most Tmax (1), found 9; are"),
-    (CellError, HEADER, ("2013-01-01,1,9,12,80,2,0",), "'T': wanted between Tmin (1) and Tmax (9), found 12"),
-    (CellError, HEADER, ("2013-01-01,1,9,5,180,2,0",), "column 'RH': wanted % between 0 and 100, found 180"),
-    (CellError, HEADER, ("2013-01-01,1,9,5,80,-2,0",), "column 'U': wanted m/s, daily mean at 2 m between 0"),
-    (CellError, HEADER, ("2013-01-01,1,9,5,80,2,-999",), "found -999; is it a code for a missing value?"),
-    (CellError, HEADER, ("2013-01-01,1,9,5,80,inf,0",), "found inf"),
+    (DateError, HEADER, ("27/02/2012,1,9,5,80,2,0",), "expected YYYY-MM-DD, got '27/02/2012'"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,80,2",), "row 1 has 6 cells; expected 7"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,,2,0",), "row 1 (2013-01-01), column 'RH': expected a number"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,nan,2,0",), "column 'RH': expected a number (%), got nothing"),
+    (CellError, HEADER, ("2013-01-01,1,9,warm,80,2,0",), "column 'T': expected a number (degC), got 'warm'"),
+    (CellError, HEADER, ("2013-01-01,9,1,5,80,2,0",), "column 'Tmin': expected at most Tmax (1), got 9; are"),
+    (CellError, HEADER, ("2013-01-01,1,9,12,80,2,0",), "'T': expected between Tmin (1) and Tmax (9), got 12"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,180,2,0",), "column 'RH': expected % between 0 and 100, got 180"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,80,-2,0",), "column 'U': expected m/s, daily mean at 2 m between 0"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,80,2,-999",), "got -999; is it a code for a missing value?"),
+    (CellError, HEADER, ("2013-01-01,1,9,5,80,inf,0",), "got inf"),
 ]  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def test_an_empty_or_absent_file_is_named(tmp_path):
 
 
 def test_flags_that_are_none_are_refused(write):
-    with pytest.raises(CellError, match=r"row 2 \(2012-02-28\), column 'Rain': wanted 0 or 1"):
+    with pytest.raises(CellError, match=r"row 2 \(2012-02-28\), column 'Rain': expected 0 or 1"):
         read_table(write(*ROWS), rain="occurrence")
     with pytest.raises(ValueError, match="did you mean 'occurrence'"):
         read_table(write(*ROWS), rain="occurence")

@@ -147,7 +147,7 @@ def test_new_days_can_be_drawn_after_the_climate_of_a_table() -> None:
 @pytest.mark.parametrize(
     ("which", "words"),
     [("seatle", "unknown Weather set 'seatle'; did you mean 'seattle'"),
-     ({"extends": "base"}, "wanted a `site` or a `table`, found neither"),
+     ({"extends": "base"}, "expected a `site` or a `table`, got neither"),
      ({"site": "atlantis"}, "unknown weather site 'atlantis'"),
      ({"site": "dry", "rain_hevy#mm": 3}, "did you mean 'rain_heavy#mm'"),
      ({"site": "dry", "forecast_lookahead#day": 0}, "lookahead#day: wanted greater than or equal to 1; found 0"),

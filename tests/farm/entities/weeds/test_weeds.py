@@ -62,12 +62,12 @@ def ground(place: Place, water: float = 150.0, nutrients: float = 20.0, herbicid
 
 
 def morning(state: WeedsState, place: Place, today: Air, soil: Ground, *others: tuple[str, Message]) -> Board:
-    """What the weeds find: the weather, the soil, the canopies, their own need and what the arbiter gives."""
+    """What the weeds find: the weather, the soil, the canopies, their own need and what the allocator gives."""
     said: list[tuple[str, Message]] = [("Weather-0", today), ("Soil-0", soil), *others]
     said.append(("Weeds-0", WEED.canopy(state, place, board(place, "Weeds-0"), {})))
     need = WEED.need(state, place, board(place, "Weeds-0", *said), {})
     share = allocate(jax.tree.map(lambda leaf: leaf[None], need), soil, [1])
-    return board(place, "Weeds-0", *said, ("Weeds-0", need), ("arbiter", share))
+    return board(place, "Weeds-0", *said, ("Weeds-0", need), ("allocator", share))
 
 
 def uniforms(place: Place, seed: int) -> dict[str, jax.Array]:
@@ -89,15 +89,15 @@ def moves(state: WeedsState, place: Place, today: Air, soil: Ground, draws: dict
 
 def chance(which: str, **changes: float) -> float:
     drivers: dict[str, Any] = DRIVERS | changes
-    return float(getattr(equations.chances(WEED, drivers), which))
+    return float(getattr(equations.daily_chances(WEED, drivers), which))
 
 
 def mean_moves(groups: tuple[int, int, int], p: dict[str, float], arrivals: int = 0) -> dict[str, tuple[float, int]]:
     """The mean over 3000 plots of what `moves` draws, by name."""
     shape = (60, 50)
     now = tuple(jnp.full(shape, n, jnp.int32) for n in groups)
-    full = equations.Chances(*(jnp.full(shape, p.get(n, 0.0)) for n in equations.Chances._fields))
-    got = jax.jit(equations.moves)(
+    full = equations.DailyChances(*(jnp.full(shape, p.get(n, 0.0)) for n in equations.DailyChances._fields))
+    got = jax.jit(equations.draw_fates)(
         jnp.int32(arrivals), now, full, jax.random.uniform(jax.random.key(5), (4, *shape, 2))
     )
     return {name: (float(np.mean(v)), int(np.max(v))) for name, v in got._asdict().items()}
@@ -182,7 +182,7 @@ def test_flowers_turn_into_seeds_of_a_given_number() -> None:
 def scatter(seeds: Any, key: int) -> np.ndarray:
     counts = jnp.asarray(seeds, jnp.int32)
     return np.asarray(
-        jax.jit(equations.scattered)(counts, jax.random.uniform(jax.random.key(key), (2, *counts.shape, 2)))
+        jax.jit(equations.scatter_seeds)(counts, jax.random.uniform(jax.random.key(key), (2, *counts.shape, 2)))
     )
 
 
@@ -195,7 +195,7 @@ def test_no_seed_is_lost_or_made_in_the_scatter(shape: tuple[int, int]) -> None:
     assert scatter(np.full(shape, WEEDS_MAX), 9).sum() == WEEDS_MAX * shape[0] * shape[1]
 
 
-throws = jax.jit(jax.vmap(equations.scattered))
+throws = jax.jit(jax.vmap(equations.scatter_seeds))
 UNIFORMS = (2000, 2, 4, 4, 2)
 
 
@@ -251,12 +251,12 @@ def test_fewer_seeds_arrive_the_farther_from_the_edge() -> None:
     none = jnp.zeros(place.shape, jnp.int32)
     groups = (none, none, none)
     drivers: dict[str, Any] = {**DRIVERS, "distance_to_edge": place.distance_to_edge}
-    p = equations.chances(replace(WEED, appear=sure), drivers)
-    got = equations.moves(jnp.int32(WEEDS_MAX), groups, p, draws["fates"])
+    p = equations.daily_chances(replace(WEED, appear=sure), drivers)
+    got = equations.draw_fates(jnp.int32(WEEDS_MAX), groups, p, draws["fates"])
     for d in range(4):
         ring = np.asarray(got.arrived)[place.distance_to_edge == d]
         assert abs(ring.mean() - 250 * math.exp(-d)) <= 4 * math.sqrt(250 * math.exp(-d) / len(ring))
-    nothing = equations.moves(jnp.int32(0), groups, p, draws["fates"])
+    nothing = equations.draw_fates(jnp.int32(0), groups, p, draws["fates"])
     assert not any(np.any(leaf) for leaf in nothing)
 
 
