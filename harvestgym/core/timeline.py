@@ -1,4 +1,4 @@
-"""What there is to tell of an episode that was recorded: its variables, deeds, gains, costs and deaths.
+"""The timeline of a recorded episode: its variables, actions, gains, costs and deaths, ready to be shown.
 
 A family module gives it (`timeline(env, record)`); a page or a table shows it.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Record = Mapping[str, np.ndarray]
+"""An episode as named arrays; the leading axis of each is the step."""
 
 
 @dataclass(frozen=True)
@@ -18,15 +19,15 @@ class Track:
     """A recorded variable that can be drawn over the steps.
 
     Attributes:
-        name: its key in the record; the leading axis of the array is the step.
-        group: whose it is, `Field-0/Plant-0`.
-        label: what it is called there, without its unit.
+        name: its key in the record.
+        group: its owner, `Field-0/Plant-0`.
+        label: its name within the group, without the unit.
         unit: of its numbers; empty for counts and codes.
-        doc: what it means.
-        parts: the name of each number of a step, in C order, empty if it needs none; no name for a single number.
-        codes: what each number stands for, if it is a choice.
-        seen: which numbers of which step were observed, shaped as the values; None where nothing is said of it.
-        told: what was observed there, where it is not the truth itself (a survey with an error).
+        doc: its meaning.
+        parts: the name of each number of a step, in C order; empty for a single number.
+        codes: the meaning of each number, if it is a choice.
+        observed_mask: which numbers of which step were observed, shaped as the values; None if that is not recorded.
+        observed_values: the values that were observed, if they are not the true ones (a survey with an error).
     """
 
     name: str
@@ -36,13 +37,13 @@ class Track:
     doc: str = ""
     parts: tuple[str, ...] = ()
     codes: Mapping[int, str] = field(default_factory=dict)
-    seen: np.ndarray | None = None
-    told: np.ndarray | None = None
+    observed_mask: np.ndarray | None = None
+    observed_values: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class DoneAction:
-    """Something that was done in the step that led to `step`: by whom, what, for how much, and what came of it."""
+    """An action of the step that led to `step`: who did what, for which cost, and with which outcome (`note`)."""
 
     step: int
     who: str
@@ -53,7 +54,7 @@ class DoneAction:
 
 @dataclass(frozen=True)
 class Death:
-    """A death: at which step, of what, why, and what had gone wrong before it."""
+    """A death: the step, what died, the cause, and the stress before it."""
 
     step: int
     who: str
@@ -63,14 +64,14 @@ class Death:
 
 @dataclass(frozen=True)
 class Timeline:
-    """An episode.
+    """An episode, ready to be shown.
 
     Attributes:
-        when: what each step is called, `day 3, 5 May`.
-        watcher: who observes, `the farmer`; empty where the family keeps no view of its own.
-        first: the names of the tracks to look at first.
+        when: the name of each step, `day 3, 5 May`.
+        watcher: who observes, `the farmer`; empty if the family has no view of its own.
+        first: the names of the tracks to show first.
         known: the record as the watcher knew it, if that is not the record itself.
-        gains, costs: by name, for each step; the reward of a step is the sum of the former less that of the latter.
+        gains, costs: by name, for each step; the reward of a step is the sum of the gains less that of the costs.
     """
 
     when: Sequence[str]
@@ -78,13 +79,13 @@ class Timeline:
     record: Record
     tracks: tuple[Track, ...]
     first: tuple[str, ...]
-    deeds: tuple[DoneAction, ...]
+    actions: tuple[DoneAction, ...]
     gains: Mapping[str, np.ndarray]
     costs: Mapping[str, np.ndarray]
-    fates: tuple[Death, ...] = ()
+    deaths: tuple[Death, ...] = ()
     known: Record | None = None
 
 
 def part_names(shape: tuple[int, ...]) -> tuple[str, ...]:
-    """`(0, 1)` for each number of an array of a shape, in C order; none for a single number without axes."""
+    """Return a name such as `(0, 1)` for each number of an array, in C order; none for an array without axes."""
     return tuple(str(tuple(int(i) for i in at)) for at in np.ndindex(shape)) if shape else ()

@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harvestgym.core.timeline import Record
 from harvestgym.registry import family_function
 from harvestgym.render.html_replay import to_html
-
-from .record import Record
 
 
 def write_replay(
@@ -29,7 +28,7 @@ def write_replay(
         progress: told of every picture that is drawn.
     """
     timeline, scene = family_function(id, "timeline")(env, record), family_function(id, "scene")
-    shown = {"true": record} | ({} if timeline.known is None else {"seen": timeline.known})
+    shown = {"true": record} | ({} if timeline.known is None else {"observed": timeline.known})
     views = {name: partial(scene, env, of) for name, of in shown.items()}
     path = Path(path)
     path.write_text(to_html(title or id, about, timeline, views, progress), encoding="utf-8", newline="\n")

@@ -11,7 +11,7 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
-from harvestgym.evaluate.record import Record
+from harvestgym.core.timeline import Record
 
 from .session import Session
 

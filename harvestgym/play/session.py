@@ -21,8 +21,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
+from harvestgym.core.timeline import Record
 from harvestgym.evaluate.datasets.episodes import SUFFIX, Demonstrations, Episode, write
-from harvestgym.evaluate.record import Record
 from harvestgym.evaluate.replay import write_replay
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.gym.env import GymEnv

@@ -1,4 +1,4 @@
-"""An episode as one HTML file that needs no network: pictures, charts of any variable, deeds, rewards, deaths.
+"""An episode as one HTML file that needs no network: pictures, charts of any variable, actions, rewards, deaths.
 
 The file holds the whole record, packed without loss; `read_html` gives it back.
 """
@@ -34,7 +34,7 @@ ALIGNED = 8
 
 
 def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress | None = None) -> str:
-    """The page of an episode; `views` gives the scene of a step, by the name of the view (`true`, `seen`).
+    """The page of an episode; `views` gives the scene of a step, by the name of the view (`true`, `observed`).
 
     Needs the extra `plot`, whose charts are written into the page; `progress` is told of every picture.
     """
@@ -109,17 +109,17 @@ def _data(title: str, about: str, story: Timeline, pictures: Pictures, packed: P
         "record": {name: packed.put(values) for name, values in story.record.items()},
         "tracks": [_track(track, packed) for track in story.tracks],
         "first": [[t.name for t in story.tracks].index(name) for name in story.first],
-        "deeds": [[d.step, d.who, d.what, d.cost, d.note] for d in story.deeds],
+        "actions": [[a.step, a.who, a.what, a.cost, a.note] for a in story.actions],
         "gains": {name: packed.put(values) for name, values in story.gains.items()},
         "costs": {name: packed.put(values) for name, values in story.costs.items()},
-        "fates": [[f.step, f.who, f.why, f.before] for f in story.fates],
+        "deaths": [[d.step, d.who, d.why, d.before] for d in story.deaths],
         "every": pictures.every,
         "legend": pictures.legend,
     }
 
 
 def _track(track: Track, packed: Packed) -> dict[str, Any]:
-    arrays = {"seen": track.seen, "told": track.told}
+    arrays = {"observed_mask": track.observed_mask, "observed_values": track.observed_values}
     return {
         "name": track.name,
         "group": track.group,

@@ -45,7 +45,7 @@ function go(step) {
 }
 
 function draw() {
-  const view = pictures.views[state.view === "seen" && pictures.views.seen ? "seen" : "true"];
+  const view = pictures.views[state.view === "observed" && pictures.views.observed ? "observed" : "true"];
   if (!view) { byId("picture").hidden = true; return; }
   const at = Math.floor(state.step / story.every);
   byId("drawing").replaceChildren(...view.drawings[at].map((panel) => drawing(panel.map((part) => pictures.parts[part]))));
@@ -64,7 +64,7 @@ function drawing([title, box, ...lines]) {
 }
 
 function today() {
-  const done = story.deeds.filter((deed) => deed[0] === state.step);
+  const done = story.actions.filter((action) => action[0] === state.step);
   const items = done.map(([, who, what, cost, note]) =>
     made("li", `${who}: ${what}${cost ? `, cost ${short(cost)}` : ""}${note ? ` (${note})` : ""}`));
   byId("done").replaceChildren(...(items.length ? items : [made("li", "nothing")]));
@@ -77,14 +77,14 @@ function today() {
 // -- tables --
 
 function values() {
-  const rows = [], showing = { true: state.view !== "seen" || !watched, seen: watched };
+  const rows = [], showing = { true: state.view !== "observed" || !watched, observed: watched };
   const pick = (name, truth, seen, when, unit) =>
-    [name, ...(showing.true ? [truth] : []), ...(showing.seen ? [seen, when] : []), unit];
+    [name, ...(showing.true ? [truth] : []), ...(showing.observed ? [seen, when] : []), unit];
   for (const track of [...state.chosen].map((at) => story.tracks[at])) {
     linesOf(track, "true").forEach(([part, read], n) => {
-      const truth = told(track, read(state.step)), [seen, step] = lastSeen(linesOf(track, "seen")[n][1]);
+      const truth = inWords(track, read(state.step)), [seen, step] = lastSeen(linesOf(track, "observed")[n][1]);
       const age = seen === null ? "never" : step === state.step ? "now" : story.when[step];
-      rows.push(row(pick(`${track.title} ${part}`, truth, track.seen ? told(track, seen) : "", track.seen ? age : "", track.unit)));
+      rows.push(row(pick(`${track.title} ${part}`, truth, track.observed_mask ? inWords(track, seen) : "", track.observed_mask ? age : "", track.unit)));
     });
   }
   fill(byId("values"), pick("variable", "true", "last observed", "when", "unit"), rows);
@@ -104,27 +104,27 @@ function totals() {
   fill(byId("totals"), ["term", "this step", "so far", "in the end"], rows);
 }
 
-function deeds() {
-  const several = new Set(story.deeds.map((deed) => deed[1])).size > 1, paid = story.deeds.some((deed) => deed[3]);
-  const noted = story.deeds.some((deed) => deed[4]);
+function showActions() {
+  const several = new Set(story.actions.map((action) => action[1])).size > 1, paid = story.actions.some((action) => action[3]);
+  const noted = story.actions.some((action) => action[4]);
   const pick = (when, who, what, cost, note) =>
     [when, ...(several ? [who] : []), what, ...(paid ? [cost] : []), ...(noted ? [note] : [])];
-  const rows = story.deeds.map(([step, who, what, cost, note]) => row(pick(jump(step), who, what, short(cost), note)));
-  rows.forEach((line, n) => { line.dataset.step = story.deeds[n][0]; });
-  fill(byId("deeds"), pick("when", "who", "what", "cost", "what came of it"), rows);
+  const rows = story.actions.map(([step, who, what, cost, note]) => row(pick(jump(step), who, what, short(cost), note)));
+  rows.forEach((line, n) => { line.dataset.step = story.actions[n][0]; });
+  fill(byId("action-table"), pick("when", "who", "what", "cost", "what came of it"), rows);
 }
 
 function markDeeds() {
-  const box = byId("deeds").parentElement, rows = [...byId("deeds").tBodies[0].rows];
+  const box = byId("action-table").parentElement, rows = [...byId("action-table").tBodies[0].rows];
   for (const line of rows) line.classList.toggle("now", Number(line.dataset.step) === state.step);
   const next = rows.find((line) => Number(line.dataset.step) >= state.step);
   if (next) box.scrollTop = next.offsetTop - box.clientHeight / 2;
 }
 
-function fates() {
-  byId("fates").hidden = !story.fates.length;
+function showDeaths() {
+  byId("deaths").hidden = !story.deaths.length;
   fill(byId("ends"), ["when", "plant and plot", "what", "before"],
-    story.fates.map(([step, who, why, before]) => row([jump(step), who, why, before])));
+    story.deaths.map(([step, who, why, before]) => row([jump(step), who, why, before])));
 }
 
 // -- what is chosen --
@@ -228,8 +228,8 @@ async function begin() {
   chosen();
   rewards();
   costs();
-  deeds();
-  fates();
+  showActions();
+  showDeaths();
   listen();
   go(0);
   document.body.dataset.ready = "yes";

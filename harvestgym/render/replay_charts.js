@@ -52,21 +52,21 @@ function panels() {
 
 function trace(track, name, read, paint, view) {
   const points = times.map(read);
-  const sparse = view === "seen" && points.some((point) => point === null);
-  const label = [track.title, name, view === "seen" && state.view === "both" ? "observed" : ""].filter(Boolean).join(" ");
-  const dots = view === "seen" && (sparse || state.view === "both");
+  const sparse = view === "observed" && points.some((point) => point === null);
+  const label = [track.title, name, view === "observed" && state.view === "both" ? "observed" : ""].filter(Boolean).join(" ");
+  const dots = view === "observed" && (sparse || state.view === "both");
   return { type: "scatter", x: times, y: points, name: plain(label), connectgaps: true,
-    mode: dots ? (track.told || !sparse ? "markers" : "lines+markers") : "lines", marker: { color: paint, size: 5 },
+    mode: dots ? (track.observed_values || !sparse ? "markers" : "lines+markers") : "lines", marker: { color: paint, size: 5 },
     line: { color: paint, width: 2, shape: track.coded || sparse ? "hv" : "linear", dash: sparse ? "dot" : "solid" },
-    text: times.map((step) => plain(`${told(track, points[step])} ${track.unit}`)),
+    text: times.map((step) => plain(`${inWords(track, points[step])} ${track.unit}`)),
     hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
 }
 
 function tracesOf(tracks) {
   const found = [];
   tracks.forEach((track, at) => {
-    for (const view of state.view === "both" ? ["true", "seen"] : [state.view]) {
-      if (view === "seen" && (track.seen ? !track.seen.includes(1) : state.view === "both")) continue;
+    for (const view of state.view === "both" ? ["true", "observed"] : [state.view]) {
+      if (view === "observed" && (track.observed_mask ? !track.observed_mask.includes(1) : state.view === "both")) continue;
       linesOf(track, view).forEach(([part, read], n) => found.push(trace(track, part, read, colour(at + n), view)));
     }
   });
@@ -89,7 +89,7 @@ function chart() {
   layout.showlegend = all.length > number;
   layout.height = 40 + 190 * number + (layout.showlegend ? 30 + 30 * Math.ceil(all.length / 3) : 0);
   show("lines", all, layout);
-  const never = [...state.chosen].map((at) => story.tracks[at]).filter((track) => track.seen && !track.seen.includes(1));
+  const never = [...state.chosen].map((at) => story.tracks[at]).filter((track) => track.observed_mask && !track.observed_mask.includes(1));
   byId("unseen").textContent = state.view !== "true" && never.length
     ? `Never observed: ${never.map((track) => track.title).join("; ")}.` : "";
 }
@@ -99,7 +99,7 @@ const heading = (tracks) => tracks.length === 1 ? `${tracks[0].group} ${withUnit
 function scale(tracks) {
   if (!tracks[0].coded) return {};
   const used = new Set(tracks[0].values), codes = [...used].sort((a, b) => a - b);
-  return { tickvals: codes, ticktext: codes.map((code) => plain(told(tracks[0], code))) };
+  return { tickvals: codes, ticktext: codes.map((code) => plain(inWords(tracks[0], code))) };
 }
 
 function ticks() {

@@ -4,7 +4,7 @@
 const byId = (id) => document.getElementById(id);
 const story = JSON.parse(byId("story").textContent);
 const steps = story.when.length;
-const watched = story.watcher !== "" && story.tracks.some((track) => track.seen);
+const watched = story.watcher !== "" && story.tracks.some((track) => track.observed_mask);
 const TYPES = { float32: Float32Array, float64: Float64Array, int8: Int8Array, int16: Int16Array, int32: Int32Array,
   uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, bool: Uint8Array };
 const MANY = 12;  // lines of one variable that can still be told apart
@@ -35,8 +35,8 @@ function unpack() {
     const place = story.record[track.name];
     track.values = array(place);
     track.size = track.values.length / steps;
-    track.seen = track.seen && array(track.seen);
-    track.told = track.told && array(track.told);
+    track.observed_mask = track.observed_mask && array(track.observed_mask);
+    track.observed_values = track.observed_values && array(track.observed_values);
     track.coded = Object.keys(track.codes).length > 0;
     track.title = `${track.group} ${track.label}`;
   }
@@ -46,9 +46,9 @@ function unpack() {
 // What a view shows of one number of a variable at a step; null for what was not seen.
 function value(track, step, part, view) {
   const at = step * track.size + part;
-  if (view === "true" || !track.seen) return track.values[at];
-  if (!track.seen[at]) return null;
-  return track.told ? track.told[at] : track.values[at];
+  if (view === "true" || !track.observed_mask) return track.values[at];
+  if (!track.observed_mask[at]) return null;
+  return track.observed_values ? track.observed_values[at] : track.values[at];
 }
 
 function mean(track, step, view) {
@@ -74,7 +74,7 @@ function linesOf(track, view) {
   return state.part === "each" && named.length <= MANY ? named : [middle];
 }
 
-const told = (track, number) => number === null ? "–" : track.coded ? track.codes[number] ?? String(number) : short(number);
+const inWords = (track, number) => number === null ? "–" : track.coded ? track.codes[number] ?? String(number) : short(number);
 const short = (number) => Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(4)));
 const withUnit = (track) => track.unit ? `${track.label}, ${track.unit}` : track.label;
 

@@ -28,7 +28,7 @@ class Pictures:
     Attributes:
         frames: `parts`, lines of SVG and of text; of each view the `drawings`, as parts for each panel of a picture
             (its title, its view box, its lines), and the `words` beside them: the first of the scene, title first. The
-            page tells what the further ones say (deeds, reward) by itself.
+            page tells what the further ones say (actions, reward) by itself.
         symbols: the sprites, as SVG.
         legend: `[svg, meaning]` of everything that is drawn on some day.
         every: steps from one picture to the next.

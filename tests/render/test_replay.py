@@ -16,8 +16,8 @@ import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Map, Mark, Scene, Sprite, Stroke, Words
-from harvestgym.core.timeline import Death, DoneAction, Timeline, Track
-from harvestgym.evaluate.record import Record, record_episode
+from harvestgym.core.timeline import Death, DoneAction, Record, Timeline, Track
+from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.replay import write_replay
 from harvestgym.evaluate.run import policy_named
 from harvestgym.registry import family_function
@@ -46,9 +46,11 @@ def toy() -> Timeline:
     seen = np.zeros((STEPS, 2, 1), bool)
     seen[2, 0, 0] = True
     tracks = (
-        Track("water", f"F {EVIL}", f"water {EVIL}", "L", EVIL, ("(0, 0)", "(1, 0)"), seen=seen),
-        Track("stage", "F", "stage", codes={0: "none", 1: EVIL, 2: "dead"}, seen=np.zeros(STEPS, bool)),
-        Track("odd", "F", "odd", told=np.arange(STEPS, dtype=np.float64), seen=np.ones(STEPS, bool)),
+        Track("water", f"F {EVIL}", f"water {EVIL}", "L", EVIL, ("(0, 0)", "(1, 0)"), observed_mask=seen),
+        Track("stage", "F", "stage", codes={0: "none", 1: EVIL, 2: "dead"}, observed_mask=np.zeros(STEPS, bool)),
+        Track(
+            "odd", "F", "odd", observed_values=np.arange(STEPS, dtype=np.float64), observed_mask=np.ones(STEPS, bool)
+        ),
     )
     return Timeline(
         when=[f"day {step}, {EVIL}" for step in range(STEPS)],
@@ -56,10 +58,10 @@ def toy() -> Timeline:
         record=record,
         tracks=tracks,
         first=("water", "stage"),
-        deeds=(DoneAction(2, EVIL, f"look {EVIL}", 0.5, EVIL), DoneAction(3, "B", "harvest", 0.25)),
+        actions=(DoneAction(2, EVIL, f"look {EVIL}", 0.5, EVIL), DoneAction(3, "B", "harvest", 0.25)),
         gains={f"yield {EVIL}": record["reward"] + np.float32(0.5)},
         costs={"looks": np.full(STEPS, 0.5, np.float32)},
-        fates=(Death(4, EVIL, f"died of {EVIL}", EVIL),),
+        deaths=(Death(4, EVIL, f"died of {EVIL}", EVIL),),
         known=record,
     )
 
@@ -72,7 +74,7 @@ def toy_scene(told: str, step: int) -> Scene:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    views = {name: lambda step, name=name: toy_scene(f"{name} {EVIL}", step) for name in ("true", "seen")}
+    views = {name: lambda step, name=name: toy_scene(f"{name} {EVIL}", step) for name in ("true", "observed")}
     path = tmp_path_factory.mktemp("replay") / "toy.html"
     path.write_text(to_html(f"toy {EVIL}", EVIL, toy(), views), encoding="utf-8", newline="\n")
     return path
@@ -179,22 +181,24 @@ def test_gains_less_costs_are_the_reward_of_every_step(id: str, farm: tuple[Any,
     for track in story.tracks:
         values = record[track.name]
         assert len(track.parts or ("",)) == values[0].size, track.name
-        assert all(given is None or given.shape == values.shape for given in (track.seen, track.told))
+        assert all(
+            given is None or given.shape == values.shape for given in (track.observed_mask, track.observed_values)
+        )
         assert not track.codes or set(np.unique(values).tolist()) <= set(track.codes)
     assert all(np.array_equal(before[name], record[name]) for name in record)
     if "effort" in story.costs:
         np.testing.assert_allclose(story.gains["catch"], float(env.params.price) * record["catch"][:, 0], atol=1e-6)
 
 
-def test_deeds_of_a_farm_cost_what_the_season_paid(farm: tuple[Any, Record]) -> None:
+def test_actions_of_a_farm_cost_what_the_season_paid(farm: tuple[Any, Record]) -> None:
     story = family_function(FARM, "timeline")(*farm)
     paid = np.zeros(len(story.when))
-    np.add.at(paid, [deed.step for deed in story.deeds], [deed.cost for deed in story.deeds])
+    np.add.at(paid, [action.step for action in story.actions], [action.cost for action in story.actions])
     np.testing.assert_allclose(paid, story.costs["intervention cost"] + story.costs["observation cost"], atol=1e-6)
-    assert {"look at", "Soil-0:"} <= {deed.what[:7] for deed in story.deeds}
+    assert {"look at", "Soil-0:"} <= {action.what[:7] for action in story.actions}
 
 
-def test_a_death_is_told_with_its_cause_and_what_went_before(farm: tuple[Any, Record]) -> None:
+def test_a_death_has_its_cause_and_what_went_before(farm: tuple[Any, Record]) -> None:
     env, record = farm
     stage, cause, limit = (
         next(v for v in env.variables if v.attr == n) for n in ("stage", "cause_of_death", "limiting_factor")
@@ -202,10 +206,10 @@ def test_a_death_is_told_with_its_cause_and_what_went_before(farm: tuple[Any, Re
     died = {name: values.copy() for name, values in record.items()}
     died[stage.name][41:], died[limit.name][1:] = stage.meta.labels.index("dead"), limit.meta.labels.index("water")
     died[cause.name][41:] = cause.meta.labels.index("grow: strain")
-    (fate,) = family_function(FARM, "timeline")(env, died).fates
-    assert (fate.step, fate.why) == (41, "died as grow: strain")
-    assert fate.who == "Field-0/Plant-0 on plot (0, 0)"
-    assert fate.before == "growth slowed on days: 20 by water", "41 half days are 20 days"
+    (death,) = family_function(FARM, "timeline")(env, died).deaths
+    assert (death.step, death.why) == (41, "died as grow: strain")
+    assert death.who == "Field-0/Plant-0 on plot (0, 0)"
+    assert death.before == "growth slowed on days: 20 by water", "41 half days are 20 days"
 
 
 # -- the page in a browser --
@@ -265,10 +269,10 @@ def test_the_switch_tells_what_was_seen_from_what_was_true(browser: Any, page: P
         truth = seen.page.locator("#values tbody tr").first.locator("td").all_inner_texts()
         assert float(truth[1]) == pytest.approx(float(water[3, 0, 0]), rel=1e-3)
         assert float(truth[2]) == pytest.approx(float(water[2, 0, 0]), rel=1e-3) and truth[3].startswith("day 2")
-        seen.page.locator("input[name=view][value=seen]").check()
+        seen.page.locator("input[name=view][value=observed]").check()
         assert float(truth[1]) not in [float(t) for t in seen.page.evaluate("byId('lines').data[0].y.filter(Boolean)")]
         assert "true" not in seen.page.locator("#values thead").inner_text()
-        assert "seen" in seen.page.locator("#drawing").inner_text()
+        assert "observed" in seen.page.locator("#drawing").inner_text()
         assert seen.page.locator("#unseen").inner_text().startswith("Never observed: F stage")
         seen.check()
 

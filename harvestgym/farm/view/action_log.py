@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from harvestgym.core.scene import Mark, Sprite, sprites
+from harvestgym.core.timeline import Record
 from harvestgym.farm.engine.actions import DURATION, Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel, FarmParams
 from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.engine.variables import Variable
 
-Record = Mapping[str, np.ndarray]
 COSTS = ("intervention cost", "observation cost", "wages")
 SIZE = 0.2
 """Of a tool on a plot, in plots."""

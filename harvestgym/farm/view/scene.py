@@ -13,6 +13,7 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.scene import Chart, Line, Map, Mark, Scene, Words
+from harvestgym.core.timeline import Record
 from harvestgym.farm.engine.contexts import ContextFarm, ContextParams
 from harvestgym.farm.engine.model import FarmModel, FarmParams
 from harvestgym.farm.engine.variables import FieldSlots
@@ -22,7 +23,6 @@ from harvestgym.farm.entities.soil import Soil, drawing
 
 from . import action_log
 
-Record = Mapping[str, np.ndarray]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00")
 """Of fields and lines, from Okabe and Ito's palette: told apart with any colour vision."""
 

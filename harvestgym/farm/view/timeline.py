@@ -38,10 +38,10 @@ def timeline(env: FarmModel, record: Record) -> Timeline:
         record=record,
         tracks=tracks,
         first=first,
-        deeds=tuple(sorted((*_orders(env, record), *_looks(env, record)), key=lambda deed: deed.step)),
+        actions=tuple(sorted((*_orders(env, record), *_looks(env, record)), key=lambda deed: deed.step)),
         gains={name.removeprefix(prefix): values for name, values in record.items() if name.startswith(prefix)},
         costs={name: record[f"info/{name}"] for name in action_log.COSTS},
-        fates=tuple(_fates(env, record)),
+        deaths=tuple(_fates(env, record)),
         known=known(env, record),
     )
 
@@ -59,7 +59,7 @@ def _track(variable: Variable, record: Record) -> Track:
         doc=meta.doc,
         parts=part_names(variable.shape),
         codes=_codes(meta),
-        seen=_seen(variable, record),
+        observed_mask=_seen(variable, record),
     )
 
 

@@ -37,7 +37,7 @@ def timeline(env: FishingModel, record: Record) -> Timeline:
         record=record,
         tracks=tuple(_track(env, record, name, watched) for name in kept),
         first=tuple(name for name in (watched, "catch") if name in kept),
-        deeds=tuple(_actions(env, record)),
+        actions=tuple(_actions(env, record)),
         gains={"net worth": record["reward"]} if spent is None else {"catch": record["reward"] + spent},
         costs={"effort": spent} if spent is not None and spent.any() else {},
     )

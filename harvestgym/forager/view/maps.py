@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from harvestgym.core.scene import Map, Mark, sprites
+from harvestgym.core.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
@@ -24,8 +25,6 @@ MEMORY, TRAIL, COARSE = 2000, 60, 24
 UNSEEN, SEEN, NOW, BEEN, TRACK = "#d9d9d9", "#ffffff", "#fff0b3", "#0072b2", "#8a5a00"
 GROUNDS = ("#ffffff", "#e9f3e2", "#e3ecf8", "#f9e9e4", "#f1e8f8")
 """Of the biomes, the first being the rest of the world."""
-
-Record = Mapping[str, np.ndarray]
 
 
 def aperture(env: Forager, past: Record) -> Map:

@@ -6,11 +6,11 @@ Nothing here grows with the world: a world that is not small is shown as the age
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from harvestgym.core.scene import Chart, Line, Panel, Scene, Words
+from harvestgym.core.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES
 from harvestgym.forager.world import EMPTY
@@ -22,8 +22,6 @@ NO_ACTION = -1
 
 WAYS = ("north", "east", "south", "west")
 RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
-
-Record = Mapping[str, np.ndarray]
 
 
 def scene(env: Forager, record: Record, step: int) -> Scene:

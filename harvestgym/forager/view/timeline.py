@@ -30,7 +30,7 @@ def timeline(env: Forager, record: Record) -> Timeline:
         record=record,
         tracks=tuple(_track(env, name) for name in DOCS if name in record),
         first=("reward_rate", "biome"),
-        deeds=tuple(_meetings(env, record)),
+        actions=tuple(_meetings(env, record)),
         gains=_gains(env, record),
         costs={},
     )
