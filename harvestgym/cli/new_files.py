@@ -16,7 +16,7 @@ from harvestgym import registry
 from harvestgym.core import yaml_io
 from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.farm.config.components import KINDS
+from harvestgym.farm.public_names import KINDS
 
 ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}
 """Templates of an entity and the names of the files made from them."""

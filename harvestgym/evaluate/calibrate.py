@@ -24,7 +24,7 @@ from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.tree import metas, replace
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.variables import Variable, find_entity, find_field, find_variables
+from harvestgym.farm.engine.variables import Variable
 
 
 class Series(NamedTuple):
@@ -163,18 +163,13 @@ def curves(
 
 def watch(env: FarmModel, path: str) -> Variable:
     """The variable of a path `Field-0/Plant-0/size#cm`."""
-    field, entity, key = _split(path)
-    found, _ = find_variables(env.fields, env.variables, field, entity, key, [])
-    if len(found) != 1:
-        raise ConfigError(f"{path} is several variables; wanted one of {', '.join(v.name for v in found)}")
-    return found[0]
+    return env.names.variable(*_split(path))
 
 
 def locate(env: FarmModel, path: str) -> Spot:
     """Where the parameter of a path `Field-0/Plant-0/grow/rate/intercept` stands."""
     field, entity, rest = _split(path)
-    f = find_field(env.fields, field)
-    e = find_entity(env.fields[f], entity)
+    f, e = env.names.entity(field, entity)
     here: Any = env.params.fields[f].entities[e]
     *groups, key = rest.split("/")
     for i, group in enumerate(groups):

@@ -92,13 +92,13 @@ def _weathers(id: str, years: Mapping[str, list[int]]) -> dict[str, Any]:
     """For each weather of a farm that replays a table with held-out years: its set with the years of this side."""
     if not spec_of(id).entry_point.startswith("harvestgym.farm."):
         return {}
-    from harvestgym.farm.engine.variables import numbered
+    from harvestgym.farm.engine.variables import number_repeats
     from harvestgym.farm.entities.weather import Weather
 
     farm: Any = spec_of(id).make()
     found = {}
     for field, of_field in farm.spec.fields.items():
-        names = numbered([kind for kind, _ in of_field.entities])
+        names = number_repeats([kind for kind, _ in of_field.entities])
         for name, (kind, which) in zip(names, of_field.entities, strict=True):
             said = Weather.written(which)["settings"] if kind == "Weather" else {}
             if said.get("site") in years and not said.get("generate"):

@@ -1,11 +1,14 @@
-"""The farm family: what section 3 of the paper writes, loaded when first used (nothing here imports JAX)."""
+"""The farm family: the classes of section 3 of the Farm-Gym paper, imported on first use (nothing here imports JAX)."""
 
+# ruff: noqa: F401
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+from .public_names import PUBLIC
+
+if TYPE_CHECKING:  # the types of the names in the table, for editors and type checkers
     from harvestgym.farm.config.builders import BasicRule, BasicScore, Field
     from harvestgym.farm.engine.constraints import CostCap, Rule
     from harvestgym.farm.engine.farmers import BasicFarmer, Farmer, HourlyFarmer
@@ -24,39 +27,15 @@ if TYPE_CHECKING:
     from harvestgym.farm.interface.action_wrappers import wrap_actions
     from harvestgym.farm.interface.farm import Farm, FilesWritten
 
-_HOMES = {
-    "interface.action_wrappers": ("wrap_actions",),
-    "interface.farm": ("Farm", "FilesWritten"),
-    "config.builders": ("BasicRule", "BasicScore", "Field"),
-    "engine.farmers": ("BasicFarmer", "Farmer", "HourlyFarmer"),
-    "engine.constraints": ("CostCap", "Rule"),
-    "engine.reward_terms": ("Biodiversity", "Market", "SoilHealth", "Tally", "Term"),
-    "entities.base": ("Entity",),
-    "entities.birds": ("Birds",),
-    "entities.cide": ("Cide",),
-    "entities.facility": ("Facility",),
-    "entities.fertilizer": ("Fertilizer",),
-    "entities.pests": ("Pests",),
-    "entities.plant": ("Plant",),
-    "entities.pollinators": ("Pollinators",),
-    "entities.soil": ("Soil",),
-    "entities.weather": ("Weather",),
-    "entities.weeds": ("Weeds",),
-}
-_LAZY = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "BasicFarmer", "BasicRule", "BasicScore", "Biodiversity", "Birds", "Cide", "CostCap", "Entity", "Facility", "Farm",
-    "Farmer", "Fertilizer", "Field", "FilesWritten", "HourlyFarmer", "Market", "Pests", "Plant", "Pollinators", "Rule",
-    "Soil", "SoilHealth", "Tally", "Term", "Weather", "Weeds", "wrap_actions",
-]  # fmt: skip
+__all__ = [*PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = PUBLIC[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*PUBLIC]

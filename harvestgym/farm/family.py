@@ -14,7 +14,7 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.tables import Table
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.variables import numbered
+from harvestgym.farm.engine.variables import number_repeats
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.view.monitors import watch_variables as watch_variables
 from harvestgym.farm.view.recorder import record as record
@@ -59,7 +59,7 @@ def exchange(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     for target, which in entities.items():
         field, _, entity = str(target).rpartition("/")
         listed = _field(data, field)["entities"]
-        names = numbered([kind for kind, _ in listed])
+        names = number_repeats([kind for kind, _ in listed])
         check_name("entity", entity, names, "entities")
         at = names.index(entity)
         listed[at] = (listed[at][0], which)

@@ -63,7 +63,17 @@ def _parse_step(value: Any) -> Any:
 
 
 Step = Annotated[Any, BeforeValidator(_parse_step), WithJsonSchema({"type": ["string", "array"]})]
-Ref = tuple[str, str, str, list[Step]]
+
+
+def _parse_reference(value: Any) -> Any:
+    """An observation; its path may be left out, or be `'*'`, for the whole of it."""
+    if not isinstance(value, (list, tuple)) or len(value) not in (3, 4):
+        return value
+    path = value[3] if len(value) == 4 else []
+    return (*value[:3], [] if path is None or (isinstance(path, str) and path == "*") else path)
+
+
+ObservationSpec = Annotated[tuple[str, str, str, list[Step]], BeforeValidator(_parse_reference)]
 """An observation: field, entity, variable, path."""
 
 
@@ -77,7 +87,7 @@ def _parse_interval(value: Any) -> Any:
     if isinstance(value, str) and value.strip().startswith("("):
         ends = [end.strip() for end in value.strip(" ()").split(",")]
         if len(ends) != 2:
-            raise ValueError("wanted an interval (low, high)")
+            raise ValueError("wanted an interval (low, high), inside {…} in quotes")
         return dict(zip(("low", "high"), ends, strict=True))
     return value if isinstance(value, (list, dict, Interval)) else [value]
 
@@ -130,27 +140,34 @@ class FieldSpec(Strict):
     entities: list[tuple[str, str | dict[str, Any]]] = Field(min_length=1)
 
 
-class PartSpec(Strict):
-    """A farmer, a rule or a term of the score: a name of ours or `module:Class`, and its own parameters."""
+class ComponentSpec(Strict):
+    """A farmer, a rule or a reward term: a built-in name or `module:Class`, and its parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     kind: str
 
 
-class FarmerSpec(PartSpec):
+class FarmerSpec(ComponentSpec):
     """A farmer, by default one with limits for a day, null for none."""
 
     kind: str = "BasicFarmer"
 
 
+def _parse_values(value: Any) -> Any:
+    """Several values to compare with, as a list."""
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    return list(value) if isinstance(value, tuple) else value
+
+
 class Condition(Strict):
     """One event: `operator(mapping(observation), value)`."""
 
-    observation: Ref
+    observation: ObservationSpec
     mapping: Any = "value"
     operator: str
-    value: Any
+    value: Annotated[Any, BeforeValidator(_parse_values)]
 
     @model_serializer
     def _listed(self) -> list[Any]:
@@ -159,7 +176,9 @@ class Condition(Strict):
 
 def _parse_condition(value: Any) -> Any:
     """The paper's 4-tuple."""
-    if isinstance(value, (list, tuple)) and len(value) == 4:
+    if isinstance(value, (list, tuple)):
+        if len(value) != 4:
+            raise ValueError("wanted (observation, mapping, operator, value)")
         return dict(zip(("observation", "mapping", "operator", "value"), value, strict=True))
     return value
 
@@ -177,12 +196,12 @@ class RulesSpec(Strict):
 
     horizon: Days = Field(alias="horizon#day", default=360)
     init: dict[str, dict[str, dict[str, Values]]] = {}
-    free_observations: list[Ref] = []
-    observations: list[Ref] | None = None
+    free_observations: list[ObservationSpec] = []
+    observations: list[ObservationSpec] | None = None
     interventions: dict[str, dict[str, dict[str, dict[str, Values] | None]]] | None = None
     terminal_conditions: AnyOfAll = []
     max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)
-    further: dict[str, PartSpec] = {}
+    further: dict[str, ComponentSpec] = {}
 
 
 class ScoreSpec(Strict):
@@ -199,7 +218,7 @@ class ScoreSpec(Strict):
     soil: Weight = 0.0
     harvest: Weight = Field(alias="yield", default=1.0)
     plant: Weight = 0.0
-    terms: dict[str, PartSpec] = {}
+    terms: dict[str, ComponentSpec] = {}
     risk: Risk = None
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from harvestgym.core.tree import par, pytree, replace
 from harvestgym.farm.config.compile import build
-from harvestgym.farm.config.components import kind_named
+from harvestgym.farm.config.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Place, publishes
 from harvestgym.farm.entities.messages import Air
@@ -169,9 +169,9 @@ def means(blows: float) -> tuple[np.ndarray, np.ndarray]:
 
     The wind comes from the half of the field that has no crop.
     """
-    sets = [kind_named(kind).named(which) for kind, which in SMALL[1:3]]
+    sets = [load_kind(kind).named(which) for kind, which in SMALL[1:3]]
     weather = Breeze(**vars(Weather.named("montpellier")), blows_x=np.float32(blows))  # pyright: ignore
-    rest: list[Entity] = [kind_named(k).named(w) for k, w in (["Weeds", "base_weed"], ["Pests", "agressive"])]
+    rest: list[Entity] = [load_kind(k).named(w) for k, w in (["Weeds", "base_weed"], ["Pests", "agressive"])]
     ready = {"Field-0": [weather, *sets, *rest]}
     init = {"Weather-0": FEW["Weather-0"], "Plant-0": {"stage": "bloom"}, "Weeds-0": FEW["Weeds-0"]}
     env = farm(SMALL, (4, 3), {"Breeze-0": init.pop("Weather-0"), **init}, ready=ready)

@@ -9,7 +9,6 @@ import numpy as np
 
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.variables import find_variables
 from harvestgym.farm.family import make
 
 Record = dict[str, np.ndarray]
@@ -52,8 +51,7 @@ def blank(env: FarmModel, steps: int = 3) -> Record:
 def say(env: FarmModel, record: Record, step: int, field: str, entity: str, values: dict[str, Any]) -> None:
     """Let variables of an entity have values in a step."""
     for key, value in values.items():
-        found, _ = find_variables(env.fields, env.variables, field, entity, key, [])
-        record[found[0].name][step] = value
+        record[env.names.variable(field, entity, key).name][step] = value
 
 
 def order(env: FarmModel, record: Record, step: int, asked: list[Any], effective: bool = True) -> None:

@@ -1,53 +1,30 @@
-"""The constructors of section 3.1: fields, rules and scores as a person writes them, to be made part of a farm."""
+"""The constructors of section 3.1 of the Farm-Gym paper: fields, rules and scores in Python, and the farm they make."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harvestgym.core.config import build, validate
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.farm.engine.constraints import CostCap, Rule
+from harvestgym.farm.engine.farmers import BasicFarmer, Farmer
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.name_table import NameTable
+from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.entities.base import Entity
-from harvestgym.farm.schema import FieldSpec, RulesSpec, ScoreSpec
+from harvestgym.farm.schema import FieldSpec, RulesSpec, ScoreSpec, farm_spec
 
 from . import paper_files
-from .components import KINDS, kind_named
-from .names import Names
-from .user_predicates import Hosted, condition
+from .compile import build as build_farm
+from .components import KINDS, ReadyComponents, load_kind
+from .farm_writer import name_kind, write_component, write_parameters, write_set
+from .names import resolve_score
+from .user_predicates import Hosted
 
-
-def kind_name(cls: type) -> str:
-    """How a farm file names a class: one of ours by its name, others as `module:Class`."""
-    ours = cls.__module__.startswith("harvestgym.farm.")
-    return cls.__name__ if ours else f"{cls.__module__}:{cls.__qualname__}"
-
-
-def written(part: Any) -> dict[str, Any]:
-    """The parameters of a farmer, rule, term or entity as a file has them, without those left at their default."""
-    out: dict[str, Any] = {}
-    for field in dataclasses.fields(part):
-        meta, value = field.metadata.get("meta"), getattr(part, field.name)
-        if meta is None:
-            out[field.name] = written(value)
-        elif meta.kind == "open":
-            out[meta.keys[0]] = {name: float(v) for name, v in value.items()}
-        elif meta.kind == "static" or np.ndim(value) > int(meta.stacked):
-            raise ConfigError(f"{type(part).__name__} > {meta.keys[0]}: cannot be written to a file")
-        elif field.default is dataclasses.MISSING or not np.array_equal(value, field.default):
-            pairs = zip(meta.keys, np.atleast_1d(value).tolist(), strict=True)
-            out |= {key: meta.labels[int(v)] if meta.labels else v for key, v in pairs}
-    return out
-
-
-def part(thing: Any, base: type, where: str) -> Any:
-    """A farmer, rule or term with its parameters checked and in the engine's types."""
-    if not isinstance(thing, base):
-        raise ConfigError(f"{where}: wanted a {base.__name__} such as one of harvestgym.farm, found {thing!r}")
-    return build(type(thing), written(thing), f"{where} ({type(thing).__name__})")
+CAP = "max_action_schedule_cost"
+"""The name of the rule that `BasicRule(max_action_schedule_cost=...)` adds."""
 
 
 class Field:
@@ -72,7 +49,7 @@ class Field:
         scale: Mapping[str, float] | None = None,
     ) -> None:
         if (shape is None) == (scale is None):
-            raise ConfigError("Field: wanted its shape, {'length#nb': …, 'width#nb': …, 'scale#m': …}, once")
+            raise ConfigError("Field: expected its shape, {'length#nb': …, 'width#nb': …, 'scale#m': …}, once")
         made = [_entity(e, f"Field > entities > {i}") for i, e in enumerate(entities)]
         data = {"localization": localization, "shape": shape or scale, "entities": [(k, s) for k, s, _ in made]}
         self.spec = validate(FieldSpec, data, "Field")
@@ -82,21 +59,13 @@ class Field:
 def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
     """Kind, set and instance of an entity in any of its forms."""
     if isinstance(given, Entity):
-        return kind_name(type(given)), _whole(given), given
+        return name_kind(type(given)), write_set(given), given
     kind, which = given if isinstance(given, (tuple, list)) and len(given) == 2 else (given, {})
     if isinstance(kind, str):
-        kind = kind_named(next((k for k in KINDS if k.casefold() == kind.casefold()), kind))
+        kind = load_kind(next((k for k in KINDS if k.casefold() == kind.casefold()), kind))
     if not (isinstance(kind, type) and issubclass(kind, Entity)) or not isinstance(which, (str, Mapping)):
-        raise ConfigError(f"{where}: wanted (kind, set) such as (Plant, 'bean'), or an entity, found {given!r}")
-    return kind_name(kind), which, kind.named(which)
-
-
-def _whole(entity: Entity) -> dict[str, Any]:
-    """The parameters of a ready-made entity; one that no file can hold says so when a file is wanted."""
-    try:
-        return written(entity)
-    except ConfigError as error:
-        return {paper_files.NOT_IN_A_FILE: str(error)}
+        raise ConfigError(f"{where}: expected (kind, set) such as (Plant, 'bean'), or an entity, got {given!r}")
+    return name_kind(kind), which, kind.named(which)
 
 
 class BasicRule:
@@ -139,25 +108,22 @@ class BasicRule:
         self._numbers = {"horizon#day": horizon, "max_action_schedule_size": max_action_schedule_size}
         self.cap, self.further = max_action_schedule_cost, dict(further or {})
 
-    def spec(self, names: Names) -> dict[str, Any]:
-        """The rules as a farm file has them, every name in its one spelling."""
-        data = paper_files.actions_of(self._actions.read(), names, self._actions.label("rules"))
-        validate(RulesSpec, data, self._actions.label("rules"))
+    def read(self, actions: Collection[str]) -> dict[str, Any]:
+        """The rules in the form of a farm file, names as they were written; `actions` are those of the farm."""
+        where = self._actions.label("rules")
+        data = paper_files.read_actions(self._actions.read(), actions, where)
+        validate(RulesSpec, data, where)
         data |= {name: value for name, value in self._numbers.items() if value is not None}
-        data["init"] = paper_files.init_of(self._init.read(), names, self._init.label("rules > init"))
-        data["free_observations"] = [list(names.ref(r, _at("free_observations", i))) for i, r in enumerate(self._free)]
-        data["terminal_conditions"] = [
-            [condition(event, names, f"{_at('terminal_conditions', i)} > {j}") for j, event in enumerate(group)]
-            for i, group in enumerate(self._ends)
-        ]
-        return data
+        data["init"] = paper_files.read_init(self._init.read(), self._init.label("rules > init"))
+        return data | {"free_observations": list(self._free), "terminal_conditions": self._ends}
 
     def origins(self) -> dict[str, str]:
-        """Which file a part of the rules comes from, to be named in errors."""
-        return {"rules > init": self._init.label("rules > init"),
-                "interventions": self._actions.label("rules") + " > interventions"}  # fmt: skip
+        """The files of some parts of the rules, by their path in a farm file."""
+        files = {"init": self._init.label("rules > init")}
+        files |= {part: f"{self._actions.label('rules')} > {part}" for part in ("interventions", "observations")}
+        return {f"rules > {part}": file for part, file in files.items()}
 
-    def missing(self, names: Names) -> dict[Path, str]:
+    def missing(self, names: NameTable) -> dict[Path, str]:
         """The texts of the files that are named and not there."""
         size = RulesSpec.model_fields["max_action_schedule_size"].default
         named = self._numbers["max_action_schedule_size"] or size
@@ -195,27 +161,25 @@ class BasicScore:
         ]
         self._values = {name.rstrip("_"): value for name, value in values.items()}
         for name in self._values:
-            if name not in paper_files.COSTS + paper_files.REWARDS:
-                raise unknown("entry", name, paper_files.COSTS + paper_files.REWARDS, "BasicScore")
+            check_name("entry", name, paper_files.COSTS + paper_files.REWARDS, "BasicScore")
         self.terms = dict(terms or {})
 
-    def spec(self, names: Names) -> dict[str, Any]:
-        """The score as a farm file has it, every name in its one spelling."""
+    def read(self) -> dict[str, Any]:
+        """The score in the form of a farm file, names as they were written."""
         data: dict[str, Any] = {}
         for source, keys in self._sources:
-            said = paper_files.score_of(source.read(), keys, names, source.label("scoring"))
+            said = paper_files.read_score(source.read(), keys, source.label("scoring"))
             validate(ScoreSpec, said, source.label("scoring"))
             data |= said
-        return data | paper_files.score_of(self._values, paper_files.COSTS + paper_files.REWARDS, names, "BasicScore")
+        return data | paper_files.read_score(self._values, paper_files.COSTS + paper_files.REWARDS, "BasicScore")
 
-    def missing(self, names: Names) -> dict[Path, str]:
+    def missing(self, names: NameTable) -> dict[Path, str]:
         """The texts of the files that are named and not there."""
-        whole = ScoreSpec.model_validate(
-            paper_files.score_of(self._values, paper_files.COSTS + paper_files.REWARDS, names, "BasicScore")
-        )
-        out: dict[Path, str] = {}
+        keys = paper_files.COSTS + paper_files.REWARDS
+        score = ScoreSpec.model_validate(paper_files.read_score(self._values, keys, "BasicScore"))
+        score, out = resolve_score(names, score), {}
         for source, keys in self._sources:
-            out |= source.missing(paper_files.score_text(names, whole, keys))
+            out |= source.missing(paper_files.score_text(names, score, keys))
         return out
 
 
@@ -229,5 +193,53 @@ def _once(what: str, *given: Any) -> None:
         raise ConfigError(f"{what}: given twice, by a file and by a value; keep one")
 
 
-def _at(part: str, i: int) -> str:
-    return f"rules > {part} > {i}"
+def build_model(
+    fields: Sequence[Field], farmers: Sequence[Any], rules: BasicRule, scoring: BasicScore, mode: str, context: Any
+) -> FarmModel:
+    """The model of a farm from its parts.
+
+    Raises:
+        ConfigError: with the path of the mistake, in the configuration file where it stands in one.
+    """
+    _check_parts(fields, farmers, rules, scoring)
+    further = dict(rules.further) | ({} if rules.cap is None else {CAP: CostCap(most=rules.cap)})  # type: ignore[arg-type]
+    ready = ReadyComponents(
+        farmers=tuple(_rebuild(f, Farmer, f"farmers > {i}") for i, f in enumerate(farmers or [BasicFarmer()])),
+        rules={name: _rebuild(r, Rule, f"rules > further > {name}") for name, r in further.items()},
+        terms={name: _rebuild(t, Term, f"scoring > terms > {name}") for name, t in scoring.terms.items()},
+    )
+    actions = {action.name for field in fields for entity in field.entities for action in entity.actions}
+    score = scoring.read()
+    data = {
+        "fields": {f"Field-{i}": field.spec.model_dump(by_alias=True) for i, field in enumerate(fields)},
+        "farmers": [write_component(f) for f in ready.farmers],
+        "rules": rules.read(actions) | {"further": {name: write_component(r) for name, r in ready.rules.items()}},
+        "scoring": score | {"terms": score.get("terms", {}) | {n: write_component(t) for n, t in ready.terms.items()}},
+        "mode": mode, "context": context,
+    }  # fmt: skip
+    entities = {f"Field-{i}": field.entities for i, field in enumerate(fields)}
+    try:
+        return build_farm(farm_spec(data, "Farm"), entities, ready, on_host=True)
+    except ConfigError as error:
+        for inside, file in rules.origins().items():
+            if str(error).startswith(inside):
+                raise ConfigError(f"{file}{str(error).removeprefix(inside)}") from None
+        raise
+
+
+def _check_parts(fields: Any, farmers: Any, rules: Any, scoring: Any) -> None:
+    if not isinstance(rules, BasicRule) or not isinstance(scoring, BasicScore):
+        raise ConfigError(f"expected rules=BasicRule(…) and scoring=BasicScore(…), got {rules!r} and {scoring!r}")
+    for name, given, example in (("farmers", farmers, "BasicFarmer()"), ("fields", fields, "Field(…)")):
+        if not isinstance(given, (list, tuple)):
+            raise ConfigError(f"{name}: expected a list, [{example}], got {given!r}")
+    for i, field in enumerate(fields):
+        if not isinstance(field, Field):
+            raise ConfigError(f"fields > {i}: expected a Field, got {field!r}")
+
+
+def _rebuild(thing: Any, base: type, where: str) -> Any:
+    """A farmer, rule or term with its parameters checked and in the engine's types."""
+    if not isinstance(thing, base):
+        raise ConfigError(f"{where}: expected a {base.__name__} such as one of harvestgym.farm, got {thing!r}")
+    return build(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

@@ -1,4 +1,8 @@
-"""From what a farm file says to a `FarmModel` and its parameters: every name checked, nothing run."""
+"""From a farm description to a `FarmModel` and its parameters, one compile step for each section; nothing is run.
+
+The steps are `compile_field`, `resolve_names`, `compile_actions`, `plan_observations`, `compile_initial_values`,
+`compile_conditions`, `compile_score` and `compile_context`.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +16,100 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.engine.actions import table_of
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.conditions import compile_conditions
-from harvestgym.farm.engine.initial_values import starts_of
+from harvestgym.farm.engine.initial_values import compile_initial_values
 from harvestgym.farm.engine.model import FarmModel, FarmParams, FieldParams
-from harvestgym.farm.engine.observations import ObservationPlan, plan_of, plan_of_all
-from harvestgym.farm.engine.scoring import score_of
-from harvestgym.farm.engine.variables import FieldSlots, Variable, entity_names, numbered, slots_of, variables_of
+from harvestgym.farm.engine.name_table import NameTable
+from harvestgym.farm.engine.observations import ObservationPlan, plan_observations
+from harvestgym.farm.engine.scoring import compile_score
+from harvestgym.farm.engine.variables import build_slots, entity_names, list_variables, number_repeats
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
 
-from .components import KINDS, Made, farmer, kind_named, rule
-from .context_compiler import contextual
-from .names import Names
-from .spelling import in_one_spelling
+from .action_compiler import compile_actions
+from .components import ReadyComponents, build_farmer, build_rule, build_term, load_kind
+from .context_compiler import compile_context
+from .names import resolve_names
+from .user_predicates import prepare_predicates
+
+Entities = Mapping[str, Sequence[Entity]]
+"""The entities of some fields, by the name of the field."""
+
+STOPS = "rules > terminal_conditions"
 
 
-def field_params(
-    spec: FieldSpec, entities: Sequence[Entity] | None = None, names: Sequence[str] | None = None
-) -> FieldParams:
-    """The place and the entities of a field; ready-made `entities` replace those of the file."""
-    made = tuple(entities) if entities is not None else tuple(kind_named(k).named(s) for k, s in spec.entities)
-    labels = names or entity_names([type(e) for e in made])
+def build(
+    spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponents | None = None, on_host: bool = False
+) -> FarmModel:
+    """The model of a farm, its rules and its expert checked.
+
+    Args:
+        spec: the description.
+        entities: instances that take the place of what it says of some fields.
+        ready: instances of farmers, rules and terms.
+        on_host: call mappings of stopping conditions that cannot be compiled in Python, once a day.
+    """
+    try:
+        model = compile_context(_compile_farm(spec, entities or {}, ready or ReadyComponents(), on_host), compile_field)
+        if model.spec.expert:
+            rule_policy(model)
+        _check_terms(model)
+    except ConfigError as error:
+        _check_fields(spec, entities or {})
+        if str(error).startswith("expert"):
+            raise ConfigError(f"{error}; correct the rule, or leave the expert out: `expert: []`") from None
+        raise
+    return model
+
+
+def build_text(text: str) -> FarmModel:
+    """The model of the text of a farm file, as `Farm.to_yaml` writes it."""
+    return build(farm_spec(yaml_io.parse(text, "farm"), "farm"))
+
+
+def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on_host: bool) -> FarmModel:
+    fields = tuple(compile_field(field, entities.get(name)) for name, field in spec.fields.items())
+    farmers = ready.farmers or tuple(build_farmer(f, f"farmers > {i}") for i, f in enumerate(spec.farmers))
+    names = name_farm(dict(zip(spec.fields, fields, strict=True)), farmers)
+    variables = names.variables
+    spec = resolve_names(spec, names)
+    rules, scoring = spec.rules, spec.scoring
+    if on_host:
+        rules = rules.model_copy(
+            update={"terminal_conditions": prepare_predicates(rules.terminal_conditions, variables, STOPS)}
+        )
+        spec = spec.model_copy(update={"rules": rules})
+    actions = compile_actions(names.farmers, names.fields, rules.interventions)
+    plan = plan_observations(variables, None if spec.mode == "fo" else rules.free_observations)
+    starts = compile_initial_values(rules.init, variables, lambda f, e: fields[f].entities[e].limits(fields[f].place))
+    stops, stop_values = compile_conditions(rules.terminal_conditions, variables, STOPS)
+    terms = {n: ready.terms.get(n) or build_term(t, f"scoring > terms > {n}") for n, t in scoring.terms.items()}
+    defaults = FarmParams(
+        fields=fields,
+        farmers=farmers,
+        rules={n: ready.rules.get(n) or build_rule(r, f"rules > further > {n}") for n, r in rules.further.items()},
+        score=compile_score(scoring, actions, variables, terms),
+        starts=tuple(values for _, values in starts),
+        stops=stop_values,
+        horizon=_i32(rules.horizon),
+    )
+    parts: dict[str, Any] = dict(
+        fields=names.fields, actions=actions, variables=variables, plan=plan, starts=tuple(s for s, _ in starts),
+        stops=stops, schedule=rules.max_action_schedule_size, defaults=defaults, spec=spec,
+    )  # fmt: skip
+    tallies = _list_tallies(FarmModel(**parts, tallies=()))
+    if spec.mode != "ao":
+        return FarmModel(**parts, tallies=tallies)
+    return ActiveFarm(**parts, tallies=tallies, offered=_offer(plan_observations(variables, rules.observations), plan))
+
+
+def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
+    """The place and the entities of a field; instances `entities` replace those of the file."""
+    made = tuple(entities) if entities is not None else tuple(load_kind(k).named(s) for k, s in spec.entities)
+    labels = entity_names([type(e) for e in made])
     hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
     targets = sorted({target for entity in made for target in entity.targets})
     at = spec.localization
@@ -48,39 +122,21 @@ def field_params(
     return FieldParams(place=place, entities=made)
 
 
-def build(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, made: Made | None = None) -> FarmModel:
-    """The model of a farm, its rules and its expert checked.
-
-    `ready` gives ready-made entities for some fields, `made` ready-made farmers, rules and terms.
-    """
-    try:
-        model = contextual(_built(spec, ready, made), field_params)
-        _check_expert(model)
-        _check_terms(model)
-    except ConfigError:
-        _check_company(spec, ready or {})
-        raise
-    return model
+def name_farm(fields: Mapping[str, FieldParams], farmers: Sequence[Any] = ()) -> NameTable:
+    """The names of everything on a farm."""
+    slots = tuple(build_slots(name, field.entities, field.place) for name, field in fields.items())
+    return NameTable(tuple(number_repeats([type(f).__name__ for f in farmers])), slots, list_variables(slots))
 
 
-def build_text(text: str) -> FarmModel:
-    """The model of the text of a farm file, as `Farm.to_yaml` writes it."""
-    return build(farm_spec(yaml_io.parse(text, "farm"), "farm"))
-
-
-def _check_expert(model: FarmModel) -> None:
-    """Compile the expert's rules, so that their mistakes are told with those of the file."""
-    if not model.spec.expert:
-        return
-    try:
-        rule_policy(model)
-    except ConfigError as error:
-        told = str(error).removeprefix("expert > ")
-        raise ConfigError(f"expert > {told}; mend the rule, or leave the expert out: `expert: []`") from None
+def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
+    """What can be requested, each number once and none that is free."""
+    whole = {item.variable for item in (*requested.looks, *free.looks) if item.plot is None}
+    kept = (item for item in requested.looks if item not in free.looks)
+    return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))
 
 
 def _check_terms(model: FarmModel) -> None:
-    """Trace each further term of the score once, so that what it cannot find is told with its name."""
+    """Trace each further term of the score once, so that its errors have its path."""
     terms = model.params.score.terms
     if not terms:
         return
@@ -93,66 +149,22 @@ def _check_terms(model: FarmModel) -> None:
             raise ConfigError(f"scoring > terms > {name}: {error}") from None
 
 
-def _check_company(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]]) -> None:
-    """Build each field without rules or score: an entity that is not there explains many a name that is unknown."""
+def _check_fields(spec: FarmSpec, entities: Entities) -> None:
+    """Build each field without rules or score: a missing entity explains many unknown names."""
     for name, field in spec.fields.items():
         try:
-            _built(FarmSpec(fields={name: field}), {name: ready[name]} if name in ready else None)
+            _compile_farm(FarmSpec(fields={name: field}), entities, ReadyComponents(), False)
         except ConfigError as error:
-            raise ConfigError(f"fields > {name}: {error}{_advice(str(error))}") from None
+            raise ConfigError(f"fields > {name}: {error}{_advise(str(error))}") from None
 
 
-def _advice(error: str) -> str:
-    """Which kind to add, where an error says that a message is sent by none."""
+def _advise(error: str) -> str:
+    """The kind to add, where an error says that nobody sends a message."""
     if "got 0" in error:
         for name in KINDS:
-            if any(message.__name__ in error.split() for message, _ in kind_named(name).published):
+            if any(message.__name__ in error.split() for message, _ in load_kind(name).published):
                 return f"; add a {name} to its entities"
     return ""
-
-
-def _built(spec: FarmSpec, ready: Mapping[str, Sequence[Entity]] | None = None, made: Made | None = None) -> FarmModel:
-    made = made or Made()
-    params = [field_params(f, (ready or {}).get(name)) for name, f in spec.fields.items()]
-    slots = tuple(slots_of(name, p.entities, p.place) for name, p in zip(spec.fields, params, strict=True))
-    table = variables_of(slots)
-    farmers = made.farmers or tuple(farmer(f, f"farmers > {i}") for i, f in enumerate(spec.farmers))
-    names = Names(tuple(numbered([type(f).__name__ for f in farmers])), slots, table)
-    spec = in_one_spelling(spec, names)
-    actions = table_of(names.farmers, slots, spec.rules.interventions)
-    plan = plan_of_all(table) if spec.mode == "fo" else plan_of(slots, table, spec.rules.free_observations)
-    starts = starts_of(spec.rules.init, slots, table, lambda f, e: params[f].entities[e].limits(params[f].place))
-    stops, ends = compile_conditions(spec.rules.terminal_conditions, slots, table, "rules > terminal_conditions")
-    defaults = FarmParams(
-        fields=tuple(params),
-        farmers=farmers,
-        rules={
-            name: made.rules.get(name) or rule(r, f"rules > further > {name}") for name, r in spec.rules.further.items()
-        },
-        score=score_of(spec.scoring, actions, table, slots, made.terms),
-        starts=tuple(values for _, values in starts),
-        stops=ends,
-        horizon=_i32(spec.rules.horizon),
-    )
-    parts: dict[str, Any] = dict(
-        fields=slots, actions=actions, variables=table, plan=plan, starts=tuple(s for s, _ in starts),
-        stops=stops, schedule=spec.rules.max_action_schedule_size, defaults=defaults, spec=spec,
-    )  # fmt: skip
-    tallies = _tallies(FarmModel(**parts, tallies=()))
-    if spec.mode != "ao":
-        return FarmModel(**parts, tallies=tallies)
-    return ActiveFarm(**parts, tallies=tallies, offered=_offered(spec, slots, table, plan))
-
-
-def _offered(
-    spec: FarmSpec, slots: Sequence[FieldSlots], table: Sequence[Variable], free: ObservationPlan
-) -> ObservationPlan:
-    """What can be asked for, each number once and none that is free: as the rules list it, or every variable."""
-    listed = spec.rules.observations
-    looks = (plan_of_all(table) if listed is None else plan_of(slots, table, listed)).looks
-    whole = {look.variable for look in (*looks, *free.looks) if look.plot is None}
-    kept = (look for look in looks if look not in free.looks)
-    return ObservationPlan(tuple(look for look in kept if look.plot is None or look.variable not in whole))
 
 
 def _f32(value: float) -> Any:
@@ -163,8 +175,8 @@ def _i32(value: int) -> Any:
     return np.int32(value)
 
 
-def _tallies(model: FarmModel) -> tuple[str, ...]:
-    """What the entities count in a day, found by tracing one day (which also checks who needs whom)."""
+def _list_tallies(model: FarmModel) -> tuple[str, ...]:
+    """The tallies of all entities, found by tracing one day (which also checks who needs whom)."""
     return tuple(sorted(_first_day.eval_shape(model, _key(), model.defaults)))
 
 

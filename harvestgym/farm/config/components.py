@@ -1,4 +1,7 @@
-"""The parts of a farm that a file names: kinds of entities, farmers, rules and terms, ours or `module:Class`."""
+"""Loading of the components that a farm file names: kinds of entities, farmers, rules and reward terms.
+
+Each is a built-in name or `module:Class`. `harvestgym.farm.public_names` has the table of the built-in ones.
+"""
 
 from __future__ import annotations
 
@@ -12,72 +15,48 @@ from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.entities.base import Entity
-from harvestgym.farm.schema import PartSpec
+from harvestgym.farm.public_names import FARMERS, KINDS, RULES, TERMS
+from harvestgym.farm.schema import ComponentSpec
 
 P = TypeVar("P")
 
 
-class Made(NamedTuple):
-    """Parts that are made already and take the place of what a farm file says: farmers (None for those of the file),
-    further rules and terms by name."""
+class ReadyComponents(NamedTuple):
+    """Instances that take the place of what a farm file says; its own farmers where there is none."""
 
-    farmers: tuple[Farmer, ...] | None = None
+    farmers: tuple[Farmer, ...] = ()
     rules: Mapping[str, Rule] = {}
     terms: Mapping[str, Term] = {}
 
 
-KINDS = {
-    name: f"harvestgym.farm.entities.{name.lower()}:{name}"
-    for name in (
-        "Weather",
-        "Soil",
-        "Plant",
-        "Birds",
-        "Weeds",
-        "Pests",
-        "Pollinators",
-        "Cide",
-        "Fertilizer",
-        "Facility",
-    )  # fmt: skip
-}
-"""The kinds of entities that a farm file can name; others are given as `module:Class`."""
-
-FARMERS = {name: f"harvestgym.farm.engine.farmers:{name}" for name in ("BasicFarmer", "HourlyFarmer")}
-RULES = {"CostCap": "harvestgym.farm.engine.constraints:CostCap"}
-TERMS = {
-    name: f"harvestgym.farm.engine.reward_terms:{name}" for name in ("Tally", "Market", "Biodiversity", "SoilHealth")
-}
-
-
-def load(name: str, known: Mapping[str, str], base: type[P], where: str) -> type[P]:
-    """The class of a part by its name, or by `module:Class` for one of the user's own; ConfigError otherwise."""
+def load_class(name: str, known: Mapping[str, str], base: type[P], where: str) -> type[P]:
+    """The class of a component by its built-in name or as `module:Class`; ConfigError otherwise."""
     target = name if ":" in name else known.get(name)
     if target is None:
         raise unknown(base.__name__.lower(), name, known, where)
     return load_object(target, base, where)
 
 
-def kind_named(name: str) -> type[Entity]:
-    """The class of an entity by its name."""
-    return load(name, KINDS, Entity, "entities")
+def load_kind(name: str) -> type[Entity]:
+    """The class of a kind of entity."""
+    return load_class(name, KINDS, Entity, "entities")
 
 
-def farmer(spec: PartSpec, where: str) -> Farmer:
+def build_farmer(spec: ComponentSpec, where: str) -> Farmer:
     """A farmer from its entry in a farm file."""
-    return _part(spec, FARMERS, Farmer, where)
+    return _build(spec, FARMERS, Farmer, where)
 
 
-def rule(spec: PartSpec, where: str) -> Rule:
+def build_rule(spec: ComponentSpec, where: str) -> Rule:
     """A further rule from its entry in a farm file."""
-    return _part(spec, RULES, Rule, where)
+    return _build(spec, RULES, Rule, where)
 
 
-def term(spec: PartSpec, where: str) -> Term:
-    """A term of the score from its entry in a farm file."""
-    return _part(spec, TERMS, Term, where)
+def build_term(spec: ComponentSpec, where: str) -> Term:
+    """A reward term from its entry in a farm file."""
+    return _build(spec, TERMS, Term, where)
 
 
-def _part(spec: PartSpec, known: Mapping[str, str], base: type[P], where: str) -> P:
+def _build(spec: ComponentSpec, known: Mapping[str, str], base: type[P], where: str) -> P:
     given: dict[str, Any] = {k: v for k, v in (spec.model_extra or {}).items() if v is not None}
-    return build(load(spec.kind, known, base, where), given, where)
+    return build(load_class(spec.kind, known, base, where), given, where)

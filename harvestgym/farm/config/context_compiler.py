@@ -22,7 +22,7 @@ from harvestgym.farm.engine.model import FarmModel, FarmParams, FieldParams
 from harvestgym.farm.engine.variables import entity_names
 from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, Mixture, farm_spec
 
-from .components import kind_named
+from .components import load_kind
 
 WHERE = "context > draws"
 SMALL = 64
@@ -38,7 +38,7 @@ class Read(NamedTuple):
     single: bool
 
 
-def contextual(model: FarmModel, read_field: Callable[[FieldSpec], FieldParams]) -> FarmModel:
+def compile_context(model: FarmModel, read_field: Callable[[FieldSpec], FieldParams]) -> FarmModel:
     """`model` with the contexts of its spec; the model itself if it has none. `read_field` reads a field of a spec.
 
     Raises:
@@ -186,7 +186,7 @@ class _Reader:
             at["localization" if rest in at["localization"] else "shape"][rest] = value
             return farm_spec(data, field)
         entity, _, key = rest.partition("/")
-        names = entity_names([kind_named(kind) for kind, _ in at["entities"]])
+        names = entity_names([load_kind(kind) for kind, _ in at["entities"]])
         check_name("entity", entity, [*names, *_places(spec, field)] if not key else names)
         i = names.index(entity)
         kind, which = at["entities"][i]

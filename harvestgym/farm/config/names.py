@@ -1,169 +1,176 @@
-"""How people spell the names of a farm, and the one spelling of each that everything else uses.
+"""The one walk over a farm description that writes every name in its canonical spelling.
 
-Accepted beside it: another case (`plant-0`), a missing `#` or a missing unit (`amount` for `amount#seed`), and the
-second name that the paper has for some things (`scattering` for `scatter`).
+It runs once, as soon as the entities of a farm are known; everything after it compares canonical names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from harvestgym.core.errors import ConfigError, unknown
-from harvestgym.farm.engine.variables import FieldSlots, Variable, check_plot, find_entity, find_field, find_name
-from harvestgym.farm.entities.base import Action
-from harvestgym.farm.schema import parse_plot
-
-SYNONYMS = {
-    "scattering": "scatter",
-    "scattering_bag": "scatter_bag",
-    "scatter_continuous": "scatter",
-    "water_discrete": "watering_discrete",
-    "water_continuous": "watering_continuous",
-    "removing": "remove",
-    "sowing": "sow",
-    "harvesting": "harvest",
-    "micro-harvest": "micro_harvest",
-}
-"""Second names of actions."""
-
-WHOLE = "*"
-Ref = tuple[str, str, str, list[Any]]
-
-
-_FORMS: tuple[Callable[[str], str], ...] = (
-    str.casefold,
-    lambda name: name.casefold().replace("#", ""),
+from harvestgym.farm.engine.conditions import SECOND_SPELLINGS
+from harvestgym.farm.engine.name_table import WHOLE, NameTable, put_once
+from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.schema import (
+    AnyOfAll,
+    Condition,
+    ContextSpec,
+    ExpertRule,
+    FarmSpec,
+    Interval,
+    RulesSpec,
+    ScoreSpec,
+    parse_plot,
 )
 
+At = tuple[int, int]
+"""The numbers of a field and of an entity on it."""
 
-def spelled(what: str, name: Any, valid: Iterable[str], where: str) -> str:
-    """The valid name that a person means by `name`; ConfigError with the nearest one if there is none."""
-    known = list(valid)
-    if name in known:
-        return name
-    for form in _FORMS:
-        same = [v for v in known if form(v) == form(str(name))]
-        if len(same) == 1:
-            return same[0]
-    same = [v for v in known if "#" not in str(name) and v.partition("#")[0].casefold() == str(name).casefold()]
-    if len(same) == 1:
-        return same[0]
-    if SYNONYMS.get(str(name)) in known:
-        return SYNONYMS[str(name)]
-    wrong = unknown(what, name, known, where)
-    if str(name).endswith(")"):  # the second half of an interval that YAML has cut at its comma
-        wrong = ConfigError(f"{wrong}; inside {{…}} an interval or a plot stands in quotes, '(1, 2)'")
-    raise wrong
+Resolve = Callable[[NameTable, At, Any, str], dict[str, Any]]
+"""Resolves the names under an entity; the last argument is the path for errors."""
 
 
-def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
-    """Put what was given at `where` under its own name; ConfigError if that was given already."""
-    if name in out:
-        raise ConfigError(f"{where}: given twice, in two spellings; keep one")
-    out[name] = value
+def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
+    """The same farm with every name of its rules, score, context and expert in the canonical spelling.
 
-
-def keys_of(action: Action) -> list[str]:
-    """The names of all that an intervention has to be told."""
-    return ["plot"] * action.plot + [p.key for p in action.parameters]
-
-
-@dataclass(frozen=True)
-class Names:
-    """Everything on a farm that has a name.
-
-    Attributes:
-        farmers, fields, variables: as the model has them.
+    Raises:
+        ConfigError: for a name that the farm does not have, with its path and the nearest one; for a thing that is
+            named twice, in two spellings.
     """
+    return spec.model_copy(
+        update={
+            "rules": _resolve_rules(names, spec.rules),
+            "scoring": resolve_score(names, spec.scoring),
+            "context": spec.context and _resolve_context(names, spec.context),
+            "expert": [_resolve_expert_rule(names, rule, f"expert > {i}") for i, rule in enumerate(spec.expert)],
+        }
+    )
 
-    farmers: tuple[str, ...]
-    fields: tuple[FieldSlots, ...]
-    variables: tuple[Variable, ...]
 
-    @cached_property
-    def tree(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Of each entity the keys of its variables as a tree; a leaf is a `Variable`."""
-        out: dict[tuple[str, str], dict[str, Any]] = {(f.name, s.name): {} for f in self.fields for s in f.slots}
-        for variable in self.variables:
-            *upper, last = variable.key.split("/")
-            at = out[variable.where]
-            for word in upper:
-                at = at.setdefault(word, {})
-            at[last] = variable
-        return out
+def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
+    where, limited, requested = "rules > interventions", rules.interventions, rules.observations
+    free = _resolve_observations(names, rules.free_observations, "rules > free_observations")
+    resolved = {
+        "init": _resolve_tree(names, rules.init, _resolve_variables, "rules > init"),
+        "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_interventions, where),
+        "free_observations": free,
+        "observations": requested and _resolve_observations(names, requested, "rules > observations"),
+        "terminal_conditions": _resolve_formula(names, rules.terminal_conditions, "rules > terminal_conditions"),
+    }
+    return rules.model_copy(update=resolved)
 
-    def farmer(self, name: str) -> int:
-        """The number of a farmer, `BasicFarmer-0`, or `farmer-0` for the first of whatever kind."""
-        plain = [f"farmer-{i}" for i in range(len(self.farmers))]
-        if str(name).casefold() in plain:
-            return plain.index(str(name).casefold())
-        return find_name("farmer", name, self.farmers)
 
-    def entity(self, field: str, entity: str, where: str) -> tuple[int, int]:
-        """The numbers of a field and of an entity on it."""
-        f = find_field(self.fields, field, where)
-        inside = f"{where} > {field}" if where else self.fields[f].name
-        return f, find_entity(self.fields[f], entity, inside)
+def resolve_score(names: NameTable, score: ScoreSpec) -> ScoreSpec:
+    trees = (("intervention_costs", _resolve_actions), ("observation_costs", _resolve_variables))
+    resolved = {key: _resolve_tree(names, getattr(score, key), step, f"scoring > {key}") for key, step in trees}
+    return score.model_copy(update=resolved)
 
-    def where(self, at: tuple[int, int]) -> tuple[str, str]:
-        """The names of a field and of an entity."""
-        field = self.fields[at[0]]
-        return field.name, field.slots[at[1]].name
 
-    def action(self, at: tuple[int, int], name: str, where: str) -> Action:
-        """An intervention of an entity."""
-        known = {a.name: a for a in self.fields[at[0]].slots[at[1]].kind.actions}
-        return known[spelled("action", name, known, where)]
+def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, where: str) -> dict[str, Any]:
+    """A tree `field: entity: ...`."""
+    out: dict[str, Any] = {}
+    for field, entities in tree.items():
+        inside: dict[str, Any] = {}
+        put_once(out, names.fields[names.field(field, where)].name, inside, f"{where} > {field}")
+        for entity, below in (entities or {}).items():
+            at, here = names.entity(field, entity, where), f"{where} > {field} > {entity}"
+            put_once(inside, names.where(at)[1], resolve(names, at, below or {}, here), here)
+    return out
 
-    def ref(self, observation: Any, where: str = "") -> Ref:
-        """An observation `(field, entity, name, path)` in the one spelling; the path ends in a plot or nowhere."""
-        if not isinstance(observation, (tuple, list)) or len(observation) not in (3, 4):
-            raise ConfigError(f"{_at(where)}wanted (field, entity, name, path), found {observation!r}")
-        field, entity, name, path = observation if len(observation) == 4 else (*observation, [])
-        f, _ = at = self.entity(field, entity, where)
-        mine = self.where(at)
-        inside = f"{where} > {mine[0]} > {mine[1]}" if where else " > ".join(mine)
-        steps = [parse_plot(step) for step in _path(path, inside)]
-        words = [*str(name).split("/"), *(s for s in steps if isinstance(s, str) and s != WHOLE)]
-        plots = [s for s in steps if isinstance(s, (tuple, list))]
-        found, told = self.tree[mine], []
-        for word in words:
-            if not isinstance(found, Mapping):
-                raise ConfigError(f"{inside} > {'/'.join(told)}: the path goes too deep; found {word!r}")
-            told.append(spelled("variable", word, found, " > ".join((inside, *told))))
-            found = found[told[-1]]
-        return (*mine, told[0], [*told[1:], *self._plots(plots, found, f, f"{inside} > {'/'.join(told)}")])
 
-    def _plots(self, plots: list[Any], found: Any, f: int, where: str) -> list[tuple[int, int]]:
-        if not plots:
-            return []
-        if len(plots) > 1 or not isinstance(found, Variable) or not found.per_plot:
-            raise ConfigError(f"{where}: the path goes too deep; found {plots[-1]}")
-        return [check_plot(plots[0], self.fields[f].shape, where)]
+def _resolve_variables(names: NameTable, at: At, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Values of variables; one given for a group holds for all its variables, an empty one says nothing."""
+    out: dict[str, Any] = {}
+    for key, value in given.items():
+        _, found = names.below(names.where(at), key.split("/"), where)
+        for variable in _list_leaves(found):
+            put_once(out, variable.key, value, f"{where} > {key}")
+    return {key: value for key, value in out.items() if value != [None]}
 
-    def parameters(self, action: Action, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """The parameters of an intervention under their own names."""
-        wanted = keys_of(action)
+
+def _list_leaves(tree: Any) -> list[Variable]:
+    return [tree] if isinstance(tree, Variable) else [leaf for below in tree.values() for leaf in _list_leaves(below)]
+
+
+def _resolve_actions(names: NameTable, at: At, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, value in given.items():
+        put_once(out, names.action(at, name, where).name, value, f"{where} > {name}")
+    return out
+
+
+def _resolve_interventions(names: NameTable, at: At, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Interventions and the limits of their parameters; plots are written `'(0, 1)'`, all of them are no limit."""
+    out: dict[str, Any] = {}
+    for name, limits in given.items():
+        action = names.action(at, name, where)
+        limits = names.parameters(action, limits or {}, f"{where} > {action.name}")
+        if limits.get("plot") == [WHOLE]:
+            del limits["plot"]
+        if "plot" in limits:
+            limits["plot"] = _list_plots(limits["plot"])
+        put_once(out, action.name, limits or None, f"{where} > {name}")
+    return out
+
+
+def _list_plots(listed: Interval | list[Any]) -> list[Any]:
+    """Plots as text; a single one, without a list around it, was read as an interval."""
+    each = [listed.ends] if isinstance(listed, Interval) else [parse_plot(plot) for plot in listed]
+    return [str(tuple(plot)) if isinstance(plot, (tuple, list)) else plot for plot in each]
+
+
+def _resolve_observations(names: NameTable, listed: list[Any], where: str) -> list[Any]:
+    found = [names.observation(reference, f"{where} > {i}") for i, reference in enumerate(listed)]
+    return [reference for i, reference in enumerate(found) if reference not in found[:i]]
+
+
+def _resolve_formula(names: NameTable, formula: AnyOfAll, where: str) -> list[list[Condition]]:
+    return [
+        [_resolve_condition(names, condition, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
+        for i, group in enumerate(formula)
+    ]
+
+
+def _resolve_condition(names: NameTable, condition: Condition, where: str) -> Condition:
+    resolved = {
+        "observation": names.observation(condition.observation, where),
+        "operator": SECOND_SPELLINGS.get(condition.operator, condition.operator),
+        "mapping": "value" if condition.mapping == "id" else condition.mapping,
+    }
+    return condition.model_copy(update=resolved)
+
+
+def _resolve_expert_rule(names: NameTable, rule: ExpertRule, where: str) -> ExpertRule:
+    farmer, field, entity, name, last = rule.do
+    farmer = names.farmers[names.farmer(farmer, where)]
+    if isinstance(last, list):
+        done = (farmer, *names.observation((field, entity, name, last), where))
+    else:
+        at = names.entity(field, entity, where)
+        action = names.action(at, name, " > ".join((where, *names.where(at))))
+        done = (farmer, *names.where(at), action.name, names.parameters(action, last, f"{where} > {action.name}"))
+    return rule.model_copy(update={"do": done, "when": _resolve_formula(names, rule.when, where)})
+
+
+def _resolve_context(names: NameTable, context: ContextSpec) -> ContextSpec:
+    shown = context.shown
+    resolved: dict[str, Any] = {
+        "shown": shown if isinstance(shown, bool) else [_resolve_draw(names, path) for path in shown]
+    }
+    for key, given in (("draws", context.draws), ("only", context.only)):
         out: dict[str, Any] = {}
-        for key, value in given.items():
-            put_once(out, spelled("parameter", key, wanted, where), value, f"{where} > {key}")
-        return out
+        for path, value in given.items():
+            put_once(out, _resolve_draw(names, path), value, f"context > {key} > {path}")
+        resolved[key] = out
+    return context.model_copy(update=resolved)
 
 
-def _path(path: Any, where: str) -> Sequence[Any]:
-    """A path as a list: `'*'` and nothing are the whole."""
-    if path is None or path == WHOLE:
-        return []
-    if not isinstance(path, (list, tuple)):
-        raise ConfigError(f"{where}: wanted a path such as [], [(2, 3)] or ['max#°C'], found {path!r}")
-    for step in path:
-        if not isinstance(step, (str, list, tuple)):
-            raise ConfigError(f"{where}: wanted a key, '*' or a plot (x, y) in the path, found {step!r}")
-    return path
-
-
-def _at(where: str) -> str:
-    return f"{where}: " if where else ""
+def _resolve_draw(names: NameTable, path: str) -> str:
+    """The path of a draw, `Field-0/Soil-0/depth#m`; its unknown parts stay, for the context compiler to refuse."""
+    words = path.split("/")
+    fields = {field.name.casefold(): field for field in names.fields}
+    field = fields.get(words[0].casefold())
+    if field is None:
+        return path
+    slots = {slot.name.casefold(): slot.name for slot in field.slots}
+    return "/".join((field.name, *(slots.get(word.casefold(), word) for word in words[1:2]), *words[2:]))

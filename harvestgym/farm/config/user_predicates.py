@@ -1,13 +1,12 @@
-"""What a stopping condition's mapping is given, and how a Python function becomes one.
+"""Python functions as mappings of stopping conditions.
 
-The paper's mappings take a Range: `lambda x: x.value`. One that JAX can trace is compiled; one that cannot (it
-branches on values, it calls other libraries) is called in Python once a day, by the farm that a person holds.
+The mappings of the Farm-Gym paper take a Range: `lambda x: x.value`. One that JAX can trace is compiled; one that
+cannot (it branches on values, it calls other libraries) is called in Python once a day, in a `Farm` only.
 """
 
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,21 +17,19 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
-from harvestgym.farm.engine.conditions import OPERATORS
-from harvestgym.farm.engine.observations import ObservedItem
+from harvestgym.farm.engine.conditions import (
+    OPERATORS,
+    Event,
+    check_reference,
+    encode_reference,
+    find_one_item,
+    trace_event,
+)
 from harvestgym.farm.engine.variables import Variable
-
-from .names import Names
-
-ON_HOST: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
-    "in": lambda x, v: np.isin(x, v), "ni": lambda x, v: ~np.isin(x, v),
-}  # fmt: skip
-SECOND = {"not in": "ni", "=": "=="}
-"""Second spellings of operators."""
+from harvestgym.farm.schema import AnyOfAll, Condition
 
 
-class Seen:
+class LabelledArray:
     """A value of the farm as a mapping sees it: an array that has a `value` and compares with the labels' words."""
 
     def __init__(self, array: Any, meta: Meta) -> None:
@@ -47,15 +44,15 @@ class Seen:
         return array if array.shape else array.item()
 
     def _code(self, other: Any) -> Any:
-        if isinstance(other, Seen):
+        if isinstance(other, LabelledArray):
             return other.array
         if not isinstance(other, str):
             return other
         check_name("value", other, self._meta.labels, self._meta.keys[0])
         return self._meta.labels.index(other)
 
-    def __getitem__(self, at: Any) -> Seen:
-        return Seen(self.array[at], self._meta)
+    def __getitem__(self, at: Any) -> LabelledArray:
+        return LabelledArray(self.array[at], self._meta)
 
     def __jax_array__(self) -> jax.Array:
         return jnp.asarray(self.array)
@@ -70,7 +67,7 @@ class Seen:
 
 
 def _forward(name: str) -> Callable[..., Any]:
-    def method(self: Seen, *others: Any) -> Any:
+    def method(self: LabelledArray, *others: Any) -> Any:
         return getattr(self.array, name)(*(self._code(other) for other in others))
 
     return method
@@ -81,21 +78,21 @@ FORWARDED = (
     "floordiv", "mod", "pow", "and", "rand", "or", "ror", "neg", "abs", "invert", "bool", "float", "int", "len",
 )  # fmt: skip
 for _name in FORWARDED:
-    setattr(Seen, f"__{_name}__", _forward(f"__{_name}__"))
-Seen.__hash__ = object.__hash__  # type: ignore[method-assign]
+    setattr(LabelledArray, f"__{_name}__", _forward(f"__{_name}__"))
+LabelledArray.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A function of a `Seen` as one of the flat numbers that a condition reads."""
+    """A function of a `LabelledArray` as one of the flat numbers that a condition reads."""
 
     function: Callable[[Any], Any]
     shape: tuple[int, ...]
     meta: Meta
 
     def __call__(self, numbers: jax.Array) -> Any:
-        out = self.function(Seen(numbers.reshape(self.shape), self.meta))
-        return out.array if isinstance(out, Seen) else out
+        out = self.function(LabelledArray(numbers.reshape(self.shape), self.meta))
+        return out.array if isinstance(out, LabelledArray) else out
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +106,16 @@ class Hosted:
     value: Any
 
     def __call__(self, numbers: jax.Array) -> jax.Array:
-        told = jax.ShapeDtypeStruct((), np.float32)
-        return jax.pure_callback(self.test, told, numbers, vmap_method="sequential")
+        truth = jax.ShapeDtypeStruct((), np.float32)
+        return jax.pure_callback(self.test, truth, numbers, vmap_method="sequential")
 
     def test(self, numbers: Any) -> np.float32:
         """The truth of the condition for some numbers, of NumPy."""
         dtype = {"int": np.int32, "bool": np.bool_}.get(self.meta.dtype, np.float32)
-        out = self.function(Seen(np.asarray(numbers).reshape(self.shape).astype(dtype), self.meta))
-        return np.float32(np.all(ON_HOST[self.operator](out.value if isinstance(out, Seen) else out, self.value)))
+        out = self.function(LabelledArray(np.asarray(numbers).reshape(self.shape).astype(dtype), self.meta))
+        return np.float32(
+            np.all(OPERATORS[self.operator](out.value if isinstance(out, LabelledArray) else out, self.value, np))
+        )
 
 
 class _Probe:
@@ -131,64 +130,42 @@ def _changes_nothing(function: Callable[[Any], Any]) -> bool:
     probe = _Probe()
     try:
         return function is builtins.id or function(probe) is probe
-    except Exception:  # whatever a person's function makes of it
+    except Exception:  # a user's function may raise anything
         return False
 
 
-def condition(event: Any, names: Names, where: str) -> dict[str, Any]:
-    """An event `(observation, mapping, operator, value)` in the form of a farm file, its mapping made ready."""
-    if not isinstance(event, (tuple, list)) or len(event) != 4:
-        raise ConfigError(f"{where}: wanted (observation, mapping, operator, value), found {event!r}")
-    observation, mapping, sign, value = event
-    if isinstance(value, (tuple, set, frozenset)):
-        value = list(value) if isinstance(value, tuple) else sorted(value, key=str)
-    ref, sign = names.ref(observation, where), str(SECOND.get(sign, sign))
-    check_name("operator", sign, OPERATORS, where)
-    made = {"observation": list(ref), "mapping": mapping, "operator": sign, "value": value}
-    if not callable(mapping):
-        return made
-    if _changes_nothing(mapping):
-        return made | {"mapping": "value"}
-    return made | _compiled(mapping, sign, value, _look(names, ref, where), where)
+def prepare_predicates(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> list[list[Condition]]:
+    """A formula in canonical names with each Python mapping compiled, or else wrapped to be called on the host."""
+    return [
+        [
+            _prepare(condition, variables, f"{where} > {i} > {j}") if callable(condition.mapping) else condition
+            for j, condition in enumerate(group)
+        ]
+        for i, group in enumerate(formula)
+    ]
 
 
-def _look(names: Names, ref: Sequence[Any], where: str) -> ObservedItem:
-    found: Any = names.tree[(ref[0], ref[1])][ref[2]]
-    for step in ref[3]:
-        found = found[step] if isinstance(step, str) else found
-    if not isinstance(found, Variable):
-        raise ConfigError(
-            f"{where}: {'/'.join(map(str, ref[:3]))} is several variables; name one of {', '.join(found)}"
-        )
-    plots = [step for step in ref[3] if not isinstance(step, str)]
-    return ObservedItem(found, plots[0] if plots else None)
-
-
-def _compiled(function: Callable[[Any], Any], sign: str, value: Any, look: ObservedItem, where: str) -> dict[str, Any]:
-    shape = look.variable.shape if look.plot is None else look.variable.shape[:-2]
-    numeric = int(value) if isinstance(value, bool) else value
-    for mapping in (Traced(function, shape, look.variable.meta), function):
+def _prepare(condition: Condition, variables: Sequence[Variable], where: str) -> Condition:
+    function, sign, value = condition.mapping, condition.operator, condition.value
+    check_reference(condition, where)
+    if _changes_nothing(function):
+        return condition.model_copy(update={"mapping": "value"})
+    item = find_one_item(variables, condition.observation, where)
+    variable = item.variable
+    shape = variable.shape if item.plot is None else variable.shape[:-2]
+    numeric = condition.model_copy(update={"value": int(value) if isinstance(value, bool) else value})
+    for mapping in (Traced(function, shape, variable.meta), function):
         try:
-            seen = jax.ShapeDtypeStruct((look.size,), jnp.float32)
-            jax.eval_shape(lambda x: jnp.all(OPERATORS[sign](jnp.asarray(mapping(x)), _coded(numeric, look))), seen)  # noqa: B023
-            hash(mapping)
-            return {"mapping": mapping, "value": numeric}
-        except Exception:  # whatever a person's function may raise: it is called in Python instead
+            trace_event(Event(item, mapping, sign), encode_reference(numeric, variable.meta, where), where)
+            return numeric.model_copy(update={"mapping": mapping})
+        except ConfigError:  # it cannot be compiled: it is called in Python instead
             continue
-    hosted = Hosted(function, shape, look.variable.meta, sign, value)
+    hosted = Hosted(function, shape, variable.meta, sign, value)
     try:
-        hosted.test(np.full(look.size, look.variable.meta.low, np.float32))
-    except Exception as error:
+        hosted.test(np.full(item.size, variable.meta.low, np.float32))
+    except Exception as error:  # a user's function may raise anything
         raise ConfigError(
             f"{where}: the mapping {getattr(function, '__name__', function)!r} fails "
-            f"({type(error).__name__}: {error}); wanted a function of a value or an array, such as lambda x: x.value"
+            f"({type(error).__name__}: {error}); expected a function of a value or an array, such as lambda x: x.value"
         ) from None
-    return {"mapping": hosted, "operator": "==", "value": 1.0}
-
-
-def _coded(value: Any, look: ObservedItem) -> np.ndarray:
-    """A reference value as numbers; words that are no labels cannot be compiled."""
-    labels = look.variable.meta.labels
-    each = value if isinstance(value, (list, tuple)) else [value]
-    codes = [labels.index(v) if isinstance(v, str) else v for v in each]
-    return np.asarray(codes if isinstance(value, (list, tuple)) else codes[0], np.float32)
+    return condition.model_copy(update={"mapping": hosted, "operator": "==", "value": 1.0})

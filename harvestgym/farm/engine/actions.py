@@ -1,12 +1,13 @@
-"""The one action table of a farm, behind every form in which an action can be written.
+"""The action table of a farm: each action as a tuple, as an integer and as arrays.
 
-The paper's tuples `(farmer, field, entity, name, parameters)`, the integers of the `Discrete` face and
-the arrays that compiled code uses are three spellings of an entry of this table.
+The tuples `(farmer, field, entity, name, parameters)` of the Farm-Gym paper, the integers of the `Discrete` interface
+and the arrays that compiled code uses are three forms of an entry of this table.
 """
 
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,12 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, unknown
-from harvestgym.farm.config.names import Names, keys_of
 from harvestgym.farm.entities.base import Action, Parameter
-from harvestgym.farm.schema import parse_plot
 
-from .allowed import check_apart, checked, narrow
-from .variables import FieldSlots, check_plot, find_entity, find_field
+from .name_table import NameTable, parameter_keys
+from .variables import FieldSlots, check_plot
 
 BINS = 11
 """Values that stand for a continuous parameter in the integer form, both ends included."""
@@ -30,7 +29,7 @@ BINS = 11
 DURATION = "duration#min"
 """The parameter of an action that says how long it takes."""
 
-Tuple5 = tuple[str, str, str, str, dict[str, Any]]
+ActionTuple = tuple[str, str, str, str, dict[str, Any]]
 
 
 class Orders(NamedTuple):
@@ -236,7 +235,7 @@ class ActionTable:
         """The number of its row and the checked choice of one of the paper's tuples, in any spelling."""
         whole = isinstance(action, (tuple, list)) and len(action) == 5
         if not whole or not isinstance(action[4], (Mapping, type(None))):
-            raise ConfigError(f"wanted (farmer, field, entity, name, parameters), found {action!r}")
+            raise ConfigError(f"expected (farmer, field, entity, name, parameters), got {action!r}")
         *head, parameters = action
         who, number = self._head(tuple(head))
         return number, self._filled(self.rows[number], who, parameters or {})
@@ -245,40 +244,44 @@ class ActionTable:
         """The farmer and the row of `(farmer, field, entity, name)`."""
         if not all(isinstance(name, str) for name in head) or head not in self._heads:
             farmer, field, entity, name = head
-            who, at = self._names.farmer(farmer), self._names.entity(field, entity, "")
-            known = self._names.action(at, name, " > ".join(self._names.where(at)))
-            self._heads[head] = who, self.rows.index(self.row(*at, known.name))
+            who, at = self._names.farmer(farmer), self._names.entity(field, entity)
+            where = self._names.where(at)
+            known = self._names.action(at, name, " > ".join(where))
+            self._heads[head] = who, self.row_number(*where, known.name)
         return self._heads[head]
 
     @cached_property
     def _heads(self) -> dict[tuple[Any, ...], tuple[int, int]]:
-        """What `_head` has found, as written: finding it takes half as long as the step of a small farm."""
+        """The results of `_head` by spelling: a look-up takes half as long as the step of a small farm."""
         return {}
 
     @cached_property
-    def _names(self) -> Names:
-        return Names(self.farmers, self.fields, ())
+    def _names(self) -> NameTable:
+        return NameTable(self.farmers, self.fields, ())
 
-    def row(self, field: int, entity: int, name: str) -> ActionRow:
-        """The row of an entity's action by name; ConfigError if it is not allowed."""
-        mine = [r for r in self.rows if (r.field, r.entity) == (field, entity)]
-        found = [r for r in mine if r.action.name == name]
-        if not found:
-            slot = self.fields[field].slots[entity]
-            raise unknown("action", name, (r.action.name for r in mine), f"{self.fields[field].name} > {slot.name}")
-        return found[0]
+    def row_number(self, field: str, entity: str, name: str) -> int:
+        """The number of the row of an action by canonical names; ConfigError if it is not allowed."""
+        if (field, entity, name) not in self.row_numbers:
+            allowed = [action for *where, action in self.row_numbers if where == [field, entity]]
+            raise unknown("action", name, allowed, f"{field} > {entity}")
+        return self.row_numbers[field, entity, name]
+
+    @cached_property
+    def row_numbers(self) -> dict[tuple[str, str, str], int]:
+        """The number of each row by the names of its field, entity and action."""
+        return {(*row.names, row.action.name): number for number, row in enumerate(self.rows)}
 
     def _filled(self, row: ActionRow, farmer: int, parameters: Mapping[str, Any]) -> Choice:
         where = " > ".join((*row.names, row.action.name))
         given = self._names.parameters(row.action, parameters, where)
-        missing = [key for key in keys_of(row.action) if key not in given]
+        missing = [key for key in parameter_keys(row.action) if key not in given]
         if missing:
             raise ConfigError(f"{where}: missing {', '.join(missing)}")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
         pairs = zip(row.allowed, row.action.parameters, strict=True)
-        return Choice(row, farmer, plot, tuple(_encode(w, checked(p, given[p.key], where)) for p, w in pairs))
+        return Choice(row, farmer, plot, tuple(_encode(w, check_value(p, given[p.key], where)) for p, w in pairs))
 
-    def tuple(self, choice: Choice | None) -> Tuple5 | None:
+    def tuple(self, choice: Choice | None) -> ActionTuple | None:
         """A choice in the paper's form; None for nothing."""
         if choice is None:
             return None
@@ -317,47 +320,14 @@ def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str)
     return at
 
 
-def table_of(farmers: Sequence[str], fields: Sequence[FieldSlots], allowed: Mapping[str, Any] | None) -> ActionTable:
-    """The action table of a farm, all actions or those of a restriction (the `interventions` of the rules)."""
-    rows = [row for f, field in enumerate(fields) for row in _rows(f, field)]
-    if allowed is not None:
-        rows = [r for field, of_field in allowed.items() for r in _restricted(rows, fields, field, of_field)]
-    return ActionTable(tuple(farmers), tuple(rows), tuple(fields))
-
-
-def _rows(f: int, field: FieldSlots) -> list[ActionRow]:
-    plots = tuple((x, y) for x in range(field.shape[0]) for y in range(field.shape[1]))
-    return [
-        ActionRow(f, e, (field.name, slot.name), action, plots, action.parameters)
-        for e, slot in enumerate(field.slots)
-        for action in slot.kind.actions
-    ]
-
-
-def _restricted(
-    rows: list[ActionRow], fields: Sequence[FieldSlots], field: str, of_field: Mapping[str, Any]
-) -> list[ActionRow]:
-    f = find_field(fields, field, "interventions")
-    out: list[ActionRow] = []
-    for entity, of_entity in of_field.items():
-        e = find_entity(fields[f], entity, f"interventions > {field}")
-        mine = {r.action.name: r for r in rows if (r.field, r.entity) == (f, e)}
-        for name, limits in (of_entity or {}).items():
-            where = f"interventions > {field} > {entity}"
-            if name not in mine:
-                raise unknown("action", name, mine, where)
-            out.append(_narrowed(mine[name], limits or {}, fields[f].shape, f"{where} > {name}"))
-    return out
-
-
-def _narrowed(row: ActionRow, limits: Mapping[str, Any], shape: tuple[int, int], where: str) -> ActionRow:
-    wanted = keys_of(row.action)
-    for key in limits:
-        if key not in wanted:
-            raise unknown("parameter", key, wanted, where)
-    plots = row.plots
-    if "plot" in limits:
-        plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
-        check_apart(plots, f"{where} > plot")
-    allowed = tuple(narrow(p, limits.get(p.key), where) for p in row.action.parameters)
-    return ActionRow(row.field, row.entity, row.names, row.action, plots, allowed)
+def check_value(parameter: Parameter, value: Any, where: str) -> Any:
+    """A value that the parameter allows, as it is; ConfigError otherwise."""
+    if parameter.continuous:
+        low, high = parameter.range
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
+            raise ConfigError(f"{where} > {parameter.key}: expected a number in [{low:g}, {high:g}], got {value!r}")
+        return float(value)
+    if isinstance(value, bool) or not any(value == choice for choice in parameter.choices):
+        expected = ", ".join(map(str, parameter.choices))
+        raise ConfigError(f"{where} > {parameter.key}: expected one of {expected}; got {value!r}")
+    return value

@@ -19,8 +19,7 @@ from harvestgym.core.tree import pytree, replace, var
 
 from .farmers import Work
 from .model import FarmModel, FarmParams, FarmState
-from .observations import ObservationPlan
-from .requests import Requests, RequestTable
+from .observations import ObservationPlan, Requests, RequestTable
 
 Looked = tuple[tuple[Any, ...], jax.Array, jax.Array, jax.Array]
 """What the farmers remember, their wages, which entries were seen, what was paid."""

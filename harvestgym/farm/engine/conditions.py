@@ -17,25 +17,28 @@ from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
 from harvestgym.farm.schema import AnyOfAll, Condition
 
-from .observations import ObservedItem
-from .variables import FieldSlots, Variable, encoded, find_variables
+from .observations import ObservedItem, find_items
+from .variables import Variable, encode_value
 
 Read = Callable[[ObservedItem], jax.Array]
 
 MAPPINGS: dict[str, Callable[..., Any]] = {
     "value": lambda x: x, "sum": jnp.sum, "mean": jnp.mean, "min": jnp.min, "max": jnp.max,
 }  # fmt: skip
-OPERATORS: dict[str, Callable[[jax.Array, Any], jax.Array]] = {
-    "==": lambda x, v: x == v,
-    "!=": lambda x, v: x != v,
-    "<=": lambda x, v: x <= v,
-    ">=": lambda x, v: x >= v,
-    "<": lambda x, v: x < v,
-    ">": lambda x, v: x > v,
-    "in": lambda x, v: jnp.isin(x, v),
-    "ni": lambda x, v: ~jnp.isin(x, v),
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "==": lambda x, v, xp=jnp: x == v,
+    "!=": lambda x, v, xp=jnp: x != v,
+    "<=": lambda x, v, xp=jnp: x <= v,
+    ">=": lambda x, v, xp=jnp: x >= v,
+    "<": lambda x, v, xp=jnp: x < v,
+    ">": lambda x, v, xp=jnp: x > v,
+    "in": lambda x, v, xp=jnp: xp.isin(x, v),
+    "ni": lambda x, v, xp=jnp: ~xp.isin(x, v),
 }
-"""`ni` is «not in»."""
+"""The operators of conditions, in compiled code and (with `xp=numpy`) on the host; `ni` is "not in"."""
+
+SECOND_SPELLINGS = {"not in": "ni", "=": "=="}
+"""Second spellings of operators."""
 
 
 @dataclass(frozen=True)
@@ -72,64 +75,66 @@ def occurs(formula: AnyOf, values: Values, read: Read) -> jax.Array:
     return jnp.any(jnp.stack(groups)) if groups else jnp.asarray(False)
 
 
-def compile_conditions(
-    formula: AnyOfAll, fields: Sequence[FieldSlots], table: Sequence[Variable], where: str
-) -> tuple[AnyOf, Values]:
-    """The events of a formula and their values, every name checked and every mapping tried."""
+def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> tuple[AnyOf, Values]:
+    """The events of a formula in canonical names and their values, every mapping tried."""
     compiled = [
-        [_event(c, fields, table, f"{where} > {i} > {j}") for j, c in enumerate(group)]
+        [_compile_condition(condition, variables, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
         for i, group in enumerate(formula)
     ]
     events = tuple(tuple(event for event, _ in group) for group in compiled)
     return events, tuple(tuple(value for _, value in group) for group in compiled)
 
 
-def _event(
-    condition: Condition, fields: Sequence[FieldSlots], table: Sequence[Variable], where: str
-) -> tuple[Event, np.ndarray]:
-    try:
-        found, plot = find_variables(fields, table, *condition.observation)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
-    if len(found) != 1:
-        raise ConfigError(f"{where}: {condition.observation} is several variables; name one")
-    check_name("operator", condition.operator, OPERATORS, where)
-    value = _reference(condition, found[0].meta, f"{where}: {found[0].name}")
-    event = Event(ObservedItem(found[0], plot), _mapping(condition.mapping, where), condition.operator)
-    if callable(condition.mapping):
-        _try(event, value, where)
+def _compile_condition(condition: Condition, variables: Sequence[Variable], where: str) -> tuple[Event, np.ndarray]:
+    check_reference(condition, where)
+    item = find_one_item(variables, condition.observation, where)
+    value = encode_reference(condition, item.variable.meta, f"{where}: {item.variable.name}")
+    if not callable(condition.mapping):
+        check_name("mapping", condition.mapping, MAPPINGS, where)
+        return Event(item, MAPPINGS[condition.mapping], condition.operator), value
+    event = Event(item, condition.mapping, condition.operator)
+    trace_event(event, value, where)
     return event, value
 
 
-def _mapping(mapping: Any, where: str) -> Callable[..., Any]:
-    if callable(mapping):
-        return mapping
-    check_name("mapping", mapping, MAPPINGS, where)
-    return MAPPINGS[mapping]
+def find_one_item(variables: Sequence[Variable], reference: Sequence[Any], where: str) -> ObservedItem:
+    """The one item of an observation in canonical names; ConfigError for a group of variables."""
+    found = find_items(variables, reference)
+    if len(found) != 1:
+        keys = ", ".join(item.variable.key for item in found)
+        raise ConfigError(f"{where}: {'/'.join(reference[:3])} is several variables; name one of {keys}")
+    return found[0]
 
 
-def _try(event: Event, value: np.ndarray, where: str) -> None:
-    """Trace a mapping of the user's own, once; ConfigError if it cannot be a part of compiled code."""
-    seen = jax.ShapeDtypeStruct((event.look.size,), jnp.float32)
+def trace_event(event: Event, value: np.ndarray, where: str) -> None:
+    """Trace an event with a user's mapping once; ConfigError if it cannot be a part of compiled code."""
+    numbers = jax.ShapeDtypeStruct((event.look.size,), jnp.float32)
     try:
         hash(event)
-        jax.eval_shape(
-            lambda numbers: jnp.all(OPERATORS[event.operator](jnp.asarray(event.mapping(numbers)), value)), seen
-        )
-    except Exception as error:  # whatever a person's function may raise
+        jax.eval_shape(lambda x: jnp.all(OPERATORS[event.operator](jnp.asarray(event.mapping(x)), value)), numbers)
+    except Exception as error:  # a user's function may raise anything
         name = getattr(event.mapping, "__name__", repr(event.mapping))
         raise ConfigError(
             f"{where}: the mapping {name!r} cannot be compiled ({type(error).__name__}: "
-            f"{str(error).partition(chr(10))[0]}); wanted a function of an array of {event.look.size} in jax.numpy "
+            f"{str(error).partition(chr(10))[0]}); expected a function of an array of {event.look.size} in jax.numpy "
             f"without branches on its values, or one of {', '.join(MAPPINGS)}"
         ) from None
 
 
-def _reference(condition: Condition, meta: Meta, where: str) -> np.ndarray:
-    """What a condition compares with, as numbers."""
-    value, several = condition.value, condition.operator in ("in", "ni")
-    if several != isinstance(value, (list, tuple)) or (several and not value):
-        wanted = "a list of values" if several else "a single value"
-        raise ConfigError(f"{where}: {condition.operator!r} wants {wanted}, found {value!r}")
-    codes = [encoded(v, meta, where) for v in value] if several else encoded(value, meta, where)
+def encode_reference(condition: Condition, meta: Meta, where: str) -> np.ndarray:
+    """The reference value of a condition as numbers."""
+    check_reference(condition, where)
+    value = condition.value
+    codes = (
+        [encode_value(v, meta, where) for v in value] if isinstance(value, list) else encode_value(value, meta, where)
+    )
     return np.asarray(codes, np.float32)
+
+
+def check_reference(condition: Condition, where: str) -> None:
+    """Raise ConfigError unless the operator is known and the reference value is a list exactly where it needs one."""
+    check_name("operator", condition.operator, OPERATORS, where)
+    value, several = condition.value, condition.operator in ("in", "ni")
+    if several != isinstance(value, list) or (several and not value):
+        expected = "a list of values" if several else "a single value"
+        raise ConfigError(f"{where}: expected {expected} for {condition.operator!r}, got {value!r}")

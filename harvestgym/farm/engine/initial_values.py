@@ -1,4 +1,4 @@
-"""How a game starts: initial values put into the entities' default state, drawn anew at each reset."""
+"""Initial values of state variables: fixed, or drawn again at each reset."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.farm.schema import Interval
 
-from .variables import FieldSlots, Variable, encoded, find_entity, find_field
+from .variables import Variable, encode_value
 
 
 @dataclass(frozen=True)
@@ -42,57 +42,52 @@ class InitialValue:
         return replace(state, **{self.variable.attr: new})
 
 
-def starts_of(
-    init: Mapping[str, Any],
-    fields: Sequence[FieldSlots],
-    table: Sequence[Variable],
-    limits: Callable[[int, int], Mapping[str, float]],
+def compile_initial_values(
+    init: Mapping[str, Any], variables: Sequence[Variable], limits: Callable[[int, int], Mapping[str, float]]
 ) -> list[tuple[InitialValue, Any]]:
-    """The starting conditions of a file `field: entity: variable: value, list or interval`, with values.
+    """The initial values `field: entity: variable: values` of a farm file in canonical names, with their numbers.
 
     `limits` gives, for a field and an entity, the most that parameters allow some fields of its state.
     """
+    table = {(*v.where, v.key): v for v in variables}
     out: list[tuple[InitialValue, Any]] = []
     for field, of_field in init.items():
-        f = find_field(fields, field, "rules > init")
-        for entity, values in of_field.items():
-            e = find_entity(fields[f], entity, f"rules > init > {field}")
-            mine = {v.key: v for v in table if (v.field, v.entity) == (f, e) and not v.derived}
-            for key, value in values.items():
-                where = f"rules > init > {field} > {entity}"
-                if key not in mine:
-                    raise unknown("variable", key, mine, where)
-                _check_open(mine[key], [k for k, v in mine.items() if not v.meta.settled], f"{where} > {key}")
-                most = limits(f, e).get(mine[key].attr, mine[key].meta.high)
-                out.append(_start(mine[key], value, most, f"{where} > {key}"))
+        for entity, given in of_field.items():
+            for key, values in given.items():
+                where, variable = f"rules > init > {field} > {entity} > {key}", table[field, entity, key]
+                _check_free(variable, variables, where)
+                most = limits(variable.field, variable.entity).get(variable.attr, variable.meta.high)
+                out.append(_compile_value(variable, values, most, where))
     return out
 
 
-def _check_open(variable: Variable, others: Sequence[str], where: str) -> None:
-    if variable.meta.settled:
-        kind, _, _ = variable.where[1].rpartition("-")
-        raise ConfigError(
-            f"{where}: {kind} finds this at the start of a game itself, and would overrule a value given here; "
-            f"leave it out, and give one of {', '.join(others)}"
-        )
+def _check_free(variable: Variable, variables: Sequence[Variable], where: str) -> None:
+    if variable.is_initial:
+        return
+    kind, _, _ = variable.where[1].rpartition("-")
+    free = ", ".join(v.key for v in variables if v.where == variable.where and v.is_initial)
+    raise ConfigError(
+        f"{where}: {kind} finds this at the start of a game itself, and would overrule a value given here; "
+        f"leave it out, and give one of {free}"
+    )
 
 
-def _start(variable: Variable, value: Any, most: float, where: str) -> tuple[InitialValue, Any]:
+def _compile_value(variable: Variable, value: Any, most: float, where: str) -> tuple[InitialValue, Any]:
     between = isinstance(value, Interval)
     given = [value.low, value.high] if between else list(value)
-    drawn = np.asarray([_checked(variable, v, most, where) for v in given], np.float32)
+    drawn = np.asarray([_check_number(variable, v, most, where) for v in given], np.float32)
     if not drawn.size or (between and drawn[0] > drawn[1]):
-        raise ConfigError(f"{where}: wanted values, or an interval with low <= high; found {given}")
+        raise ConfigError(f"{where}: expected values, or an interval with low <= high; got {given}")
     return InitialValue(variable, between), drawn
 
 
-def _checked(variable: Variable, value: Any, most: float, where: str) -> float:
+def _check_number(variable: Variable, value: Any, most: float, where: str) -> float:
     meta = variable.meta
-    number = encoded(value, meta, where)
+    number = encode_value(value, meta, where)
     if isinstance(value, str):
         return number
     if meta.dtype != "float" and value != int(value):
-        raise ConfigError(f"{where}: wanted a whole number, found {value!r}")
+        raise ConfigError(f"{where}: expected a whole number, got {value!r}")
     if not meta.low <= value <= most * (1 + 1e-6):
-        raise ConfigError(f"{where}: wanted a number in [{meta.low:g}, {most:g}], found {value!r}")
+        raise ConfigError(f"{where}: expected a number in [{meta.low:g}, {most:g}], got {value!r}")
     return number

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
@@ -18,7 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
 from harvestgym.core.random import keys_for
 from harvestgym.core.tree import par, pytree, var
@@ -31,10 +31,11 @@ from .constraints import Rule
 from .farmers import Farmer, Work
 from .field_day import simulate_day
 from .initial_values import InitialValue
+from .name_table import NameTable
 from .observations import ObservationPlan
 from .reward_terms import RewardContext
 from .scoring import Score
-from .variables import FieldSlots, Variable, find_variables
+from .variables import FieldSlots, Variable
 
 
 @pytree
@@ -119,7 +120,7 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def recipe(self) -> dict[str, str]:
         """How it is made, for `core.checkpoint`: what its file says. ConfigError if a part lives in Python only."""
-        return {"text": load_object("harvestgym.farm.config.whole:text_of")(self.spec)}
+        return {"text": load_object("harvestgym.farm.config.farm_writer:write_farm")(self.spec)}
 
     @classmethod
     def from_recipe(cls, text: str) -> FarmModel:
@@ -237,13 +238,14 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def _reader(self, state: FarmState, params: FarmParams) -> Any:
         def read(field: str, entity: str, key: str) -> jax.Array:
-            found, _ = find_variables(self.fields, self.variables, field, entity, key, [])
-            if len(found) != 1:
-                keys = ", ".join(variable.key for variable in found)
-                raise ConfigError(f"{field} > {entity} > {key} is several variables; wanted one of {keys}")
-            return self.value(found[0], state, params)
+            return self.value(self.names.variable(field, entity, key), state, params)
 
         return read
+
+    @cached_property
+    def names(self) -> NameTable:
+        """Every name of the farm, looked up in any spelling."""
+        return NameTable(self.actions.farmers, self.fields, self.variables)
 
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Whether the game is over in `state`, by a condition, by the clock, or since before."""

@@ -11,13 +11,12 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.tree import par, pytree
-from harvestgym.farm.config.components import term as part_term
 from harvestgym.farm.schema import ScoreSpec
 
 from .actions import ActionTable, Orders
 from .observations import ObservationPlan
 from .reward_terms import RewardContext, Term
-from .variables import FieldSlots, Variable, find_entity, find_field
+from .variables import Variable
 
 RESOURCES = {"water#L": 1.0, "fertilizer#kg": 1.0, "cide#g": 0.001}
 """Weights of what is used, in the units of the tally (the reference implementation's)."""
@@ -74,44 +73,32 @@ def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> 
     return sum((w * totals[n] for n, w in weights.items() if n in totals), jnp.float32(0.0))
 
 
-def score_of(
-    spec: ScoreSpec,
-    actions: ActionTable,
-    table: Sequence[Variable],
-    fields: Sequence[FieldSlots],
-    made: Mapping[str, Term] | None = None,
+def compile_score(
+    spec: ScoreSpec, actions: ActionTable, variables: Sequence[Variable], terms: dict[str, Term]
 ) -> Score:
-    """The score of a farm from its file, every name checked; `made` has terms that are made already."""
-    rows = {(*r.names, r.action.name): i for i, r in enumerate(actions.rows)}
-    costs = np.full(len(rows), spec.intervention_cost, np.float32)
-    for at, cost in _named(spec.intervention_costs, fields, rows, "action"):
-        costs[at] = cost
-    variables = {(*v.where, v.key): i for i, v in enumerate(table)}
-    looks = np.full(len(variables), spec.observation_cost, np.float32)
-    for at, cost in _named(spec.observation_costs, fields, variables, "variable"):
-        looks[at] = cost
+    """The score of a farm from its description in canonical names and its further `terms`."""
+    columns = {(*v.where, v.key): i for i, v in enumerate(variables)}
     weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
-    taken = [name for name in spec.terms if name in ("stage", *TERMS)]
-    if taken:
-        raise ConfigError(f"scoring > terms > {taken[0]}: the score has a term of this name; wanted another name")
-    terms = {n: (made or {}).get(n) or part_term(t, f"scoring > terms > {n}") for n, t in spec.terms.items()}
+    if taken := [name for name in terms if name in ("stage", *TERMS)]:
+        raise ConfigError(f"scoring > terms > {taken[0]}: the score has a term of this name; choose another name")
     numbers: dict[str, Any] = {
-        "intervention_costs": costs, "observation_costs": looks, "stage": np.float32(spec.stage), "weights": weights,
+        "intervention_costs": _fill(spec.intervention_cost, spec.intervention_costs, actions.row_numbers, "action"),
+        "observation_costs": _fill(spec.observation_cost, spec.observation_costs, columns, "variable"),
+        "stage": np.float32(spec.stage), "weights": weights,
     }  # fmt: skip
     return Score(terms=terms, **numbers)
 
 
-def _named(
-    costs: Mapping[str, Any], fields: Sequence[FieldSlots], known: Mapping[tuple[str, str, str], int], what: str
-) -> list[tuple[int, float]]:
-    out: list[tuple[int, float]] = []
+def _fill(
+    default: float, costs: Mapping[str, Any], columns: Mapping[tuple[str, str, str], int], what: str
+) -> np.ndarray:
+    """The cost in each column: the one given for its field, entity and name, or the default."""
+    out = np.full(len(columns), default, np.float32)
     for field, of_field in costs.items():
-        f = find_field(fields, field, "scoring")
         for entity, of_entity in of_field.items():
-            names = (fields[f].name, fields[f].slots[find_entity(fields[f], entity, "scoring")].name)
             for name, cost in of_entity.items():
-                if (*names, name) not in known:
-                    valid = (k[2] for k in known if k[:2] == names)
-                    raise unknown(what, name, valid, f"scoring > {field} > {entity}")
-                out.append((known[(*names, name)], cost))
+                if (field, entity, name) not in columns:
+                    known = [column for *where, column in columns if where == [field, entity]]
+                    raise unknown(what, name, known, f"scoring > {field} > {entity}")
+                out[columns[field, entity, name]] = cost
     return out

@@ -1,4 +1,4 @@
-"""The names of a farm: its fields, its entities numbered by kind, and every variable one can speak of."""
+"""The structure of a farm: its fields, its entities numbered by kind, and every variable that can be observed."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ class Variable:
         """Whether there is one value for each plot."""
         return self.meta.axes[-1:] == ("plot",)
 
+    @property
+    def is_initial(self) -> bool:
+        """Whether a farm file may give its initial value."""
+        return not self.derived and not self.meta.settled
+
     def value(self, entity: Entity, state: Any) -> jax.Array:
         """The array of this variable in a state of its entity."""
         if self.derived:
@@ -75,15 +80,15 @@ class Variable:
 
 def entity_names(kinds: Sequence[type[Entity]]) -> list[str]:
     """`Plant-0`, `Plant-1`, `Soil-0`: numbered by kind in the order of creation."""
-    return numbered([kind.__name__ for kind in kinds])
+    return number_repeats([kind.__name__ for kind in kinds])
 
 
-def numbered(names: Sequence[str]) -> list[str]:
+def number_repeats(names: Sequence[str]) -> list[str]:
     """Each name with the number of times that it has stood before."""
     return [f"{name}-{names[:i].count(name)}" for i, name in enumerate(names)]
 
 
-def slots_of(name: str, entities: Sequence[Entity], place: Place) -> FieldSlots:
+def build_slots(name: str, entities: Sequence[Entity], place: Place) -> FieldSlots:
     """The slots of a field from its entities."""
     names = entity_names([type(e) for e in entities])
     axes = (("host", place.hosts), ("target", place.targets))
@@ -93,7 +98,7 @@ def slots_of(name: str, entities: Sequence[Entity], place: Place) -> FieldSlots:
     )
 
 
-def variables_of(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
+def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
     """Every variable of every entity, in the order of the files and of the classes."""
     out: list[Variable] = []
     for f, field in enumerate(fields):
@@ -120,54 +125,6 @@ def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, i
     return [(meta.keys[0], None)]
 
 
-def find_field(fields: Sequence[FieldSlots], name: str, where: str = "") -> int:
-    """The position of a field by name, in any case."""
-    return find_name("field", name, [f.name for f in fields], where)
-
-
-def find_entity(field: FieldSlots, name: str, where: str = "") -> int:
-    """The position of an entity on its field by name, in any case."""
-    return find_name("entity", name, [s.name for s in field.slots], where)
-
-
-def find_name(what: str, name: str, names: Sequence[str], where: str = "") -> int:
-    """The position of a name in a list, in any case; ConfigError with the nearest if it is not there."""
-    folded = [n.casefold() for n in names]
-    if str(name).casefold() not in folded:
-        raise unknown(what, name, names, where)
-    return folded.index(str(name).casefold())
-
-
-def find_variables(
-    fields: Sequence[FieldSlots], table: Sequence[Variable], field: str, entity: str, name: str, path: Sequence[Any]
-) -> tuple[list[Variable], tuple[int, int] | None]:
-    """What an observation `(field, entity, name, path)` speaks of: variables, and one plot or all (None).
-
-    The path holds the keys of sub-variables and possibly a plot `(x, y)`, or `'*'` for all that is below.
-    """
-    f = find_field(fields, field)
-    e = find_entity(fields[f], entity)
-    where = f"{fields[f].name} > {fields[f].slots[e].name}"
-    mine = [v for v in table if (v.field, v.entity) == (f, e)]
-    words = [str(p) for p in path if isinstance(p, str) and p != "*"]
-    plots = [tuple(p) for p in path if isinstance(p, (tuple, list))]
-    wanted = "/".join((name, *words))
-    found = [v for v in mine if v.key == wanted or v.key.startswith(f"{wanted}/")]
-    if not found:
-        raise unknown("variable", wanted, (v.key for v in mine), where)
-    return found, _plot(plots, found[0], fields[f].shape, f"{where} > {wanted}")
-
-
-def _plot(
-    plots: list[tuple[Any, ...]], variable: Variable, shape: tuple[int, int], where: str
-) -> tuple[int, int] | None:
-    if not plots:
-        return None
-    if not variable.per_plot or len(plots) > 1:
-        raise ConfigError(f"{where}: the path goes too deep; found {plots[-1]}")
-    return check_plot(plots[0], shape, where)
-
-
 def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]:
     """`plot` as a pair inside a field of `shape`; ConfigError otherwise."""
     inside = (
@@ -182,7 +139,7 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
     return (int(plot[0]), int(plot[1]))
 
 
-def encoded(value: Any, meta: Meta, where: str) -> float:
+def encode_value(value: Any, meta: Meta, where: str) -> float:
     """A number, a truth or a label of a variable as a number; ConfigError otherwise."""
     if isinstance(value, str) and meta.labels:
         if value not in meta.labels:

@@ -22,7 +22,7 @@ from harvestgym.core.wrappers import Flatten, Wrapper
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel, FarmParams
-from harvestgym.farm.engine.requests import Requests
+from harvestgym.farm.engine.observations import Requests
 
 
 @dataclass(frozen=True)

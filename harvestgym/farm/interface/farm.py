@@ -15,10 +15,9 @@ from harvestgym.core import yaml_io
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.xla.compilation import enable_cache
-from harvestgym.farm.config import whole
-from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, is_compiled
+from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, build_model, is_compiled
 from harvestgym.farm.config.compile import build
-from harvestgym.farm.config.whole import Parts
+from harvestgym.farm.config.farm_writer import write_farm
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.schema import FarmSpec, farm_spec, read_farm
@@ -71,13 +70,10 @@ class Farm(GymEnv):
         render_mode: str | None = None,
     ) -> None:
         rules = BasicRule() if rules is None else rules
-        parts = Parts(farmers, rules, BasicScore() if scoring is None else scoring)
-        names, spec = parts.spec(fields, mode, context)
-        entities = {f"Field-{i}": field.entities for i, field in enumerate(fields)}
-        with parts.told():
-            model = build(spec, entities, parts.made)
+        scoring = BasicScore() if scoring is None else scoring
+        model = build_model(fields, farmers, rules, scoring, mode, context)
         self._set_up(model, seed, name, render_mode)
-        written = parts.rules.missing(names) | parts.scoring.missing(names)
+        written = rules.missing(model.names) | scoring.missing(model.names)
         for path, text in written.items():
             path.write_text(text, encoding="utf-8")
         if written:
@@ -194,7 +190,7 @@ class Farm(GymEnv):
         names, free = self.language.names, self.written.rules.free_observations
         if self.written.mode == "fo":
             free = [(*where, key, []) for where, tree in names.tree.items() for key in tree]
-        return self.language.reader([ObservationPath.of(names.ref(ref)) for ref in free])
+        return self.language.reader([ObservationPath.of(names.observation(ref)) for ref in free])
 
     def state(self) -> tuple[Any, ...]:
         """The state of everything, a member of `state_space`."""
@@ -226,7 +222,7 @@ class Farm(GymEnv):
         Raises:
             ConfigError: if a part of it is a Python object that no file can name.
         """
-        text = whole.text_of(self.written)
+        text = write_farm(self.written)
         Path(path).write_text(text, encoding="utf-8")
 
     def generate_gif(self, path: str | Path = "farm.gif", fps: float = 10, width: int = 960) -> Path:
@@ -246,7 +242,7 @@ class Farm(GymEnv):
 
     def recipe(self) -> dict[str, Any]:
         """The arguments of `from_recipe`, for `core.checkpoint`: the text of `to_yaml`, and the name."""
-        text = whole.text_of(self.written)
+        text = write_farm(self.written)
         return {"text": text, "name": self.name, "seed": self._seed, "render_mode": self.render_mode}
 
     @classmethod

@@ -14,10 +14,10 @@ from gymnasium import spaces
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.spaces import MultiUnion
-from harvestgym.farm.config.names import Names, keys_of
 from harvestgym.farm.engine.actions import ActionRow, Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.name_table import parameter_keys
 
 from .action_wrappers import HEAD
 from .observation_items import Item, ItemReader, ObservationPath, observation_positions, requestable_paths
@@ -46,7 +46,7 @@ class Language:
 
     def __init__(self, model: FarmModel, paths: Sequence[ObservationPath] | None = None) -> None:
         self.model = model
-        self.names = Names(model.actions.farmers, model.fields, model.variables)
+        self.names = model.names
         self.paths = tuple(requestable_paths(model, self.names) if paths is None else paths)
         farmers, whats = range(len(model.actions.farmers)), (self.paths, range(len(model.actions.rows)))
         self._members = [(farmer, what) for kind in whats for farmer in farmers for what in kind]
@@ -82,7 +82,7 @@ class Language:
         """The pair of an action."""
         at = np.int64(self._index[action.farmer, action.what])
         row = self.model.actions.rows[action.what] if isinstance(action.what, int) else None
-        if row is None or not keys_of(row.action):
+        if row is None or not parameter_keys(row.action):
             return at, np.int64(0)
         member: dict[str, Any] = {} if action.plot is None else {"plot": np.int64(row.plots.index(action.plot))}
         for p, grid, value in zip(row.allowed, row.grids[1:], action.values, strict=True):
@@ -143,7 +143,7 @@ class Language:
         return ""
 
     def _parse_path(self, observation: tuple[Any, ...]) -> ObservationPath:
-        path = ObservationPath.of(self.names.ref(observation))
+        path = ObservationPath.of(self.names.observation(observation))
         if not isinstance(self.model, ActiveFarm):
             raise ConfigError(f"{path.group}: observations are given, not asked for, in mode {self.model.spec.mode!r}")
         if path not in self._allowed:
@@ -238,7 +238,7 @@ class Language:
 
 def _row_space(row: ActionRow) -> spaces.Space[Any]:
     """The parameters of an intervention; `Discrete(1)` for one that has none."""
-    if not keys_of(row.action):
+    if not parameter_keys(row.action):
         return spaces.Discrete(1)
     inside: dict[str, spaces.Space[Any]] = {"plot": spaces.Discrete(len(row.plots))} if row.action.plot else {}
     for p in row.allowed:

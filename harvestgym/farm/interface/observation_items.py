@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.tree import Meta
-from harvestgym.farm.config.names import Names, Ref
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.name_table import NameTable, Reference
 from harvestgym.farm.engine.variables import Variable
 
 Item = tuple[str, str, str, list[Any], Any]
@@ -29,7 +29,7 @@ class ObservationPath(NamedTuple):
     path: tuple[Any, ...]
 
     @classmethod
-    def of(cls, ref: Ref) -> ObservationPath:
+    def of(cls, ref: Reference) -> ObservationPath:
         """The path of a canonical `(field, entity, name, path)`."""
         return cls((ref[0], ref[1]), ref[2], tuple(ref[3]))
 
@@ -43,7 +43,7 @@ class ObservationPath(NamedTuple):
         """The plot; None for all plots."""
         return next((s for s in self.path if not isinstance(s, str)), None)
 
-    def find(self, names: Names) -> Any:
+    def find(self, names: NameTable) -> Any:
         """The variable, or a tree of several by their keys."""
         found: Any = names.tree[self.where][self.name]
         for step in self.path:
@@ -51,12 +51,12 @@ class ObservationPath(NamedTuple):
         return found
 
 
-def requestable_paths(model: FarmModel, names: Names) -> list[ObservationPath]:
+def requestable_paths(model: FarmModel, names: NameTable) -> list[ObservationPath]:
     """The observations that can be requested: those that the rules list, or all; without the free ones."""
     if not isinstance(model, ActiveFarm):
         return []
     listed = model.spec.rules.observations
-    paths = _every_path(names) if listed is None else [ObservationPath.of(names.ref(ref)) for ref in listed]
+    paths = _every_path(names) if listed is None else [ObservationPath.of(names.observation(ref)) for ref in listed]
     free = {(item.variable.name, item.plot) for item in model.plan.looks}
 
     def is_free(path: ObservationPath) -> bool:
@@ -66,7 +66,7 @@ def requestable_paths(model: FarmModel, names: Names) -> list[ObservationPath]:
     return [path for path in dict.fromkeys(paths) if not is_free(path)]
 
 
-def _every_path(names: Names) -> Iterator[ObservationPath]:
+def _every_path(names: NameTable) -> Iterator[ObservationPath]:
     """Every variable and every group of variables, whole, and each variable on each plot."""
     shapes = {field.name: field.shape for field in names.fields}
     for where, tree in names.tree.items():
@@ -122,7 +122,7 @@ class ItemReader:
         positions: see `observation_positions`.
     """
 
-    def __init__(self, paths: Sequence[ObservationPath], names: Names, positions: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, paths: Sequence[ObservationPath], names: NameTable, positions: Mapping[str, np.ndarray]) -> None:
         found = [path.find(names) for path in paths]
         leaves = []
         for i, (path, below) in enumerate(zip(paths, found, strict=True)):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.farm.config.names import Names
+from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.variables import Variable
 
 
-def state_space(names: Names) -> spaces.Tuple:
+def state_space(names: NameTable) -> spaces.Tuple:
     """A component for each variable; a `Dict` for one that has parts."""
     return spaces.Tuple([_space(below) for tree in names.tree.values() for below in tree.values()])
 
@@ -25,7 +25,7 @@ def _space(found: Any) -> spaces.Space[Any]:
     return spaces.Box(found.meta.low, found.meta.high, found.shape, _dtype(found))
 
 
-def state_member(names: Names, values: Mapping[str, Any]) -> tuple[Any, ...]:
+def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]:
     """The member of `state_space` with these arrays, given by the name of the variable."""
 
     def member(found: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,12 +20,9 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.conditions import AnyOf, Event, Values, compile_conditions
-from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem, plan_of
-from harvestgym.farm.engine.variables import check_plot, find_entity, find_field
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem, find_items
 from harvestgym.farm.schema import ExpertRule
-
-if TYPE_CHECKING:
-    from harvestgym.farm.engine.model import FarmModel
 
 EACH = "each"
 """As the plot of a rule's action: every plot on which the trigger holds, the neediest first."""
@@ -171,12 +168,12 @@ class Rules:
 def rule_policy(env: FarmModel) -> Policy:
     """The expert of a farm file as a policy; ConfigError if a rule looks at what cannot be seen."""
     if not env.spec.expert:
-        raise ConfigError("expert: the farm file has no rules; wanted at least one")
+        raise ConfigError("expert: the farm file has no rules; expected at least one")
     offered = env.offered.looks if isinstance(env, ActiveFarm) else ()
     plan = ObservationPlan((*env.plan.looks, *offered))
     rules, values, actions, pauses = [], [], [], []
     for i, written in enumerate(env.spec.expert):
-        rule, numbers, mine = _compiled(env, plan, offered, written, f"expert > {i}")
+        rule, numbers, mine = _compile_rule(env, plan, offered, written, f"expert > {i}")
         rules.append(rule)
         values.append(numbers)
         actions += mine
@@ -188,34 +185,37 @@ def rule_policy(env: FarmModel) -> Policy:
     return Policy(memory, Partial(policy, numbers))
 
 
-def _compiled(
+def _compile_rule(
     env: FarmModel, plan: ObservationPlan, offered: Sequence[ObservedItem], written: ExpertRule, where: str
 ) -> tuple[Rule, Values, list[int]]:
-    trigger, numbers = compile_conditions(written.when, env.fields, env.variables, where)
+    trigger, numbers = compile_conditions(written.when, env.variables, where)
     for event in (event for group in trigger for event in group):
         _check_seen(plan, event, where)
     farmer, field, entity, name, last = written.do
     if isinstance(last, list):
-        return Rule(trigger, looks=_looks(env, offered, (field, entity, name, last), where)), numbers, [0]
-    if (last or {}).get("plot") != EACH:
-        return Rule(trigger), numbers, [env.actions.index(written.do)]
-    f = find_field(env.fields, field, where)
-    row = env.actions.row(f, find_entity(env.fields[f], entity, where), name)
-    plots = [check_plot(p, env.fields[f].shape, where) for p in row.plots]
-    flat = tuple(int(np.ravel_multi_index(p, env.fields[f].shape)) for p in plots)
-    mine = [env.actions.index((farmer, field, entity, name, last | {"plot": plot})) for plot in plots]
-    return Rule(trigger, flat), numbers, mine
+        return Rule(trigger, looks=_find_offered(env, offered, (field, entity, name, last), where)), numbers, [0]
+    try:
+        if (last or {}).get("plot") != EACH:
+            return Rule(trigger), numbers, [env.actions.index(written.do)]
+        row = env.actions.rows[env.actions.row_number(field, entity, name)]
+        actions = [env.actions.index((farmer, field, entity, name, last | {"plot": plot})) for plot in row.plots]
+    except ConfigError as error:
+        raise ConfigError(f"{where} > {error}") from None
+    flat = tuple(int(np.ravel_multi_index(p, env.fields[row.field].shape)) for p in row.plots)
+    return Rule(trigger, flat), numbers, actions
 
 
-def _looks(env: FarmModel, offered: Sequence[ObservedItem], ref: tuple[Any, ...], where: str) -> tuple[int, ...]:
-    wanted = plan_of(env.fields, env.variables, [ref]).looks
-    missing = [look.variable.name for look in wanted if look not in offered]
+def _find_offered(
+    env: FarmModel, offered: Sequence[ObservedItem], reference: tuple[Any, ...], where: str
+) -> tuple[int, ...]:
+    wanted = find_items(env.variables, reference)
+    missing = [item.variable.name for item in wanted if item not in offered]
     if missing:
         raise ConfigError(
-            f"{where}: {', '.join(missing)} cannot be asked for here; wanted mode 'ao' and an entry of "
+            f"{where}: {', '.join(missing)} cannot be asked for here; expected mode 'ao' and an entry of "
             "rules > observations, whole or the same plot"
         )
-    return tuple(list(offered).index(look) for look in wanted)
+    return tuple(list(offered).index(item) for item in wanted)
 
 
 def _check_seen(plan: ObservationPlan, event: Event, where: str) -> None:

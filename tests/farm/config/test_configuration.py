@@ -13,7 +13,7 @@ import pytest
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm import BasicRule, BasicScore, Farm, FilesWritten
-from harvestgym.farm.config.paper_files import Source, actions_of, init_of, score_of
+from harvestgym.farm.config.paper_files import Source, read_actions, read_init, read_score
 from harvestgym.farm.schema import farm_spec
 from tests.farm.interface.test_language import CUT, WATER, farm, pond
 
@@ -122,28 +122,28 @@ def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
         ("init", "", "game0_init.yaml: the file is empty; wanted a mapping"),
         ("init", "Field-0:\n\tReed-0: {}", "YAML is indented with spaces, never tabs"),
         ("init", "Field-0: {}\nField-0: {}", "key 'Field-0' stands twice (lines 1 and 2)"),
-        ("init", "[1, 2]", "game0_init.yaml: wanted a mapping, found [1, 2]"),
+        ("init", "[1, 2]", "game0_init.yaml: expected a mapping, got [1, 2]"),
         ("init", "Field-0: {Reed-0: {stge: old}}", "game0_init.yaml > Field-0 > Reed-0: unknown variable 'stge'"),
         ("init", "Field-0: {Reed-0: {stage: ancient}}", "game0_init.yaml > Field-0 > Reed-0 > stage: unknown value"),
         ("init", "Field-0: {Reed-0: {stage: no}}", "game0_init.yaml > Field-0 > Reed-0 > stage: wanted a number or a"),
-        ("init", "Field-0: {Reed-0: 3}", "game0_init.yaml > Field-0 > Reed-0: wanted a mapping, found 3"),
+        ("init", "Field-0: {Reed-0: 3}", "game0_init.yaml > Field-0 > Reed-0: expected a mapping, got 3"),
         ("init", "Field-0: {Plant-0: {stage: seed}}", "init.yaml > Field-0: unknown entity 'Plant-0'; valid: Reed-0"),
         ("init", "Field-1: {Reed-0: {}}", "game0_init.yaml: unknown field 'Field-1'; did you mean 'Field-0'"),
         ("init", "Field-0: {Reed-0: {stage: old}, reed-0: {}}", "given twice, in two spellings"),
-        ("init", "Field-0: {Reed-0: {stage: old, Stage: young}}", "Reed-0 > stage: given twice, in two spellings"),
-        ("init", "Field-0: {Spring-0: {available_Water#L: (1, 2)}}", "an interval or a plot stands in quotes"),
+        ("init", "Field-0: {Reed-0: {stage: old, Stage: young}}", "Reed-0 > Stage: given twice, in two spellings"),
+        ("init", "Field-0: {Spring-0: {available_Water#L: (1, 2)}}", "(low, high), inside {…} in quotes"),
         ("actions", "intervention: {}", "actions.yaml: unknown block 'intervention'; did you mean 'inter"),
         ("actions", "interventions: {Field-0: {Reed-0: {cutt: }}}", "unknown action 'cutt'; did you mean 'cut'"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {amout: [1]}}}}", "pour: unknown parameter 'amout'"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: ['(9, 0)']}}}}", "0 <= x < 2"),
-        ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: '(1, 9)'}}}}", "[0, 5], found 9"),
-        ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: no}}}}", "found False"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: '(1, 9)'}}}}", "[0, 5], got 9"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: no}}}}", "got False"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: ['(0, 1)', [0, 1]]}}}}", "(0, 1) stands twice"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {amount#L: [1, 1.0]}}}}", "1.0 stands twice; keep one"),
-        ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: [(0, 1)]}}}}", "pour > plot: found '(0'; i"),
+        ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: [(0, 1)]}}}}", "pour > plot: got '(0'; i"),
         ("actions", "observations: {Field-0: {Reed-0: {stage: ['(0, 9)']}}}", "0 <= y < 3"),
-        ("actions", "observations: {Field-0: {Reed-0: {stage: [(0, 1)]}}}", "stage: found '(0'; inside […] a plot"),
-        ("actions", "observations: {Field-0: {Reed-0: {stage: {x: }}}}", "the path goes too deep; found 'x'"),
+        ("actions", "observations: {Field-0: {Reed-0: {stage: [(0, 1)]}}}", "stage: got '(0'; inside […] a plot"),
+        ("actions", "observations: {Field-0: {Reed-0: {stage: {x: }}}}", "the path goes too deep; got 'x'"),
         ("actions", "params: {max_schedule: 3}", "did you mean 'max_action_schedule_size'"),
         ("actions", "params: {max_action_schedule_size: 2.5}", "actions.yaml: 1 mistake\n  max_action_schedule_size: "),
         ("score", "yeild: 1", "game0_score.yaml: unknown entry 'yeild'; did you mean 'yield'"),
@@ -166,7 +166,7 @@ def test_a_file_with_a_mistake_is_refused_with_its_name(folder: Path, name: str,
 
 def test_a_folder_is_no_file(folder: Path) -> None:
     (folder / "game0_init.yaml").mkdir()
-    with pytest.raises(ConfigError, match="game0_init.yaml: is a folder; wanted the name of a YAML file"):
+    with pytest.raises(ConfigError, match="game0_init.yaml: is a folder; expected the name of a YAML file"):
         from_files()
 
 
@@ -259,12 +259,15 @@ def test_what_is_read_is_what_was_written() -> None:
     names = farm().language.names
     texts = rules.missing(names) | scoring.missing(names)
     data = {str(path): yaml_io.parse(text) for path, text in texts.items()}
-    assert init_of(data["i.yaml"], names, "") == {"Field-0": {"Spring-0": {}, "Reed-0": {}}}
-    whole = actions_of(data["a.yaml"], names, "")
-    again = actions_of({name: whole[name] for name in ("interventions", "observations")}, names, "")
+    init = read_init(data["i.yaml"], "")["Field-0"]
+    assert {value for of_entity in init.values() for value in of_entity.values()} == {None}, (
+        "all is left to the entities"
+    )
+    whole = read_actions(data["a.yaml"], ["pour", "dye", "cut"], "")
+    again = read_actions({name: whole[name] for name in ("interventions", "observations")}, ["pour", "dye", "cut"], "")
     assert (
         whole == again | {"max_action_schedule_size": 1}
         and len(whole["observations"]) == len(farm().language.paths) + 7
     )
-    assert score_of(data["s.yaml"], tuple(data["s.yaml"]), names, "")["bio"] == 0.5
+    assert read_score(data["s.yaml"], tuple(data["s.yaml"]), "")["bio"] == 0.5
     assert Source(None, None).missing("text") == {}

@@ -65,10 +65,10 @@ WEATHER = [
     (init(**{"day#int365": "(1)"}), "Weather-0 > day#int365: wanted an interval (low, high); found '(1)'"),
     (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: Weather finds this at "
      "the start of a game itself, and would overrule a value given here; leave it out, and give one of day#int365"),
-    ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: wanted a "
-     "number in [0, 180], found 500"),
-    ({"rules": {"init": {"Field-0": {"Plant-0": {"size#cm": "(10, 61)"}}}}}, "Plant-0 > size#cm: wanted a number in "
-     "[0, 60], found 61"),
+    ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: expected "
+     "a number in [0, 180], got 500"),
+    ({"rules": {"init": {"Field-0": {"Plant-0": {"size#cm": "(10, 61)"}}}}}, "Plant-0 > size#cm: expected a number "
+     "in [0, 60], got 61"),
 ]  # fmt: skip
 PARTS = [
     ({"entities": ["Weather-0"]}, "entities: wanted a mapping such as {'Weather-0': 'lille'}, found ['Weather-0']"),
@@ -93,19 +93,19 @@ CONDITIONS = [
     ({"scoring": {"intervention_costs": {"Field-0": {"Soil-0": {"water_discrete": 1, "watering_discrete": 1}}}}},
      "intervention_costs > Field-0 > Soil-0 > watering_discrete: given twice, in two spellings; keep one"),
     (ends(lambda x: 1 if x[0] > 3 else 0, "==", 1), "conditions > 0 > 0: the mapping '<lambda>' cannot be compiled"),
-    (ends(lambda x: None, "==", 1), "wanted a function of an array of 1 in jax.numpy"),
+    (ends(lambda x: None, "==", 1), "expected a function of an array of 1 in jax.numpy"),
     (ends([1], "==", 1), "unknown mapping [1]; valid: max, mean, min, sum, value"),
     (ends("value", "in", [[1]]), "wanted a number or a label, found [1]"),
-    (ends("value", "in", []), "'in' wants a list of values, found []"),
+    (ends("value", "in", []), "expected a list of values for 'in', got []"),
     (ends("value", "==", NAN), "wanted a number or a label, found nan"),
     (ends("value", "==", True), "wanted a number or a label, found True"),
-    (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0: Field-0 > Plant-0: unknown variable "
+    (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0 > Field-0 > Plant-0: unknown variable "
      "'globl_stage'; did you mean 'global_stage'?"),
     ({"rules": {"terminal_conditions": [[]]}}, "rules > terminal_conditions > 0: List should have at least 1 item"),
     ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: wanted a key, '*' or a plot"),
     ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "wanted a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
     (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "waterin", {}]}), "unknown action 'waterin'; did you mean "
-     "'watering_discrete'?; mend the rule, or leave the expert out: `expert: []`"),
+     "'watering_discrete'?; correct the rule, or leave the expert out: `expert: []`"),
     (expert({"when": [[[["Field-0", "Plant-0", "age_seed#day", []], "value", ">", 1]]],
              "do": ["BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}]}), "expert > 0"),
 ]  # fmt: skip
@@ -134,10 +134,10 @@ def test_what_looks_like_a_mistake_and_is_none(changes: dict[str, Any]) -> None:
 
 def test_yes_and_no_are_values_of_a_truth() -> None:
     from harvestgym.core.tree import Meta
-    from harvestgym.farm.engine.variables import encoded
+    from harvestgym.farm.engine.variables import encode_value
 
     truth = Meta("var", ("wet",), "whether it is wet", "bool", 0, 1)
-    assert (encoded(True, truth, ""), encoded(False, truth, "")) == (1.0, 0.0)
+    assert (encode_value(True, truth, ""), encode_value(False, truth, "")) == (1.0, 0.0)
 
 
 def test_a_plot_as_text_is_that_plot() -> None:

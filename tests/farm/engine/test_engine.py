@@ -171,8 +171,8 @@ def test_tuples_integers_and_arrays_are_one_table() -> None:
      (("BasicFarmer-0", "field-0", "Read-0", "cut", {}), "unknown entity 'Read-0'; did you mean 'Reed-0'"),
      (("BasicFarmer-0", "field-0", "reed-0", "cutt", {}), "unknown action 'cutt'; did you mean 'cut'"),
      (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (2, 0), "amount#L": 1.0}), "0 <= x < 2"),
-     (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": 9.0}), r"\[0, 5\], found 9.0"),
-     (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": float("nan")}), "found nan"),
+     (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": 9.0}), r"\[0, 5\], got 9.0"),
+     (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": float("nan")}), "got nan"),
      (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0)}), "missing amount#L"),
      (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amout#L": 1.0}), "did you mean 'amount#L'")],
 )  # fmt: skip
@@ -185,13 +185,13 @@ def test_a_wrong_action_is_refused_in_words(action: tuple[Any, ...], message: st
     ("rules", "message"),
     [({"init": {"Field-0": {"Reed-0": {"stge": ["old"]}}}}, "unknown variable 'stge'; did you mean 'stage'"),
      ({"init": {"Field-0": {"Reed-0": {"stage": "ancient"}}}}, "unknown value 'ancient'"),
-     ({"init": {"Field-0": {"Spring-0": {"available_Water#L": -1}}}}, r"in \[0, 100000\], found -1"),
+     ({"init": {"Field-0": {"Spring-0": {"available_Water#L": -1}}}}, r"in \[0, 100000\], got -1"),
      ({"init": {"Field-0": {"Spring-0": {"available_Water#L": "(9, 2)"}}}}, "low <= high"),
      ({"free_observations": [["Field-0", "Reed-0", "stage", [[0, 0], [0, 1]]]]}, "goes too deep"),
      ({"terminal_conditions": [[[["Field-0", "Reed-0", "stage", []], "value", "=>", 1]]]}, "unknown operator '=>'"),
      ({"terminal_conditions": [[[["Field-0", "Reed-0", "stage", []], "avg", ">", 1]]]}, "unknown mapping 'avg'"),
-     ({"terminal_conditions": [[[["Field-0", "Reed-0", "stage", []], "value", "in", "old"]]]}, "wants a list"),
-     ({"interventions": {"Field-0": {"Spring-0": {"pour": {"amount#L": [1, 7]}}}}}, "found 7"),
+     ({"terminal_conditions": [[[["Field-0", "Reed-0", "stage", []], "value", "in", "old"]]]}, "expected a list"),
+     ({"interventions": {"Field-0": {"Spring-0": {"pour": {"amount#L": [1, 7]}}}}}, "got 7"),
      ({"interventions": {"Field-0": {"Spring-0": {"pour": {"plot": ["(0, 9)"]}}}}}, "0 <= y < 3"),
      ({"horizn#day": 3}, "did you mean 'horizon#day'")],
 )  # fmt: skip
@@ -243,7 +243,7 @@ def test_a_word_keeps_its_meaning_where_the_rules_narrow_the_choice() -> None:
     assert len(env.actions.choices) == 2 and env.actions.tuple(env.actions.choices[1]) == blue
     state, _ = run(env, [1])[-1]
     assert (np.asarray(state.fields[0][1].colour) == 2).all()
-    with pytest.raises(ConfigError, match="wanted one of blue; found 'red'"):
+    with pytest.raises(ConfigError, match="expected one of blue; got 'red'"):
         env.actions.parse((*blue[:4], {"colour": "red"}))
 
 
@@ -257,7 +257,7 @@ def test_an_interval_of_whole_numbers_has_both_its_ends() -> None:
     env = farm(SPRING, REED, init={"Field-0": {"Reed-0": {"colour": "(0, 2)"}}})
     drawn = {int(env.initial(jax.random.key(s), env.params).fields[0][1].colour[0, 0]) for s in range(60)}
     assert drawn == {0, 1, 2}
-    with pytest.raises(ConfigError, match="wanted a whole number, found 0.5"):
+    with pytest.raises(ConfigError, match="expected a whole number, got 0.5"):
         farm(SPRING, REED, init={"Field-0": {"Reed-0": {"colour": [0.5]}}})
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from harvestgym.core.tree import metas
-from harvestgym.farm.config.components import kind_named
-from harvestgym.farm.config.names import Names, spelled
-from harvestgym.farm.config.whole import names_of
+from harvestgym.farm.config.compile import compile_field, name_farm
+from harvestgym.farm.config.components import load_kind
+from harvestgym.farm.engine.name_table import NameTable, resolve_spelling
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.schema import farm_spec
 
@@ -86,15 +86,15 @@ DRIVERS: dict[int, tuple[str, str, set[str]]] = {
 
 
 @pytest.fixture(scope="module")
-def names() -> Names:
+def names() -> NameTable:
     place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
     entities = [[kind, which] for kind, which in SETS.items()]
     field = {"localization": place, "shape": {"length#nb": 2, "width#nb": 1}, "entities": entities}
-    return names_of(farm_spec({"fields": {"Field-0": field}}, "test").fields)
+    return name_farm({"Field-0": compile_field(farm_spec({"fields": {"Field-0": field}}, "test").fields["Field-0"])})
 
 
 def made(kind: str) -> Entity:
-    return kind_named(kind).named(SETS[kind])
+    return load_kind(kind).named(SETS[kind])
 
 
 def keys(group: Any) -> Iterator[str]:
@@ -107,20 +107,20 @@ def keys(group: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", SETS)
-def test_every_variable_of_the_paper_is_observed_by_its_key(names: Names, kind: str) -> None:
+def test_every_variable_of_the_paper_is_observed_by_its_key(names: NameTable, kind: str) -> None:
     for key in VARIABLES[kind]:
-        found = names.ref(("Field-0", f"{kind}-0", key, []))
+        found = names.observation(("Field-0", f"{kind}-0", key, []))
         assert "/".join((found[2], *found[3])).replace("#", "") == key.replace("#", "")
 
 
 @pytest.mark.parametrize("kind", SETS)
 def test_every_intervention_of_the_paper_has_its_name_and_parameters(kind: str) -> None:
-    offered = {action.name: action for action in kind_named(kind).actions}
+    offered = {action.name: action for action in load_kind(kind).actions}
     for name, parameters in ACTIONS[kind].items():
-        action = offered[spelled("action", name, offered, kind)]
+        action = offered[resolve_spelling("action", name, offered, kind)]
         taken = (["plot"] if action.plot else []) + [p.key for p in action.parameters]
-        assert [spelled("parameter", key, taken, name) for key in parameters] == taken
-    assert offered.keys() == {spelled("action", name, offered, kind) for name in ACTIONS[kind]}, "and no other"
+        assert [resolve_spelling("parameter", key, taken, name) for key in parameters] == taken
+    assert offered.keys() == {resolve_spelling("action", name, offered, kind) for name in ACTIONS[kind]}, "and no other"
 
 
 @pytest.mark.parametrize("kind", PARAMETERS)

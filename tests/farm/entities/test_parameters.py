@@ -13,7 +13,7 @@ import pytest
 
 from harvestgym.core.tree import pytree, replace, var
 from harvestgym.farm.config.compile import build
-from harvestgym.farm.config.components import kind_named
+from harvestgym.farm.config.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import NUTRIENTS, Dose, Flock, Load, Strain, Visits
@@ -123,7 +123,7 @@ def farm(
     entities: list[Any] = [["Weather", "own"], ["Soil", soil], *crops, ["Trouble", "own"]]
     field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 2}, "entities": entities}
     init = {"Weather-0": {"day#int365": [1, 60, 120, 180, 300]}, "Plant-0": plants}
-    made = [kind_named("Weather").named(weather), *(kind_named(kind).named(which) for kind, which in entities[1:-1])]
+    made = [load_kind("Weather").named(weather), *(load_kind(kind).named(which) for kind, which in entities[1:-1])]
     rules = {"init": {"Field-0": init}, "horizon#day": DAYS}
     return build(farm_spec({"fields": {"Field-0": field}, "rules": rules}, "test"), {"Field-0": [*made, Trouble()]})
 

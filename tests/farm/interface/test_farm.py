@@ -148,7 +148,7 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
     for wrong, words in (
         ({"entities": [(Weather, "monpellier")]}, "unknown Weather set 'monpellier'; did you mean 'montpellier'"),
         ({"entities": [("Sol", "clay")]}, "unknown entity 'Sol'; did you mean 'Soil'"),
-        ({"entities": [3]}, "entities > 0: wanted .kind, set."),
+        ({"entities": [3]}, "entities > 0: expected .kind, set."),
         ({"entities": []}, "entities: "),
         ({"shape": None}, "wanted its shape"),
         ({"shape": {"lenght#nb": 1, "width#nb": 1}}, "shape > lenght#nb: unknown key; did you mean 'length#nb'"),
@@ -162,13 +162,13 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"fields": [3]}, "fields > 0: wanted a Field, found 3"),
+        ({"fields": [3]}, "fields > 0: expected a Field, got 3"),
         ({"fields": []}, "fields: "),
-        ({"farmers": [3]}, "farmers > 0: wanted a Farmer such as"),
-        ({"farmers": BasicFarmer()}, "farmers: wanted a list, "),
-        ({"fields": pond()}, "fields: wanted a list, "),
+        ({"farmers": [3]}, "farmers > 0: expected a Farmer such as"),
+        ({"farmers": BasicFarmer()}, "farmers: expected a list, "),
+        ({"fields": pond()}, "fields: expected a list, "),
         ({"farmers": [BasicFarmer(max_daily_interventions=-1)]}, "max_daily_interventions: wanted"),  # type: ignore[arg-type]
-        ({"rules": {}}, "wanted rules=BasicRule"),
+        ({"rules": {}}, "expected rules=BasicRule"),
         ({"mode": "aomdp"}, "mode: wanted 'fo', 'po' or 'ao'"),
     ],
 )

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import pytree
 from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Facility, Farm, Fertilizer, Field
-from harvestgym.farm.config.names import spelled
-from harvestgym.farm.engine.actions import ActionTable, table_of
+from harvestgym.farm.config.action_compiler import compile_actions
+from harvestgym.farm.engine.actions import ActionTable
 from harvestgym.farm.engine.farmers import Farmer
+from harvestgym.farm.engine.name_table import resolve_spelling
 from harvestgym.farm.engine.variables import FieldSlots, Slot, entity_names
 from harvestgym.farm.interface.action_wrappers import ScheduleActions, wrap_actions
 from harvestgym.gym.env import GymEnv
@@ -100,7 +101,7 @@ def tables(draw: st.DrawFn) -> ActionTable:
                     for p in action.parameters if p.choices}  # fmt: skip
             allowed.setdefault(f"Field-{f}", {}).setdefault(slot.name, {})[action.name] = limits | some
     farmers = [f"BasicFarmer-{i}" for i in range(draw(st.integers(1, 3)))]
-    return table_of(farmers, fields, draw(st.sampled_from([None, allowed])))
+    return compile_actions(farmers, fields, draw(st.sampled_from([None, allowed])))
 
 
 @settings(few, max_examples=12)
@@ -240,7 +241,7 @@ def test_tuples_of_a_schedule_are_the_orders_of_the_functional_farm(plain: Farm)
             same(orders.plot, plain.model.actions.orders(jnp.int32(number)).plot)
     with pytest.raises(ConfigError, match="holds 2 actions; at most 1"):
         plain.model.actions.encode([CUT, CUT], 1)
-    with pytest.raises(ConfigError, match="wanted a number"):
+    with pytest.raises(ConfigError, match="expected a number"):
         plain.model.actions.encode([pour(1, 2, 9.0)], 1)
 
 
@@ -265,13 +266,14 @@ def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
     ):  # fmt: skip
         assert asking.language.from_tuple((farmer, field, entity, "pour", {"plot": (1, 2), amount: 2.0})) == told
     assert asking.language.from_tuple(("Farmer-0", *STAGE, "*")) == asking.language.from_tuple(look(STAGE, "*"))
-    assert spelled("action", "water_discrete", ["watering_discrete", "sow"], "") == "watering_discrete"
-    assert spelled("action", "micro-harvest", ["harvest", "micro_harvest"], "") == "micro_harvest"
+    assert resolve_spelling("action", "water_discrete", ["watering_discrete", "sow"], "") == "watering_discrete"
+    assert resolve_spelling("action", "micro-harvest", ["harvest", "micro_harvest"], "") == "micro_harvest"
     assert (
-        spelled("variable", "microlife_health_index%", ["microlife_health_index#%"], "") == "microlife_health_index#%"
+        resolve_spelling("variable", "microlife_health_index%", ["microlife_health_index#%"], "")
+        == "microlife_health_index#%"
     )
     with pytest.raises(ConfigError, match="unknown parameter 'amount#kg'; did you mean 'amount#L'"):
-        spelled("parameter", "amount#kg", ["plot", "amount#L"], "")
+        resolve_spelling("parameter", "amount#kg", ["plot", "amount#L"], "")
 
 
 @pytest.mark.parametrize(
@@ -284,13 +286,13 @@ def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
         (("BasicFarmer-0", "Field-0", "Reed-0", "cutt", {}), "unknown action 'cutt'; did you mean 'cut'"),
         (("BasicFarmer-0", "Field-0", "Reed-0", "cut", []), "it is an intervention: write its parameters as a dict"),
         (("BasicFarmer-0", *STAGE, {}), "it is an observation: write its path as a list, [] for the whole"),
-        (look(STAGE, (0, 0), (0, 1)), "schedule > 1: Field-0 > Reed-0 > stage: the path goes too deep; found (0, 1)"),
-        (look(STAGE, "max"), "Field-0 > Reed-0 > stage: the path goes too deep; found 'max'"),
+        (look(STAGE, (0, 0), (0, 1)), "schedule > 1: Field-0 > Reed-0 > stage: the path goes too deep; got (0, 1)"),
+        (look(STAGE, "max"), "Field-0 > Reed-0 > stage: the path goes too deep; got 'max'"),
         (look(STAGE, (2, 0)), "wanted a plot (x, y) with 0 <= x < 2 and 0 <= y < 3, found (2, 0)"),
-        (look(STAGE, 3), "wanted a key, '*' or a plot (x, y) in the path, found 3"),
+        (look(STAGE, 3), "expected a key, '*' or a plot (x, y) in the path, got 3"),
         (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (2, 0), "amount#L": 1}), "0 <= x < 2"),
         (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amout#L": 1}), "did you mean 'amount#L'"),
-        (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": 9}), "[0, 5], found 9"),
+        (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": 9}), "[0, 5], got 9"),
         (
             ("BasicFarmer-0", "Field-0", "Spring-0", "pour", 3),
             "expected a dict of parameters, or a list that is a path",

@@ -33,9 +33,6 @@ from harvestgym.farm import (
     Soil,
     Weather,
 )
-from harvestgym.farm.config.names import Names
-from harvestgym.farm.config.whole import names_of
-from harvestgym.farm.engine.variables import slots_of, variables_of
 from harvestgym.render.readings import mat2d_value, sum_value
 
 free_observations = [ ('Field-0', 'Weather-0', 'rain_amount', []),
@@ -292,11 +289,3 @@ def test_3_1_5_and_3_2_pictures_films_and_monitored_variables(tmp_path: Path, ca
     assert farm.generate_gif(tmp_path / "farm.gif").stat().st_size > 1000
     assert farm.generate_video(tmp_path / "farm.mp4").stat().st_size > 1000
     assert "Size (cm)" in (tmp_path / "season.csv").read_text(encoding="utf-8").partition("\n")[0]
-
-
-def test_names_are_those_of_the_model() -> None:
-    """The names that are checked before a farm is built are those that it has."""
-    field = simple()
-    game, names = Farm(fields=[field]), names_of({"Field-0": field.spec}, [field])
-    assert isinstance(names, Names) and names.variables == game.model.variables == variables_of(game.model.fields)
-    assert names.fields == (slots_of("Field-0", field.entities, game.params.fields[0].place),)

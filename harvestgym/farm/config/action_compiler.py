@@ -1,0 +1,74 @@
+"""From `rules > interventions` of a farm file to the action table: some actions, plots and values, or all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.engine.actions import ActionRow, ActionTable, check_value
+from harvestgym.farm.engine.variables import FieldSlots, check_plot
+from harvestgym.farm.entities.base import Parameter
+from harvestgym.farm.schema import Interval, parse_plot
+
+
+def compile_actions(
+    farmers: Sequence[str], fields: Sequence[FieldSlots], interventions: Mapping[str, Any] | None
+) -> ActionTable:
+    """The action table of a farm: all actions, or those of the rules' `interventions`, which have canonical names."""
+    every = tuple(row for f, field in enumerate(fields) for row in _list_rows(f, field))
+    table = ActionTable(tuple(farmers), every, tuple(fields))
+    if interventions is None:
+        return table
+    rows = [
+        _restrict(table.rows[table.row_number(field, entity, name)], limits or {}, fields)
+        for field, of_field in interventions.items()
+        for entity, of_entity in of_field.items()
+        for name, limits in of_entity.items()
+    ]
+    return dataclasses.replace(table, rows=tuple(rows))
+
+
+def _list_rows(f: int, field: FieldSlots) -> list[ActionRow]:
+    plots = tuple((x, y) for x in range(field.shape[0]) for y in range(field.shape[1]))
+    return [
+        ActionRow(f, e, (field.name, slot.name), action, plots, action.parameters)
+        for e, slot in enumerate(field.slots)
+        for action in slot.kind.actions
+    ]
+
+
+def _restrict(row: ActionRow, limits: Mapping[str, Any], fields: Sequence[FieldSlots]) -> ActionRow:
+    where, plots = " > ".join(("rules > interventions", *row.names, row.action.name)), row.plots
+    if "plot" in limits:
+        shape = fields[row.field].shape
+        plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
+        _check_distinct(plots, f"{where} > plot")
+    allowed = tuple(narrow_parameter(p, limits.get(p.key), where) for p in row.action.parameters)
+    return dataclasses.replace(row, plots=plots, allowed=allowed)
+
+
+def narrow_parameter(parameter: Parameter, limit: Any, where: str) -> Parameter:
+    """The parameter within a limit (choices, an interval, None for no limit); ConfigError if nothing is left of it."""
+    if limit is None:
+        return parameter
+    where = f"{where} > {parameter.key}"
+    values = [limit.low, limit.high] if isinstance(limit, Interval) else limit
+    if isinstance(limit, Interval) and not parameter.continuous:
+        raise ConfigError(f"{where}: expected a list of {list(parameter.choices)}, got an interval")
+    if not values:
+        raise ConfigError(f"{where}: expected at least one value, got none")
+    for value in values:
+        check_value(parameter, value, where.removesuffix(f" > {parameter.key}"))
+    if not isinstance(limit, Interval):
+        _check_distinct(values, where)
+        return Parameter(parameter.key, tuple(values), parameter.range)
+    if limit.low > limit.high:
+        raise ConfigError(f"{where}: expected low <= high, got ({limit.low:g}, {limit.high:g})")
+    return Parameter(parameter.key, (), (limit.low, limit.high))
+
+
+def _check_distinct(listed: Sequence[Any], where: str) -> None:
+    if twice := [value for i, value in enumerate(listed) if value in listed[:i]]:
+        raise ConfigError(f"{where}: {twice[0]} stands twice; keep one")

@@ -1,0 +1,116 @@
+"""Writing: from Python objects to a farm description, and from a description to YAML text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import yaml
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.schema import FarmSpec
+
+NOT_IN_A_FILE = "not in a file"
+"""The key that replaces a parameter set which was made in Python and which no file can hold."""
+
+SHORT = 90
+"""Characters of a list that stands in a line."""
+
+
+def name_kind(cls: type) -> str:
+    """How a farm file names a class: one of ours by its name, others as `module:Class`."""
+    ours = cls.__module__.startswith("harvestgym.farm.")
+    return cls.__name__ if ours else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def write_parameters(component: Any) -> dict[str, Any]:
+    """The parameters of a farmer, rule, term or entity as a file has them, without those left at their default."""
+    out: dict[str, Any] = {}
+    for field in dataclasses.fields(component):
+        meta, value = field.metadata.get("meta"), getattr(component, field.name)
+        if meta is None:
+            out[field.name] = write_parameters(value)
+        elif meta.kind == "open":
+            out[meta.keys[0]] = {name: float(v) for name, v in value.items()}
+        elif meta.kind == "static" or np.ndim(value) > int(meta.stacked):
+            raise ConfigError(f"{type(component).__name__} > {meta.keys[0]}: cannot be written to a file")
+        elif field.default is dataclasses.MISSING or not np.array_equal(value, field.default):
+            pairs = zip(meta.keys, np.atleast_1d(value).tolist(), strict=True)
+            out |= {key: meta.labels[int(v)] if meta.labels else v for key, v in pairs}
+    return out
+
+
+def write_set(component: Any) -> dict[str, Any]:
+    """The parameters as `write_parameters` gives them; the reason instead if no file can hold them."""
+    try:
+        return write_parameters(component)
+    except ConfigError as error:
+        return {NOT_IN_A_FILE: str(error)}
+
+
+def write_component(component: Any) -> dict[str, Any]:
+    """A farmer, rule or term as a farm file has it."""
+    return {"kind": name_kind(type(component))} | write_set(component)
+
+
+def write_farm(spec: FarmSpec) -> str:
+    """A farm as YAML; ConfigError if a part of it lives in Python only."""
+    for i, group in enumerate(spec.rules.terminal_conditions):
+        for j, event in enumerate(group):
+            if callable(event.mapping):
+                raise ConfigError(
+                    f"rules > terminal_conditions > {i} > {j}: a mapping that is a Python function cannot be written; "
+                    "name one (value, sum, mean, min, max)"
+                )
+    return to_yaml(_plain(spec.model_dump(by_alias=True, exclude_defaults=True), "farm"))
+
+
+def _plain(value: Any, where: str) -> Any:
+    """Values that YAML can hold; plots as `'(0, 1)'`."""
+    if isinstance(value, Mapping):
+        if NOT_IN_A_FILE in value:
+            raise ConfigError(f"{where}: {value[NOT_IN_A_FILE]}; give a set of a file instead")
+        _check_class(value.get("kind"), where)
+        return {str(key): _plain(inner, f"{where} > {key}") for key, inner in value.items()}
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(i, (int, np.integer)) for i in value):
+        return str(tuple(int(i) for i in value))
+    if isinstance(value, (list, tuple)):
+        _check_class(value[0] if value else None, where)
+        return [_plain(inner, f"{where} > {i}") for i, inner in enumerate(value)]
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise ConfigError(f"{where}: {type(value).__name__} cannot be written; give the name of a file or a plain value")
+
+
+def _check_class(kind: Any, where: str) -> None:
+    if isinstance(kind, str) and ":" in kind and ("<locals>" in kind or kind.startswith("__main__")):
+        raise ConfigError(f"{where}: {kind!r} cannot be loaded from elsewhere; move the class to a module of its own")
+
+
+def to_yaml(data: Any) -> str:
+    """YAML as people write it: keys in their order, one in a line, so that lines can be deleted; short lists in one."""
+    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, default_flow_style=None, width=110)
+
+
+class _Dumper(yaml.SafeDumper):
+    """A safe dumper with the lines of the paper's files."""
+
+
+def _in_a_line(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=len(str(data)) < SHORT or None)
+
+
+def _in_lines(dumper: yaml.SafeDumper, data: dict[Any, Any]) -> yaml.Node:
+    node = dumper.represent_mapping("tag:yaml.org,2002:map", data, flow_style=not data)
+    for _, below in node.value:
+        if below.tag == "tag:yaml.org,2002:null":
+            below.value = ""  # `harvest:`, as the paper has it
+    return node
+
+
+_Dumper.add_representer(list, _in_a_line)
+_Dumper.add_representer(dict, _in_lines)

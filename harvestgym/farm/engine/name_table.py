@@ -1,0 +1,190 @@
+"""The names of a farm and the spellings that users may write; a look-up returns the canonical name or its number.
+
+Accepted besides the canonical name: another case (`plant-0`), a missing `#` or a missing unit (`amount` for
+`amount#seed`), and the second name that the Farm-Gym paper has for some things (`scattering` for `scatter`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.farm.entities.base import Action
+from harvestgym.farm.schema import parse_plot
+
+from .variables import FieldSlots, Variable, check_plot
+
+SYNONYMS = {
+    "scattering": "scatter",
+    "scattering_bag": "scatter_bag",
+    "scatter_continuous": "scatter",
+    "water_discrete": "watering_discrete",
+    "water_continuous": "watering_continuous",
+    "removing": "remove",
+    "sowing": "sow",
+    "harvesting": "harvest",
+    "micro-harvest": "micro_harvest",
+}
+"""Second names of actions."""
+
+WHOLE = "*"
+"""In a path or as a plot: everything."""
+
+Reference = tuple[str, str, str, list[Any]]
+"""An observation `(field, entity, name, path)`."""
+
+_NORMAL_FORMS: tuple[Callable[[str], str], ...] = (
+    str.casefold,
+    lambda name: name.casefold().replace("#", ""),
+)
+
+
+def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> str:
+    """The canonical name that `name` spells; ConfigError with the nearest one if there is none."""
+    known = list(valid)
+    if name in known:
+        return name
+    for form in _NORMAL_FORMS:
+        same = [v for v in known if form(v) == form(str(name))]
+        if len(same) == 1:
+            return same[0]
+    same = [v for v in known if "#" not in str(name) and v.partition("#")[0].casefold() == str(name).casefold()]
+    if len(same) == 1:
+        return same[0]
+    if SYNONYMS.get(str(name)) in known:
+        return SYNONYMS[str(name)]
+    raise unknown(what, name, known, where)
+
+
+def find_name(what: str, name: Any, names: Sequence[str], where: str = "") -> int:
+    """The position of a name in a list, in any case; ConfigError with the nearest if it is not there."""
+    folded = [n.casefold() for n in names]
+    if str(name).casefold() not in folded:
+        raise unknown(what, name, names, where)
+    return folded.index(str(name).casefold())
+
+
+def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
+    """Put the value given at `where` under its canonical name; ConfigError if that was given already."""
+    if name in out:
+        raise ConfigError(f"{where}: given twice, in two spellings; keep one")
+    out[name] = value
+
+
+def parameter_keys(action: Action) -> list[str]:
+    """The names of all parameters of an intervention, its plot first."""
+    return ["plot"] * action.plot + [p.key for p in action.parameters]
+
+
+@dataclass(frozen=True)
+class NameTable:
+    """Everything on a farm that has a name.
+
+    Attributes:
+        farmers, fields, variables: as the model has them.
+    """
+
+    farmers: tuple[str, ...]
+    fields: tuple[FieldSlots, ...]
+    variables: tuple[Variable, ...]
+
+    @cached_property
+    def tree(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """The keys of the variables of each entity as a tree; a leaf is a `Variable`."""
+        out: dict[tuple[str, str], dict[str, Any]] = {(f.name, s.name): {} for f in self.fields for s in f.slots}
+        for variable in self.variables:
+            *upper, last = variable.key.split("/")
+            at = out[variable.where]
+            for word in upper:
+                at = at.setdefault(word, {})
+            at[last] = variable
+        return out
+
+    def farmer(self, name: Any, where: str = "") -> int:
+        """The number of a farmer, `BasicFarmer-0`, or `farmer-0` for the first of any kind."""
+        plain = [f"farmer-{i}" for i in range(len(self.farmers))]
+        if str(name).casefold() in plain:
+            return plain.index(str(name).casefold())
+        return find_name("farmer", name, self.farmers, where)
+
+    def field(self, name: Any, where: str = "") -> int:
+        """The number of a field."""
+        return find_name("field", name, [field.name for field in self.fields], where)
+
+    def entity(self, field: Any, entity: Any, where: str = "") -> tuple[int, int]:
+        """The numbers of a field and of an entity on it."""
+        f = self.field(field, where)
+        inside = f"{where} > {field}" if where else self.fields[f].name
+        return f, find_name("entity", entity, [slot.name for slot in self.fields[f].slots], inside)
+
+    def where(self, at: tuple[int, int]) -> tuple[str, str]:
+        """The names of a field and of an entity."""
+        field = self.fields[at[0]]
+        return field.name, field.slots[at[1]].name
+
+    def action(self, at: tuple[int, int], name: Any, where: str) -> Action:
+        """An intervention of an entity."""
+        known = {a.name: a for a in self.fields[at[0]].slots[at[1]].kind.actions}
+        return known[resolve_spelling("action", name, known, where)]
+
+    def parameters(self, action: Action, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """The parameters of an intervention under their canonical names."""
+        out: dict[str, Any] = {}
+        for key, value in given.items():
+            name = resolve_spelling("parameter", key, parameter_keys(action), where)
+            put_once(out, name, value, f"{where} > {key}")
+        return out
+
+    def below(self, entity: tuple[str, str], words: Sequence[str], where: str) -> tuple[list[str], Any]:
+        """The canonical spelling of a path of keys, and what it leads to: a `Variable`, or a tree of several."""
+        found: Any = self.tree[entity]
+        path: list[str] = []
+        for word in words:
+            if not isinstance(found, Mapping):
+                raise ConfigError(f"{where} > {'/'.join(path)}: the path goes too deep; got {word!r}")
+            path.append(resolve_spelling("variable", word, found, " > ".join((where, *path))))
+            found = found[path[-1]]
+        return path, found
+
+    def observation(self, written: Any, where: str = "") -> Reference:
+        """An observation `(field, entity, name, path)` in its canonical form; the path ends in a plot or nowhere."""
+        if not isinstance(written, (tuple, list)) or len(written) not in (3, 4):
+            place = f"{where}: " if where else ""
+            raise ConfigError(f"{place}expected (field, entity, name, path), got {written!r}")
+        field, entity, name, path = written if len(written) == 4 else (*written, [])
+        at = self.entity(field, entity, where)
+        mine = self.where(at)
+        inside = f"{where} > {mine[0]} > {mine[1]}" if where else " > ".join(mine)
+        steps = [parse_plot(step) for step in _path_steps(path, inside)]
+        words = [*str(name).split("/"), *(s for s in steps if isinstance(s, str) and s != WHOLE)]
+        plots = [s for s in steps if isinstance(s, (tuple, list))]
+        keys, found = self.below(mine, words, inside)
+        inside = f"{inside} > {'/'.join(keys)}"
+        if plots and (len(plots) > 1 or not isinstance(found, Variable) or not found.per_plot):
+            raise ConfigError(f"{inside}: the path goes too deep; got {plots[-1]}")
+        return (*mine, keys[0], [*keys[1:], *(check_plot(p, self.fields[at[0]].shape, inside) for p in plots)])
+
+    def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
+        """The variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""
+        mine = self.where(self.entity(field, entity, where))
+        inside = f"{where} > {mine[0]} > {mine[1]}" if where else " > ".join(mine)
+        keys, found = self.below(mine, key.split("/"), inside)
+        if not isinstance(found, Variable):
+            each = ", ".join("/".join((*keys, below)) for below in found)
+            raise ConfigError(f"{inside} > {key}: expected one variable, got a group; try one of {each}")
+        return found
+
+
+def _path_steps(path: Any, where: str) -> Sequence[Any]:
+    """A path as a list; `'*'` and nothing stand for the whole."""
+    if path is None or path == WHOLE:
+        return []
+    if not isinstance(path, (list, tuple)):
+        raise ConfigError(f"{where}: expected a path such as [], [(2, 3)] or ['max#°C'], got {path!r}")
+    for step in path:
+        if not isinstance(step, (str, list, tuple)):
+            raise ConfigError(f"{where}: expected a key, '*' or a plot (x, y) in the path, got {step!r}")
+    return path

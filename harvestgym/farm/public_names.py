@@ -1,0 +1,44 @@
+"""The table of public classes: what a farm file and `from harvestgym.farm import ...` can name, and where each is.
+
+A built-in component is registered by one line here; those of users are named `module:Class`.
+"""
+
+from __future__ import annotations
+
+
+def _locate(module: str, *names: str) -> dict[str, str]:
+    return {name: f"harvestgym.farm.{module}:{name}" for name in names}
+
+
+KINDS = {
+    **_locate("entities.weather", "Weather"),
+    **_locate("entities.soil", "Soil"),
+    **_locate("entities.plant", "Plant"),
+    **_locate("entities.birds", "Birds"),
+    **_locate("entities.weeds", "Weeds"),
+    **_locate("entities.pests", "Pests"),
+    **_locate("entities.pollinators", "Pollinators"),
+    **_locate("entities.cide", "Cide"),
+    **_locate("entities.fertilizer", "Fertilizer"),
+    **_locate("entities.facility", "Facility"),
+}
+"""Kinds of entities."""
+
+FARMERS = _locate("engine.farmers", "BasicFarmer", "HourlyFarmer")
+RULES = _locate("engine.constraints", "CostCap")
+TERMS = _locate("engine.reward_terms", "Tally", "Market", "Biodiversity", "SoilHealth")
+
+PUBLIC = {
+    **KINDS,
+    **FARMERS,
+    **RULES,
+    **TERMS,
+    **_locate("config.builders", "BasicRule", "BasicScore", "Field"),
+    **_locate("engine.constraints", "Rule"),
+    **_locate("engine.farmers", "Farmer"),
+    **_locate("engine.reward_terms", "Term"),
+    **_locate("entities.base", "Entity"),
+    **_locate("interface.action_wrappers", "wrap_actions"),
+    **_locate("interface.farm", "Farm", "FilesWritten"),
+}
+"""All that `harvestgym.farm` exports."""
