@@ -24,7 +24,7 @@ import numpy as np
 import harvestgym
 from harvestgym.core.packing import layout_of
 from harvestgym.core.xla.compilation import CACHE_VARIABLE
-from harvestgym.gym.driver import program
+from harvestgym.gym.driver import compile_functions
 
 DAYS = 200
 WITHIN = ("fusion", "while", "conditional", "call", "reduce", "reduce-window", "scatter", "sort", "dot", "copy")
@@ -59,22 +59,22 @@ def measure(id: str) -> dict[str, Any]:
     """Counts and times of the day of one environment, with action 0."""
     env = harvestgym.make(id)
     layout = layout_of(env.params)
-    given, made = layout.put(env.params), program(env, layout, ())
-    lane, _ = made.start(made.lane.zeros(), given, np.uint32(0), np.bool_(True), np.bool_(True))
+    given, functions = layout.put(env.params), compile_functions(env, layout, ())
+    run, _ = functions.start(functions.run.zeros(), given, np.uint32(0), np.bool_(True), np.bool_(True))
     action = np.zeros(env.action_space.shape or (), np.int32)[()]
     start = time.perf_counter()
-    step = made.step
-    step.compile(lane, given, action)
+    step = functions.step
+    step.compile(run, given, action)
     compiling = time.perf_counter() - start
 
     @jax.jit
-    def season(lane: Any, given: Any, action: Any) -> Any:
-        return jax.lax.fori_loop(0, DAYS, lambda _, now: step(now, given, action)[0], lane)
+    def season(run: Any, given: Any, action: Any) -> Any:
+        return jax.lax.fori_loop(0, DAYS, lambda _, now: step(now, given, action)[0], run)
 
-    return counts(step.text(lane, given, action)) | {
+    return counts(step.text(run, given, action)) | {
         "compile s": round(compiling, 2),
-        "us a call": round(1e6 * fastest(lambda: step(lane, given, action)), 1),
-        "us a day": round(1e6 * fastest(lambda: season(lane, given, action)) / DAYS, 2),
+        "us a call": round(1e6 * fastest(lambda: step(run, given, action)), 1),
+        "us a day": round(1e6 * fastest(lambda: season(run, given, action)) / DAYS, 2),
     }
 
 

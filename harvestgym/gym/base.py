@@ -11,7 +11,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import unknown
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 
-from .driver import Driver
+from .driver import CompiledEnv
 from .episode_log import BatchEpisodeLog, EpisodeLog, scene_modes
 from .monitoring import Monitored
 
@@ -43,27 +43,27 @@ class GymBase(Monitored):
         self.episode_log = None
         if render_mode is not None and render_mode not in own:
             self.episode_log = BatchEpisodeLog(env, *batch) if batch else EpisodeLog(env)
-        self._driver = Driver(env, params, batch)
-        if self._driver.offers_mask:
-            self.action_masks = self._driver.mask
+        self._compiled = CompiledEnv(env, params, batch)
+        if self._compiled.offers_mask:
+            self.action_masks = self._compiled.mask
 
     @property
     def params(self) -> Any:
         """The parameters in force, in a batch the same for all; others of the same shapes may be assigned."""
-        return self._driver.params
+        return self._compiled.params
 
     @params.setter
     def params(self, params: Any) -> None:
-        self._driver.params = params
+        self._compiled.params = params
 
     @property
     def run_state(self) -> RunState:
         """State and key as a pytree, in a batch with a leading axis; assign one to continue from it."""
-        return self._driver.run_state
+        return self._compiled.run_state
 
     @run_state.setter
     def run_state(self, run: RunState) -> None:
-        self._driver.run_state = run
+        self._compiled.run_state = run
         self._accept_run_state(run)
 
     def _accept_run_state(self, run: RunState) -> None:
@@ -76,7 +76,7 @@ class GymBase(Monitored):
 
     def _ensure_logged_start(self) -> None:
         if self.episode_log is not None:
-            self.episode_log.ensure_start(self._driver.run_state, self._driver.params)
+            self.episode_log.ensure_start(self._compiled.run_state, self._compiled.params)
 
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
         """Change the parameters to those in the options of a reset; ConfigError for an option that is not valid."""
@@ -90,10 +90,10 @@ class GymBase(Monitored):
         """Draw the environment, or each of a batch, in the `render_mode` chosen; None without one."""
         if self.render_mode is None:
             return None
-        if not self._driver.begun:
+        if not self._compiled.begun:
             raise ResetNeeded("render: no episode has begun; call reset() first")
         if self.episode_log is None:
-            return self._draw(self._driver.run_state.state)
+            return self._draw(self._compiled.run_state.state)
         self._ensure_logged_start()
         return self.episode_log.render(self.render_mode)
 

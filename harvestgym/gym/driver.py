@@ -1,8 +1,8 @@
-"""What is behind a shell: lanes on the device, one or a batch, and the compiled functions that move them.
+"""An environment, or a batch of it, on the device, behind compiled functions that the host calls.
 
-There are two, `start` and `step`, whatever the autoreset mode: a restart calls `start` for the lanes that
-are over. They take and give packed buffers, so that a call costs microseconds whatever the state is made of,
-and all that a person sees comes back in one transfer.
+There are two, `start` and `step`, in every autoreset mode: a restart calls `start` for the environments whose episode
+is over. They take and return packed buffers, so that a call costs microseconds however many leaves the state has, and
+everything that the user gets comes back in one transfer.
 """
 
 from __future__ import annotations
@@ -26,96 +26,98 @@ from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.core.xla.fusion import CompiledFunction
 
 
-class Program(NamedTuple):
+class CompiledFunctions(NamedTuple):
     """Layouts, and compiled functions over packed buffers.
 
     Attributes:
-        lane, seen: the layouts of the lanes and of a Timestep.
-        start: `(lane, params, seeds, seeded, which) -> (lane, seen)` begins an episode for the lanes in
-            `which`, with the keys of `seeds` where `seeded`, and else with the keys the lanes have.
-        step: `(lane, params, action) -> (lane, seen)`; in a batch, a lane that is over waits for `start`.
-        look: `lane -> Lane`.
-        mask: `(lane, params) -> mask` if the environment has `action_mask(state, params)`, else None.
+        run, timestep: the layouts of a `RunState` and of a `Timestep`.
+        start: `(run, params, seeds, seeded, which) -> (run, timestep)` begins an episode for the environments in
+            `which`, with the keys of `seeds` where `seeded`, and else with their own keys.
+        step: `(run, params, action) -> (run, timestep)`; in a batch, an environment that is over waits for `start`.
+        unpack: `run -> RunState`.
+        mask: `(run, params) -> mask` if the environment has `action_mask(state, params)`, else None.
     """
 
-    lane: Layout
-    seen: Layout
+    run: Layout
+    timestep: Layout
     start: CompiledFunction
     step: CompiledFunction
-    look: Callable[[Packed], RunState]
+    unpack: Callable[[Packed], RunState]
     mask: Callable[[Packed, Packed], jax.Array] | None
 
 
 @lru_cache(maxsize=64)
-def program(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Program:
-    """The program of an environment for parameters of a given layout; `batch` is `()` or `(num_envs,)`."""
+def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> CompiledFunctions:
+    """Prepare the functions of an environment for parameters of a layout; `batch` is `()` or `(num_envs,)`."""
     seeds = jax.ShapeDtypeStruct(batch, jnp.uint32)
-    lanes, first = jax.eval_shape(lambda s, p: start_episode(env, _keys(s), params.unpack(p)), seeds, params.zeros())
-    lane, seen = layout_of(lanes), layout_of(first)
+    begun, first = jax.eval_shape(
+        lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
+    )
+    run, timestep = layout_of(begun), layout_of(first)
 
-    def start(lanes: Packed, given: Packed, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
-        old = lane.unpack(lanes)
-        key = jnp.where(seeded, _keys(seeds), old.key)
+    def start(packed: Packed, given: Packed, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
+        old = run.unpack(packed)
+        key = jnp.where(seeded, _make_keys(seeds), old.key)
         new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
-        return lane.pack(select(which, new, old)), seen.pack(first)
+        return run.pack(select(which, new, old)), timestep.pack(first)
 
-    def step(lanes: Packed, given: Packed, action: Any) -> Any:
-        old = lane.unpack(lanes)
+    def step(packed: Packed, given: Packed, action: Any) -> Any:
+        old = run.unpack(packed)
         new, shown, _ = advance(env, old, action, params.unpack(given))
-        return lane.pack(select(old.over, old, new) if batch else new), seen.pack(shown)
+        return run.pack(select(old.over, old, new) if batch else new), timestep.pack(shown)
 
-    mask = _mask(env, params, lane, batch)
+    mask = _compile_mask(env, params, run, batch)
     compiled = (CompiledFunction(function, as_single_kernel=not batch) for function in (start, step))
-    return Program(lane, seen, *compiled, jax.jit(lane.unpack), mask)
+    return CompiledFunctions(run, timestep, *compiled, jax.jit(run.unpack), mask)
 
 
 @lru_cache(maxsize=64)
-def _ahead(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread:
-    """The compiling of `step`, begun while `start` is compiled: XLA uses one core for each, and a first step comes."""
-    made = program(env, params, batch)
+def _compile_step_early(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread:
+    """Compile `step` in a thread while `start` is compiled, as XLA uses one core for each."""
+    functions = compile_functions(env, params, batch)
 
     def compile_step() -> None:
-        with suppress(Exception):  # what is wrong with it is told by the step that somebody asks for
+        with suppress(Exception):  # the first step raises it again, in the user's thread
             action = jax.eval_shape(lambda: sample(env.action_space, jax.random.key(0)))
             action = jax.tree.map(lambda a: jax.ShapeDtypeStruct(batch + a.shape, a.dtype), action)
-            made.step.compile(made.lane.zeros(), params.zeros(), action)
+            functions.step.compile(functions.run.zeros(), params.zeros(), action)
 
     thread = Thread(target=compile_step)
     thread.start()
     return thread
 
 
-def _keys(seeds: jax.Array) -> jax.Array:
+def _make_keys(seeds: jax.Array) -> jax.Array:
     return jax.vmap(jax.random.key)(seeds) if seeds.ndim else jax.random.key(seeds)
 
 
-def _mask(
-    env: Env[Any, Any], params: Layout, lane: Layout, batch: tuple[int, ...]
+def _compile_mask(
+    env: Env[Any, Any], params: Layout, run: Layout, batch: tuple[int, ...]
 ) -> Callable[[Packed, Packed], jax.Array] | None:
-    offered = getattr(unwrapped(env), "action_mask", None)
-    if offered is None:
+    action_mask = getattr(unwrapped(env), "action_mask", None)
+    if action_mask is None:
         return None
 
-    def mask(lanes: Packed, given: Packed) -> jax.Array:
+    def mask(packed: Packed, given: Packed) -> jax.Array:
         def one(state: Any) -> jax.Array:
-            return offered(unwrapped_state(env, state), params.unpack(given))
+            return action_mask(unwrapped_state(env, state), params.unpack(given))
 
-        state = lane.unpack(lanes).state
+        state = run.unpack(packed).state
         return jax.vmap(one)(state) if batch else one(state)
 
     return jax.jit(mask)
 
 
-class Driver:
-    """Lanes on the device, as seen from the host: one lane, or a batch of `batch = (num_envs,)`."""
+class CompiledEnv:
+    """One environment on the device, or a batch of `batch = (num_envs,)`, as the host sees it."""
 
     def __init__(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...]) -> None:
         self._params = env.params if params is None else params
         self._layout = layout_of(self._params)
-        self._given = self._layout.put(self._params)
-        self._made = env, self._layout, batch
-        self._program, self._batch = program(*self._made), batch
-        self._lane = self._program.lane.zeros()
+        self._packed_params = self._layout.put(self._params)
+        self._structure = env, self._layout, batch
+        self._functions, self._batch = compile_functions(*self._structure), batch
+        self._run = self._functions.run.zeros()
         self.begun = self._stepped = False
 
     @property
@@ -125,65 +127,66 @@ class Driver:
 
     @params.setter
     def params(self, params: Any) -> None:
-        self._given = self._layout.put(params)
+        self._packed_params = self._layout.put(params)
         self._params = params
 
     @property
     def run_state(self) -> RunState:
-        """State and key as a pytree; one may be assigned, to continue from it."""
-        return self._program.look(self._lane)
+        """State and key as a pytree; assign one to continue from it."""
+        return self._functions.unpack(self._run)
 
     @run_state.setter
     def run_state(self, run: RunState) -> None:
-        self._lane = self._program.lane.put(run)
+        self._run = self._functions.run.put(run)
         self.begun = True
 
     def kept(self) -> dict[str, Any]:
         """What changes, for `core.checkpoint`."""
-        return {"lane": to_arrays(self.lane), "params": to_arrays(self._params), "begun": self.begun}
+        return {"lane": to_arrays(self.run_state), "params": to_arrays(self._params), "begun": self.begun}
 
     def restore(self, kept: dict[str, Any]) -> None:
-        """Go on from what was kept; ConfigError, and nothing is changed, if it does not fit."""
-        lane = from_arrays(kept["lane"], jax.eval_shape(self._program.look, self._lane), "state")
+        """Continue from what was kept; ConfigError, and nothing is changed, if it does not fit."""
+        shapes = jax.eval_shape(self._functions.unpack, self._run)
+        run = from_arrays(kept["lane"], shapes, "state")
         self.params = from_arrays(kept["params"], self._params, "params")
-        self._lane, self.begun = self._program.lane.put(lane), kept["begun"]
+        self._run, self.begun = self._functions.run.put(run), kept["begun"]
 
     def start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
-        """Begin episodes where `which`, from `seeds` (uint32) where `seeded`, else from the lanes' own keys.
+        """Begin episodes where `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
 
         Returns a Timestep of Python numbers (arrays for a batch), as `step` does.
         """
         if not self.begun:
-            _ahead(*self._made)
-        self._lane, seen = self._program.start(self._lane, self._given, seeds, seeded, which)
+            _compile_step_early(*self._structure)
+        self._run, timestep = self._functions.start(self._run, self._packed_params, seeds, seeded, which)
         self.begun = True
-        return self._program.seen.read(seen)
+        return self._functions.timestep.read(timestep)
 
     def step(self, action: Any) -> Any:
-        """One step of every lane that is not over; `action` as `convert.action_reader` gives it."""
+        """Step every environment that is not over; `action` comes from `conversion.make_action_reader`."""
         if not self._stepped:
-            _ahead(*self._made).join()
+            _compile_step_early(*self._structure).join()
             self._stepped = True
-        self._lane, seen = self._program.step(self._lane, self._given, action)
-        return self._program.seen.read(seen)
+        self._run, timestep = self._functions.step(self._run, self._packed_params, action)
+        return self._functions.timestep.read(timestep)
 
-    def reader(self, look: Callable[[Any, Any], Any]) -> Callable[[], Any]:
-        """A function that gives, on the host, what `look(state, params)` is now, of each lane of a batch."""
-        unpack, given = self._program.lane.unpack, self._layout.unpack
+    def make_reader(self, function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
+        """Make a function that returns, on the host, `function(state, params)` now, of each environment of a batch."""
+        unpack, unpack_params = self._functions.run.unpack, self._layout.unpack
 
         @jax.jit
-        def read(lanes: Packed, params: Packed) -> Any:
-            state, numbers = unpack(lanes).state, given(params)
-            return jax.vmap(look, (0, None))(state, numbers) if self._batch else look(state, numbers)
+        def read(run: Packed, packed_params: Packed) -> Any:
+            state, params = unpack(run).state, unpack_params(packed_params)
+            return jax.vmap(function, (0, None))(state, params) if self._batch else function(state, params)
 
-        return lambda: jax.device_get(read(self._lane, self._given))
+        return lambda: jax.device_get(read(self._run, self._packed_params))
 
     @property
     def offers_mask(self) -> bool:
         """Whether the environment says which actions are possible."""
-        return self._program.mask is not None
+        return self._functions.mask is not None
 
     def mask(self) -> np.ndarray:
-        """Which actions are possible now, bool."""
-        assert self._program.mask is not None, "the environment has no action_mask"
-        return np.array(self._program.mask(self._lane, self._given))
+        """Return which actions are possible now, bool."""
+        assert self._functions.mask is not None, "the environment has no action_mask"
+        return np.array(self._functions.mask(self._run, self._packed_params))

@@ -39,10 +39,10 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         """Begin an episode."""
         self._set_params(options, ("params",))
         super().reset(seed=seed)
-        if seed is None and not self._driver.begun:
+        if seed is None and not self._compiled.begun:
             seed = int(self.np_random.integers(2**32))
         word = np.asarray((seed or 0) % 2**32, np.uint32)
-        first = self._driver.start(word, np.asarray(seed is not None), np.asarray(True))
+        first = self._compiled.start(word, np.asarray(seed is not None), np.asarray(True))
         self._over = False
         self._clear_log()
         self._log(None, first)
@@ -55,7 +55,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
             raise ResetNeeded("step: no episode is running; call reset() first")
         read = self._read(action)
         self._ensure_logged_start()
-        shown = self._driver.step(read)
+        shown = self._compiled.step(read)
         self._over = shown.terminated or shown.truncated
         self._log(read, shown)
         self._notify_step(self._over)
@@ -63,7 +63,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
     def _log(self, action: Any, shown: Any) -> None:
         if self.episode_log is not None:
-            self.episode_log.add(self._driver.run_state.state, action, shown, self._driver.params)
+            self.episode_log.add(self._compiled.run_state.state, action, shown, self._compiled.params)
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
@@ -75,11 +75,11 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
     def kept(self) -> dict[str, Any]:
         """What changes, for `core.checkpoint`."""
-        return {"driver": self._driver.kept(), "over": self._over}
+        return {"driver": self._compiled.kept(), "over": self._over}
 
     def restore(self, kept: dict[str, Any]) -> GymEnv:
         """This environment, where the one that was kept stood."""
-        self._driver.restore(kept["driver"])
+        self._compiled.restore(kept["driver"])
         self._over = kept["over"]
         self._clear_log()
         return self

@@ -10,7 +10,7 @@ from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.render.monitor import Monitor, make_sink, watch_state
 from harvestgym.render.readings import Watch
 
-from .driver import Driver
+from .driver import CompiledEnv
 from .episode_log import family_of
 
 
@@ -18,7 +18,7 @@ class Monitored:
     """A Gymnasium environment, or a batch, whose variables can be monitored."""
 
     core: Env[Any, Any]
-    _driver: Driver
+    _compiled: CompiledEnv
     _monitors: tuple[Monitor, ...] = ()
 
     def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
@@ -48,7 +48,7 @@ class Monitored:
 
         monitor = Monitor(
             watches,
-            self._driver.reader(read),
+            self._compiled.make_reader(read),
             [make_sink(sink) for sink in sinks or (None,)],
             batch=hasattr(self, "num_envs"),
             every=getattr(inside, "steps_per_day", 1),

@@ -57,7 +57,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._set_params(options, ("params", "reset_mask"))
         super().reset(seed=seed if isinstance(seed, int) else None)
         words = np.array([(s or 0) % 2**32 for s in seeds], np.uint32)
-        first = self._driver.start(words, np.array([s is not None for s in seeds]), which)
+        first = self._compiled.start(words, np.array([s is not None for s in seeds]), which)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
         self._log_start(which, first)
@@ -84,7 +84,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             seeds = [_check_seed(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigError(f"seed: expected one for each of {self.num_envs} environments, got {len(seeds)}")
-        if self._driver.begun:
+        if self._compiled.begun:
             return seeds
         drawn = self.np_random.integers(2**32, size=self.num_envs).tolist()
         return [new if s is None else s for s, new in zip(seeds, drawn, strict=True)]
@@ -94,11 +94,11 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._check_can_step()
         waiting, read, mode = self._over, self._read(actions), self.autoreset_mode
         self._ensure_logged_start()
-        shown = last = self._driver.step(read)
+        shown = last = self._compiled.step(read)
         self._over = shown.terminated | shown.truncated
         if self.episode_log is not None:
             moved = ~waiting | (mode is not AutoresetMode.NEXT_STEP)
-            self.episode_log.add(moved, self._driver.run_state.state, read, shown, self._driver.params)
+            self.episode_log.add(moved, self._compiled.run_state.state, read, shown, self._compiled.params)
         if mode is AutoresetMode.NEXT_STEP and waiting.any():
             shown = last = self._restart_waiting(waiting, shown)
         if mode is AutoresetMode.SAME_STEP and self._over.any():
@@ -107,7 +107,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._to_gymnasium(shown, last)
 
     def _check_can_step(self) -> None:
-        if not self._driver.begun:
+        if not self._compiled.begun:
             raise ResetNeeded("step: no episode has begun; call reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
             ended = np.flatnonzero(self._over).tolist()
@@ -116,7 +116,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _restart(self, which: np.ndarray, shown: Any) -> Any:
         """Begin episodes for `which`, and show their first observations."""
         none = np.zeros(self.num_envs, np.uint32)
-        first = self._driver.start(none, none.astype(bool), which)
+        first = self._compiled.start(none, none.astype(bool), which)
         self._log_start(which, first)
         obs, info = _merged(which, (first.obs, first.info), (shown.obs, shown.info))
         return shown._replace(obs=obs, info=info)
@@ -155,7 +155,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _log_start(self, which: np.ndarray, first: Any) -> None:
         if self.episode_log is not None:
-            self.episode_log.begin(which, self._driver.run_state.state, first, self._driver.params)
+            self.episode_log.begin(which, self._compiled.run_state.state, first, self._compiled.params)
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
@@ -172,11 +172,11 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def kept(self) -> dict[str, Any]:
         """What changes, for `core.checkpoint`."""
-        return {"driver": self._driver.kept(), "over": self._over, "obs": self._obs}
+        return {"driver": self._compiled.kept(), "over": self._over, "obs": self._obs}
 
     def restore(self, kept: dict[str, Any]) -> VecEnv:
         """This batch, where the one that was kept stood."""
-        self._driver.restore(kept["driver"])
+        self._compiled.restore(kept["driver"])
         self._over, self._obs = kept["over"], kept["obs"]
         self._clear_log()
         return self

@@ -1,6 +1,6 @@
-"""The contract as a function: `check_env` says in words what an environment breaks of it.
+"""Contract test of environments: `check_env` reports what an environment violates.
 
-Our own tests run it for every registered id; run it for environments of your own.
+The package's own tests run it for every registered id; run it for your own environments.
 """
 
 from __future__ import annotations
@@ -27,42 +27,53 @@ from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.gym.conversion import make_observation_writer
 
 DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
-"""What states, observations and infos are made of, besides keys; bytes are for maps and images."""
+"""Allowed dtypes of states, observations and infos, in addition to random keys; bytes are for maps and images."""
 
-LANES = 4
+BATCH = 4
+"""Environments that are stepped in parallel."""
 
 
 def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Policy | None = None) -> None:
-    """Raise AssertionError, in words, if `env` breaks the contract of `core.env`.
+    """Raise AssertionError with the reason if `env` violates the contract of `core.env`.
 
-    It runs `steps` steps in four lanes with `policy` (of which only the first memory is used), by default
-    random actions.
+    Args:
+        env: the functional environment.
+        steps: length of the test run of four environments in a batch; with 0 only the structure, shapes and dtypes are
+            checked, and nothing is compiled.
+        seed: of the test run.
+        policy: acts in the test run, with its initial memory only; by default actions are random.
     """
     _check_hashable(env)
-    compiled = _Compiled(env, policy) if policy else _at_random(env, layout_of(env.params))
-    _check_shapes(env, compiled.act)
-    run, again = (_drive(compiled, env.params, steps, seed) for _ in range(2))
+    functions = _CompiledFunctions(env, policy) if policy else _with_random_policy(env, layout_of(env.params))
+    _check_shapes(env, functions.act)
+    if steps:
+        _check_run(env, functions, steps, seed)
+
+
+def _check_run(env: Env[Any, Any], functions: _CompiledFunctions, steps: int, seed: int) -> None:
+    """Check values, reproducibility, the batch, checkpoints and the number of traces."""
+    run, again = (_run(functions, env.params, steps, seed) for _ in range(2))
     _check_values(env.observation_space, run)
     _check_same(run, again, "two runs with the same key", exact=True)
-    _check_lanes(compiled, env.params, run[-1])
-    _check_file(compiled, env, run[-1])
-    _drive(compiled, _perturbed(env.params), 1, seed)
-    for name, count in compiled.traces.items():
-        assert count == 1, f"{name} was traced {count} times for values of the same shapes; wanted once"
+    _check_batch(functions, env.params, run[-1])
+    _check_checkpoint(functions, env, run[-1])
+    _run(functions, _perturb(env.params), 1, seed)
+    for name, count in functions.traces.items():
+        assert count == 1, f"{name}: expected one trace for values of the same shapes, got {count}"
 
 
-class _Moment(NamedTuple):
-    """One step of all lanes: what went in, and what came out."""
+class _Transition(NamedTuple):
+    """One step of the batch: its inputs and its results."""
 
     keys: jax.Array
     state: Any
     action: Any
     after: Any
-    seen: Timestep
+    timestep: Timestep
 
 
-class _Compiled:
-    """The functions of an environment, compiled for one lane and for several, with a count of traces."""
+class _CompiledFunctions:
+    """The functions of an environment, compiled for one environment and for a batch, with a count of traces."""
 
     def __init__(self, env: Env[Any, Any], policy: Policy) -> None:
         self.traces: Counter[str] = Counter()
@@ -81,9 +92,9 @@ class _Compiled:
 
 
 @lru_cache(maxsize=8)
-def _at_random(env: Env[Any, Any], params: Layout) -> _Compiled:
-    """The functions with random actions, the same for all environments of one structure."""
-    return _Compiled(env, random_policy(env))
+def _with_random_policy(env: Env[Any, Any], params: Layout) -> _CompiledFunctions:
+    """Compile with random actions, once for all environments of one structure."""
+    return _CompiledFunctions(env, random_policy(env))
 
 
 def _check_hashable(env: Env[Any, Any]) -> None:
@@ -94,45 +105,45 @@ def _check_hashable(env: Env[Any, Any]) -> None:
 
 
 def _check_shapes(env: Env[Any, Any], act: Callable[..., Any]) -> None:
-    """`reset` and `step` give the same structure, shapes and allowed dtypes; `step` never resets."""
+    """Check that `reset` and `step` return the same structure, shapes and allowed dtypes, and `step` never resets."""
     key, params = jax.random.key(0), env.params
     begun = jax.eval_shape(lambda: env.reset(key, params))
     for name in ("reset", "initial"):
         with patch.object(type(env), name, side_effect=AssertionError(f"step calls {name}; it must never reset")):
             stepped = jax.eval_shape(lambda s, t: env.step(key, s, act(t.obs, key), params), *begun)
     names, other = sorted(begun[1].info), sorted(stepped[1].info)
-    assert names == other, f"info has the names {names} after reset, and {other} after step"
+    assert names == other, f"info: expected the names of reset {names}, got {other} after step"
     try:
         layout_of(begun).check(stepped)
     except ValueError as error:
-        raise AssertionError(f"step gives another (state, Timestep) than reset: {error}") from None
+        raise AssertionError(f"step: expected the (state, Timestep) of reset: {error}") from None
     for path, leaf in jax.tree_util.tree_leaves_with_path(begun):
         name = "state" + jax.tree_util.keystr(path[1:]) if path[0].idx == 0 else jax.tree_util.keystr(path[1:])
-        assert _is_key(leaf) or leaf.dtype.name in DTYPES, f"{name} is {leaf.dtype}; wanted one of {DTYPES}"
-    for name, wanted in (("reward", "float32"), ("terminated", "bool"), ("truncated", "bool")):
+        assert _is_key(leaf) or leaf.dtype.name in DTYPES, f"{name}: expected a dtype of {DTYPES}, got {leaf.dtype}"
+    for name, dtype in (("reward", "float32"), ("terminated", "bool"), ("truncated", "bool")):
         leaf = getattr(begun[1], name)
-        assert (leaf.shape, leaf.dtype) == ((), wanted), f"{name}: wanted one {wanted}, found {leaf}"
+        assert (leaf.shape, leaf.dtype) == ((), dtype), f"{name}: expected one {dtype}, got {leaf}"
 
 
-def _drive(compiled: _Compiled, params: Any, steps: int, seed: int) -> list[_Moment]:
-    """`steps` steps of all lanes; all begin anew when one ends."""
-    run: list[_Moment] = []
-    state, seen = compiled.resets(_keys(seed, 0), params)
+def _run(functions: _CompiledFunctions, params: Any, steps: int, seed: int) -> list[_Transition]:
+    """Step the batch `steps` times; all restart when one ends."""
+    run: list[_Transition] = []
+    state, timestep = functions.resets(_make_keys(seed, 0), params)
     for t in range(1, steps + 1):
-        keys = _keys(seed, t)
-        action = compiled.acts(seen.obs, keys)
-        after, seen = compiled.steps(keys, state, action, params)
-        run.append(_Moment(keys, state, action, after, seen))
-        state, seen = compiled.resets(keys, params) if is_done(seen).any() else (after, seen)
+        keys = _make_keys(seed, t)
+        action = functions.acts(timestep.obs, keys)
+        after, timestep = functions.steps(keys, state, action, params)
+        run.append(_Transition(keys, state, action, after, timestep))
+        state, timestep = functions.resets(keys, params) if is_done(timestep).any() else (after, timestep)
     return run
 
 
-def _keys(seed: int, t: int) -> jax.Array:
-    return jax.random.split(jax.random.fold_in(jax.random.key(seed), t), LANES)
+def _make_keys(seed: int, t: int) -> jax.Array:
+    return jax.random.split(jax.random.fold_in(jax.random.key(seed), t), BATCH)
 
 
-def _perturbed(params: Any) -> Any:
-    """The parameters with every float a little larger."""
+def _perturb(params: Any) -> Any:
+    """Increase every float parameter a little."""
 
     def more(leaf: Any) -> Any:
         floats = jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
@@ -141,56 +152,60 @@ def _perturbed(params: Any) -> Any:
     return jax.tree.map(more, params)
 
 
-def _check_values(space: gymnasium.Space[Any], run: list[_Moment]) -> None:
-    """Finite, in the observation space, never both terminated and truncated; no state is NaN."""
+def _check_values(space: gymnasium.Space[Any], run: list[_Transition]) -> None:
+    """Check that values are finite and observations in their space, and no step both terminates and truncates."""
     write = make_observation_writer(space)
-    for t, moment in enumerate(run):
-        for path, leaf in jax.tree_util.tree_leaves_with_path(_bare(moment.seen)):
+    for t, transition in enumerate(run):
+        for path, leaf in jax.tree_util.tree_leaves_with_path(_to_host(transition.timestep)):
             finite = not np.issubdtype(leaf.dtype, np.floating) or np.isfinite(leaf).all()
             assert finite, f"step {t}: {jax.tree_util.keystr(path)} is not finite: {leaf}"
-        for path, leaf in jax.tree_util.tree_leaves_with_path(_bare(moment.after)):
+        for path, leaf in jax.tree_util.tree_leaves_with_path(_to_host(transition.after)):
             assert not np.isnan(leaf).any(), f"step {t}: state{jax.tree_util.keystr(path)} is NaN: {leaf}"
-        both = moment.seen.terminated & moment.seen.truncated
+        both = transition.timestep.terminated & transition.timestep.truncated
         assert not both.any(), f"step {t}: terminated and truncated are both true"
-        for lane in range(LANES):
-            obs = write(_row(_bare(moment.seen.obs), lane))
-            assert space.contains(obs), f"step {t}: the observation is outside its space: {_outside(space, obs)}"
+        for i in range(BATCH):
+            obs = write(_get_row(_to_host(transition.timestep.obs), i))
+            assert space.contains(obs), (
+                f"step {t}: the observation is outside its space: {describe_outside(space, obs)}"
+            )
 
 
-def _outside(space: gymnasium.Space[Any], obs: Any) -> str:
-    """Where an observation leaves its space."""
+def describe_outside(space: gymnasium.Space[Any], obs: Any) -> str:
+    """Describe where an observation leaves its space."""
     if isinstance(space, gymnasium.spaces.Dict) and obs.keys() == space.keys():
-        return "; ".join(f"{k}: {_outside(s, obs[k])}" for k, s in space.items() if not s.contains(obs[k]))
+        return "; ".join(f"{k}: {describe_outside(s, obs[k])}" for k, s in space.items() if not s.contains(obs[k]))
     if isinstance(space, gymnasium.spaces.Box) and np.shape(obs) == space.shape:
         first = tuple(np.argwhere((obs < space.low) | (obs > space.high))[0].tolist())
         return f"entry {first} is {obs[first]}, the range is [{space.low[first]}, {space.high[first]}]"
     return f"{obs!r} is not in {space}"
 
 
-def _check_lanes(compiled: _Compiled, params: Any, moment: _Moment) -> None:
-    """One step of all lanes from given states is the step of each."""
-    for lane in range(LANES):
-        keys, state, action, *together = _row(tuple(moment), lane)
-        alone = compiled.step(keys, state, action, params)
-        _check_same(alone, tuple(together), f"vmap and a loop (lane {lane})", exact=False)
+def _check_batch(functions: _CompiledFunctions, params: Any, transition: _Transition) -> None:
+    """Check that a step of the batch equals the step of each environment alone."""
+    for i in range(BATCH):
+        keys, state, action, *in_batch = _get_row(tuple(transition), i)
+        alone = functions.step(keys, state, action, params)
+        _check_same(alone, tuple(in_batch), f"vmap and a loop (environment {i})", exact=False)
 
 
-def _check_file(compiled: _Compiled, env: Env[Any, Any], moment: _Moment) -> None:
-    """Saved before a step and loaded, all lanes take the same step, bit for bit."""
-    saved = checkpoint.Snapshot(env, moment.state, moment.keys, env.params)
+def _check_checkpoint(functions: _CompiledFunctions, env: Env[Any, Any], transition: _Transition) -> None:
+    """Check that the batch, saved before a step and loaded, takes the same step bit for bit."""
+    saved = checkpoint.Snapshot(env, transition.state, transition.keys, env.params)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "moment"
         checkpoint.save(saved, path)
         found = checkpoint.load(path, None if checkpoint.describes_itself(env) else saved)
     assert found.env == env and hash(found.env) == hash(env), f"{env} was saved, and another environment was loaded"
-    went_on = compiled.steps(found.key, found.state, moment.action, found.params)
-    _check_same(went_on, (moment.after, moment.seen), "a step and the step after saving and loading", exact=True)
+    went_on = functions.steps(found.key, found.state, transition.action, found.params)
+    _check_same(
+        went_on, (transition.after, transition.timestep), "a step and the step after saving and loading", exact=True
+    )
 
 
 def _check_same(one: Any, other: Any, what: str, exact: bool) -> None:
-    """Equal leaf by leaf; floats up to rounding unless `exact`."""
+    """Check equality leaf by leaf; floats up to rounding unless `exact`."""
     for (path, a), b in zip(
-        jax.tree_util.tree_leaves_with_path(_bare(one)), jax.tree.leaves(_bare(other)), strict=True
+        jax.tree_util.tree_leaves_with_path(_to_host(one)), jax.tree.leaves(_to_host(other)), strict=True
     ):
         floats = np.issubdtype(a.dtype, np.floating)
         rtol, atol = (1e-4, 1e-5) if floats and not exact else (0.0, 0.0)
@@ -198,12 +213,12 @@ def _check_same(one: Any, other: Any, what: str, exact: bool) -> None:
         assert same, f"{what} differ in {jax.tree_util.keystr(path)}: {a} and {b}"
 
 
-def _row(tree: Any, lane: int) -> Any:
-    return jax.tree.map(lambda leaf: leaf[lane], tree)
+def _get_row(tree: Any, i: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[i], tree)
 
 
-def _bare(tree: Any) -> Any:
-    """The tree on the host, with keys as their data."""
+def _to_host(tree: Any) -> Any:
+    """Copy the tree to the host, with keys as their data."""
     return jax.tree.map(lambda leaf: np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf), tree)
 
 

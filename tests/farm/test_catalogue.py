@@ -1,4 +1,4 @@
-"""Every registered farm: the contract, and Gymnasium's and SB3's checkers."""
+"""Every registered farm: the contract, the checkers of Gymnasium and Stable-Baselines3, the tags."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
+from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.farm.interface.action_wrappers import wrap_actions
@@ -19,29 +20,34 @@ from harvestgym.testing import check_env
 from tests.short import some
 
 IDS = harvestgym.ids("farm")
-FACES = some(
-    IDS, "-clay-1x1-v0", "-sand-1x1-v0", "full-3x4-v0", "two-climates-v0", "paid-looks-1x1-v0", "contexts-1x1-v0"
-)
-"""Among them every form of action, observation and reset that a face of a farm has."""
+SMALL = ("-clay-1x1-v0", "-sand-1x1-v0", "paid-looks-1x1-v0", "contexts-1x1-v0")
+"""Farms with every form of action, observation and reset; those of one plot share their compiled programs."""
+
+STEPPED = some(IDS, *SMALL, "-loam-1x1-v0", "-silt-1x1-v0", "full-3x4-v0", "two-climates-v0", "rotation-v0")
+"""Farms that the contract test steps: also every kind of entity, several plots, fields, plants and years."""
+
+WRAPPED = some(IDS, *SMALL)
+"""Farms that the checkers of other libraries step."""
 CROPS, SOILS = ("bean", "corn", "tomato"), ("clay", "loam", "sand", "silt")
 ONE_PLOT = [f"farm/{crop}-{soil}-1x1-v0" for crop in CROPS for soil in SOILS]
 
 
 @pytest.mark.parametrize("id", IDS)
 def test_keeps_the_contract(id: str) -> None:
-    check_env(harvestgym.make(id))
+    """Without steps only structures, shapes and dtypes are checked, which compiles nothing."""
+    check_env(harvestgym.make(id), steps=32 if id in STEPPED else 0)
 
 
-@pytest.mark.parametrize("id", FACES)
-def test_gymnasium_finds_nothing_to_warn_of(id: str) -> None:
-    """Warnings are errors here; pictures have tests of their own."""
+@pytest.mark.parametrize("id", WRAPPED)
+def test_gymnasium_checker_passes(id: str) -> None:
+    """Warnings are errors here; pictures are tested elsewhere."""
     env = gymnasium.make(id)
     gymnasium_check(env.unwrapped, skip_render_check=True)
 
 
-@pytest.mark.parametrize("id", FACES)
-def test_stable_baselines3_finds_nothing_to_warn_of(id: str) -> None:
-    """Where observations are asked for, an action is a dict, which it does not support: there the Discrete face."""
+@pytest.mark.parametrize("id", WRAPPED)
+def test_stable_baselines3_checker_passes(id: str) -> None:
+    """An active farm has dict actions, which SB3 does not support: there the Discrete wrapper is checked."""
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     env = harvestgym.make(id)
     asks = isinstance(env, ActiveFarm)
@@ -52,7 +58,7 @@ DIFFICULTIES = {
     "weeds", "all-kinds", "many-actions", "large-field", "paper", "herbicide", "paid-observations", "coupling",
     "pollinators", "timing", "polyculture", "climates", "rotation", "years", "contextual", "schedule", "watering",
 }  # fmt: skip
-"""By what is hard in them."""
+"""Tags of which each has a farm."""
 SETS = {*CROPS, "carrots", *SOILS, "herbicide", "pesticide"}
 NAMED = {"weeds": "Weeds", "pests": "Pests", "pollinators": "Pollinators", "fertilizer": "Fertilizer"}
 
@@ -63,8 +69,8 @@ def test_each_difficulty_has_a_farm() -> None:
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_a_tag_says_what_is_there(id: str) -> None:
-    """What a tag names stands on a field, and `all-kinds` is all ten; the plots are as many as the id says."""
+def test_tags_name_what_the_farm_has(id: str) -> None:
+    """Tags agree with the entities, the number of fields and the number of plots."""
     spec = farm(id)
     tags, entities = set(spec.tags), [entity for field in spec.fields.values() for entity in field.entities]
     sets = {which if isinstance(which, str) else which.get("extends") for _, which in entities}
@@ -79,23 +85,21 @@ def test_a_tag_says_what_is_there(id: str) -> None:
 
 
 def farm(id: str) -> FarmSpec:
-    """The file of an id."""
+    """Read the file of an id."""
     return read_farm(CATALOGUE / f"{id.partition('/')[2]}.yaml")
 
 
-def test_one_plot_farms_share_one_compiled_program() -> None:
-    """They differ in numbers alone."""
+def test_one_plot_farms_differ_in_numbers_only() -> None:
     envs = [harvestgym.make(id) for id in ONE_PLOT]
     assert len(set(envs)) == 1
     shapes = {jax.tree.structure(env.params) for env in envs}
     assert len(shapes) == 1
 
 
-def test_a_season_on_other_weather_is_another_season() -> None:
+def test_other_weather_gives_another_season() -> None:
     ids = {"seattle": None, "montpellier": {"Weather-0": "montpellier"}, "lille": {"Weather-0": "lille"}}
-    obs = {}
+    reset, obs = jit_quickly(lambda env, key, params: env.reset(key, params)[1].obs, static_argnums=0), {}
     for name, entities in ids.items():
         env = harvestgym.make("farm/bean-clay-1x1-v0", entities=entities or {})
-        _, first = env.reset(jax.random.key(0), env.params)
-        obs[name] = np.asarray(first.obs)
+        obs[name] = np.asarray(reset(env, jax.random.key(0), env.params))
     assert len({tuple(o) for o in obs.values()}) == 3

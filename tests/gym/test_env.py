@@ -17,7 +17,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.gym.conversion import make_action_reader
-from harvestgym.gym.driver import program
+from harvestgym.gym.driver import compile_functions
 from harvestgym.gym.env import GymEnv
 from tests.toy import BoxStock, Stock
 
@@ -191,10 +191,12 @@ def test_changing_parameters_does_not_recompile() -> None:
 
 
 def test_equal_environments_share_compiled_functions() -> None:
-    one, other = GymEnv(Stock()), GymEnv(Stock())
-    assert one._driver._program is other._driver._program
-    assert GymEnv(Stock(shortest=5))._driver._program is not one._driver._program
-    assert program.cache_info().maxsize == 64
+    GymEnv(Stock())
+    misses = compile_functions.cache_info().misses
+    GymEnv(Stock())
+    assert compile_functions.cache_info().misses == misses
+    GymEnv(Stock(shortest=77))
+    assert compile_functions.cache_info().misses == misses + 1
 
 
 def test_action_masks_are_offered_if_the_environment_has_them() -> None:

@@ -131,7 +131,7 @@ class Farm(GymEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin an episode; return the observation in `observation_space`, and info."""
-        if seed is None and not self._driver.begun:
+        if seed is None and not self._compiled.begun:
             seed = self._seed
         obs, info = super().reset(seed=seed, options=options)
         self._acting, self._asked, self._obs = False, [], obs

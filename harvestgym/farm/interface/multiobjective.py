@@ -56,7 +56,7 @@ class MultiObjectiveEnv(GymEnv):
 
     @params.setter
     def params(self, params: Any) -> None:
-        self._driver.params = _unweighted(params)
+        self._compiled.params = _unweighted(params)
         self._weighted = params
 
     @property

@@ -314,9 +314,9 @@ def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
     for action in (0, watering, 0):
         shell.step(action)
         alike.do(np.int32(action))
-        before = jax.device_get(shell.unwrapped._driver._lane)  # type: ignore[attr-defined]
+        before = jax.device_get(shell.unwrapped.run_state.state)  # type: ignore[attr-defined]
         assert shell.render() == alike.picture()
-        after = jax.device_get(shell.unwrapped._driver._lane)  # type: ignore[attr-defined]
+        after = jax.device_get(shell.unwrapped.run_state.state)  # type: ignore[attr-defined]
         assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
     kept = shell.unwrapped.episode_log.record  # type: ignore[attr-defined]
     np.testing.assert_array_equal(kept["orders/kind"].ravel() > 0, [False, False, True, False])
