@@ -25,7 +25,7 @@ from harvestgym.adapters.sb3 import SB3VecEnv
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_together
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.entities.plant.state import Stage
+from harvestgym.farm.entities.plant.stages import Stage
 
 
 @dataclass(frozen=True, eq=False)

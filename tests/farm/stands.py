@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.tree import metas, replace
-from harvestgym.farm.entities.plant.state import PlantState, Stage, is_alive
+from harvestgym.farm.entities.plant.stages import Stage, is_alive
+from harvestgym.farm.entities.plant.state import PlantState
 
 GROWN = {"population": 16, "spacing": 25.0, "size": 30.0}
 FLOWERING = {"flowers": 16, "pollinated": 10}

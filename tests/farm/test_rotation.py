@@ -14,7 +14,8 @@ from harvestgym.core.policy import Policy, constant_policy, together
 from harvestgym.evaluate.run import evaluate_together
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.entities.plant.state import GLOBAL_STAGES, Stage, global_stage
+from harvestgym.farm.entities.plant.stages import GLOBAL_STAGES, Stage
+from harvestgym.farm.entities.plant.state import global_stage
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import farm_spec

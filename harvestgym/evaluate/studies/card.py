@@ -39,7 +39,7 @@ from harvestgym.evaluate.studies.common.trials import (
     watch_harvest,
 )
 from harvestgym.farm.engine.model import DayReport, FarmState
-from harvestgym.farm.entities.plant.state import Stage
+from harvestgym.farm.entities.plant.stages import Stage
 
 CARD_SOILS = ("clay", "silt", "loam", "sand")
 APRIL = 115

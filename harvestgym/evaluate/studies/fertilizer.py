@@ -38,7 +38,7 @@ from harvestgym.evaluate.studies.common.trials import (
     tend,
 )
 from harvestgym.farm.engine.model import FarmModel, FarmState
-from harvestgym.farm.entities.plant.state import Stage
+from harvestgym.farm.entities.plant.stages import Stage
 
 FERTILIZER_KG, SHOTS = 0.04, 4
 """Total fertilizer, with 10 g of nitrogen, and the number of parts of the fast one."""

@@ -18,10 +18,14 @@ Drivers = dict[str, jax.Array]
 """Today's value of every driver of a host, by the names of its `parameters.py`."""
 
 
+def driver_names(response: type[Response]) -> tuple[str, ...]:
+    """The drivers of a response: the names of its windows, in their order."""
+    return tuple(field.name for field in dataclasses.fields(response) if field.name != "intercept")
+
+
 def exponent_terms(response: Response, drivers: Drivers) -> Drivers:
     """The exponent terms of a response, by driver."""
-    names = [field.name for field in dataclasses.fields(response) if field.name != "intercept"]
-    return exponents(response, **{name: drivers[name] for name in names})
+    return exponents(response, **{name: drivers[name] for name in driver_names(type(response))})
 
 
 def probability(response: Response, drivers: Drivers, strain: jax.Array | None = None) -> jax.Array:

@@ -7,6 +7,7 @@ are summed over their publishers where they are heard, and are zero where nobody
 
 from __future__ import annotations
 
+import dataclasses
 from typing import ClassVar
 
 import jax
@@ -88,6 +89,8 @@ class Ground(Message):
     nutrients: jax.Array = var(NUTRIENTS, "nutrients available, g")
     microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
     toxin: jax.Array = var("toxin#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
+    factors: dict[str, jax.Array] = dataclasses.field(default_factory=dict)
+    """Further properties of the soil, per plot, by the name of the windows by which hosts respond to them."""
 
 
 @pytree

@@ -12,7 +12,7 @@ import numpy as np
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant import Plant
-from harvestgym.farm.entities.plant.state import Stage
+from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.weather import Weather
 
 from .scene import sets

@@ -15,7 +15,7 @@ from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Air, Canopy
-from harvestgym.farm.entities.plant.state import Stage
+from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
 from tests.farm import kinds

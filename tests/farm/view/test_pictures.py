@@ -25,7 +25,7 @@ from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.plant.state import STAGES
+from harvestgym.farm.entities.plant.stages import STAGES
 from harvestgym.farm.entities.weather.drawing import name_sky
 from harvestgym.farm.family import CATALOGUE, record, scene
 from harvestgym.farm.schema import farm_spec

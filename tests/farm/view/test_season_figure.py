@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-from harvestgym.farm.entities.plant.state import GROWTH_FACTORS, Stage
+from harvestgym.farm.entities.plant.stages import Stage
+from harvestgym.farm.entities.plant.state import GROWTH_FACTORS
 from harvestgym.farm.view.season_figure import season
 from tests.render.seasons import Record, blank, farm, order, say
 

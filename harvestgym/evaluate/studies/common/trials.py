@@ -21,7 +21,7 @@ from harvestgym.evaluate.run import Progress
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import DayReport, FarmModel, FarmState
-from harvestgym.farm.entities.plant.state import Stage
+from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.schema import farm_spec
 
 TUNING, REPORTED = 11, 2026

@@ -9,7 +9,8 @@ import numpy as np
 from harvestgym.core.scene import Mark
 from harvestgym.farm.entities.drawing import DrawContext
 
-from .state import CAUSES, STAGES, Stage
+from .stages import STAGES, Stage
+from .state import CAUSES
 
 LETTERS = 0.1
 """Height of the letters below a plant, in plots."""

@@ -18,8 +18,9 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.hosts import Drivers, exponent_terms, probability
 
 from . import equations
-from .parameters import Crop
-from .state import CAUSES, FIRST_CAUSE, FLOWERS_MAX, PlantState, Stage
+from .parameters import FLOWERS_MAX, Crop
+from .stages import Stage
+from .state import CAUSES, FIRST_CAUSE, PlantState
 
 
 class PlantFate(NamedTuple):

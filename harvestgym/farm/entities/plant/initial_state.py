@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Place
 
-from .parameters import Crop
-from .state import PLANTS_MAX, PlantState, Stage, clear_plots
+from .parameters import PLANTS_MAX, Crop
+from .stages import Stage
+from .state import PlantState, clear_plots
 
 
 def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:

@@ -11,7 +11,8 @@ from harvestgym.farm.entities.messages import Air, Ground
 
 from . import equations
 from .parameters import Crop
-from .state import PlantState, Stage, is_alive
+from .stages import Stage, is_alive
+from .state import PlantState
 
 COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
 """The days that a plant has counted, as they are named in `PlantState` and in `parameters.py`."""
@@ -96,6 +97,7 @@ def compute_drivers(crop: Crop, state: PlantState, place: Place, air: Air, groun
     """
     refused = (state.nutrient_stress, state.water_stress, state.population)
     return {
+        **ground.factors,
         "temperature": air.t_mean, "humidity": air.humidity, "frost": air.frost_days,
         "rain": (air.rain_class > 0).astype(jnp.float32),
         **{name: getattr(state, name).astype(jnp.float32) for name in COUNTED},

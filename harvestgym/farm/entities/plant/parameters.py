@@ -20,7 +20,13 @@ from harvestgym.core.response import Response, Window
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
 
-from .state import FLOWERS_MAX, STAGES
+from .stages import STAGES
+
+FLOWERS_MAX = 100
+"""The most flowers a plant of any crop can open; the binomials of eqs. (10) and (11) are compiled for it."""
+
+PLANTS_MAX = 1_000_000
+"""The most plants on a plot: carrots, the densest of the crops, on 6,000 m2."""
 
 
 def _each(key: str, doc: str) -> jax.Array:

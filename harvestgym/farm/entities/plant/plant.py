@@ -42,7 +42,8 @@ from harvestgym.farm.entities.messages import (
 from . import drawing, growth, needs
 from .initial_state import complete_state
 from .parameters import Crop
-from .state import GLOBAL_STAGE, PlantState, Stage, clear_plots, global_stage, is_alive
+from .stages import Stage, is_alive
+from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
 
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)

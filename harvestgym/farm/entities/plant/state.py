@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import Meta, pytree, replace, var
+from harvestgym.farm.entities.hosts import driver_names
 from harvestgym.farm.entities.messages import NUTRIENTS
 
-FLOWERS_MAX = 100
-"""The most flowers a plant of any crop can open; the binomials of eqs. (10) and (11) are compiled for it."""
+from .parameters import FLOWERS_MAX, PLANTS_MAX, BloomSurvival, FruitSurvival, GrowSurvival, Rate, SeedSurvival
+from .stages import GLOBAL_STAGES, HARVESTED, STAGES, UNDEFINED, Stage
 
-PLANTS_MAX = 1_000_000
-"""The most plants on a plot: carrots, the densest of the crops, on 6,000 m2."""
+SURVIVAL = {
+    Stage.SEED: SeedSurvival, Stage.GROW: GrowSurvival, Stage.BLOOM: BloomSurvival, Stage.FRUIT: FruitSurvival,
+}  # fmt: skip
+"""The response by which plants of a stage survive a day: eqs. (2), (9), (15) and (20)."""
 
-
-class Stage(IntEnum):
-    """The stages of section 4.2, in their order."""
-
-    NONE = 0
-    SEED = 1
-    GROW = 2
-    BLOOM = 3
-    FRUIT = 4
-    RIPE = 5
-    DEAD = 6
-
-
-STAGES = tuple(stage.name.lower() for stage in Stage)
-GLOBAL_STAGES = (*STAGES, "undefined", "harvested")
-UNDEFINED, HARVESTED = len(STAGES), len(STAGES) + 1
+CAUSE_WORDS = {"age_seed": "age", "nogrow": "no-growth days", "noweight": "no-weight days"}
+"""Words for drivers whose name is not one."""
 
 CAUSES = (
-    "none", "seed: chance", "seed: strain", "seed: birds", "seed: age",
-    "grow: chance", "grow: strain", "grow: no-growth days", "grow: pests",
-    "bloom: chance", "bloom: strain", "bloom: frost",
-    "fruit: chance", "fruit: strain", "fruit: no-weight days", "fruit: humidity", "fruit: pests",
+    "none",
+    *(
+        f"{stage.name.lower()}: {CAUSE_WORDS.get(driver, driver)}"
+        for stage, response in SURVIVAL.items()
+        for driver in ("chance", "strain", *driver_names(response))
+    ),
     "ripe: no fruit left",
-)  # fmt: skip
-"""What a plant can die of: the terms of eqs. (2), (9), (15), (20), of which the intercept is chance."""
+)
+"""Causes of death: the terms of each survival response; `chance` is its intercept, `strain` that of other kinds."""
 
-FIRST_CAUSE = {stage: CAUSES.index(f"{stage.name.lower()}: chance") for stage in list(Stage)[Stage.SEED : Stage.RIPE]}
-"""Where the causes of each stage begin."""
+FIRST_CAUSE = {stage: CAUSES.index(f"{stage.name.lower()}: chance") for stage in SURVIVAL}
+"""Index of the first cause of each stage."""
 
-GROWTH_FACTORS = ("none", "temperature", *NUTRIENTS, "water", "crowding", "light", "strain")
-"""What can slow a day's growth: the terms of eqs. (4) and (16)."""
+GROWTH_FACTORS = ("none", *driver_names(Rate), "strain")
+"""Factors that can limit a day's growth: the terms of eqs. (4) and (16)."""
 
 
 def _count(key: str, doc: str, high: float = 1e6) -> jax.Array:
@@ -95,11 +84,6 @@ GLOBAL_STAGE = Meta(
     kind="var", keys=("global_stage",), doc="stage of more than 75 % of the plots, or undefined", dtype="int",
     low=0, high=HARVESTED, labels=GLOBAL_STAGES,
 )  # fmt: skip
-
-
-def is_alive(stage: jax.Array) -> jax.Array:
-    """Where plants live that are out of the seed."""
-    return (stage >= Stage.GROW) & (stage <= Stage.RIPE)
 
 
 def clear_plots(state: PlantState, where: jax.Array) -> PlantState:

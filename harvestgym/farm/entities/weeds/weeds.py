@@ -141,6 +141,7 @@ class Weeds(Weed, Entity):
         """What the weather, the soil and the place are to a weed today, by the names of `parameters.py`."""
         air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
         return {
+            **ground.factors,
             "distance_to_edge": jnp.asarray(place.distance_to_edge),
             "temperature": air.t_mean, "humidity": air.humidity,
             "herbicide": board.toxin(TARGET) / place.surface,

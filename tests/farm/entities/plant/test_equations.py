@@ -15,7 +15,8 @@ from harvestgym.farm.entities.hosts import Drivers, probability, water_threshold
 from harvestgym.farm.entities.messages import Ground
 from harvestgym.farm.entities.plant import Plant, equations, growth, needs
 from harvestgym.farm.entities.plant.parameters import Bloom
-from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState, Stage
+from harvestgym.farm.entities.plant.stages import Stage
+from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
 from tests.farm.company import air, field
 from tests.farm.stands import stand
 

@@ -12,7 +12,7 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.hosts import stomatal_opening, unshaded_light
 from harvestgym.farm.entities.messages import Canopy
 from harvestgym.farm.entities.plant import Plant, equations, needs
-from harvestgym.farm.entities.plant.state import Stage
+from harvestgym.farm.entities.plant.stages import Stage
 from tests.farm.company import air, board, field
 from tests.farm.stands import stand
 

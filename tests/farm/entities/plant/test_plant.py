@@ -15,7 +15,8 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import ActionResult, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Litter, Load, Message, Need, Strain, Visits
 from harvestgym.farm.entities.plant import Plant, needs
-from harvestgym.farm.entities.plant.state import CAUSES, GLOBAL_STAGES, GROWTH_FACTORS, STAGES, PlantState, Stage
+from harvestgym.farm.entities.plant.stages import GLOBAL_STAGES, STAGES, Stage
+from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.soil.soil import SoilState
 from tests.farm.company import air, check_ranges, draws, earth, field, live_jit, said_today

@@ -13,7 +13,7 @@ import pytest
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Ground, Message, Structures, Visits
-from harvestgym.farm.entities.plant.state import Stage
+from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.pollinators import Pollinators
 from harvestgym.farm.entities.pollinators.pollinators import PollinatorsState
 from harvestgym.farm.entities.soil import Soil
