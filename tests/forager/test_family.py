@@ -26,16 +26,9 @@ from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.gym.env import GymEnv
 
 from .test_truth import assert_engines_agree
+from .worlds import RENEWED, SMALL, VARIED
 
 NAMES = sorted(path.stem for path in CATALOGUE.glob("*-v[0-9]*.yaml"))
-SMALL = {
-    "doc": "A small world.",
-    "size": [17, 12],
-    "aperture": [5, 7],
-    "kinds": {"fig": {"collectable": True, "reward": {"constant": {"value": 1}}}, "wall": {"blocking": True}},
-    "density": {"fig": 0.1, "wall": 0.1},
-    "horizon": 40,
-}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,22 +74,6 @@ def assert_same(mine, other) -> None:
     for name, value in mine[-1].items():
         assert type(value) is type(other[-1][name]), name
         assert value == pytest.approx(other[-1][name], abs=1e-5, rel=1e-5), name
-
-
-VARIED = SMALL | {
-    "kinds": {
-        "fig": {"collectable": True, "reward": {"sine": {"amplitude": 2, "period": 50}}, "noise": 0.5, "pays_after": 3},
-        "nut": {"collectable": True, "reward": {"fourier": {"terms": 3, "period": 30}}, "lasts": 7, "rests": 3},
-        "wall": {"blocking": True},
-    },
-    "density": {"fig": 0.2, "nut": 0.2, "wall": 0.1},
-    "hint": [3, 7],
-}
-RENEWED = VARIED | {
-    "kinds": {name: kind | {"place": "region"} for name, kind in VARIED["kinds"].items()},
-    "density": {"fig": 0.2, "wall": 0.1},
-    "regions": {"west": {"x": 0, "y": 0, "width": 8, "height": 12, "density": {"nut": 0.4}, "renew_eaten": 3}},
-}
 
 
 def same(mine, other) -> bool:

@@ -1,56 +1,165 @@
-"""Placement and draws: bijections, exact clocks, and statistics of density, independence and shape."""
+"""The world as structure: geometry of regions, counts, checks; and the statistics of the maps that it stands for."""
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
+import dataclasses
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from harvestgym.forager.hashing import draw_bell, modulo, permute, scale_word
+from harvestgym.core.errors import ConfigError
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.kinds import Flower, Wall
-from harvestgym.forager.numba_engine.env import host_twin
-from harvestgym.forager.reward_context import draw_noise
-from harvestgym.forager.world import Region, World
+from harvestgym.forager.kinds import Flower, Kind, ReturnPlace, Wall
+from harvestgym.forager.numba_engine.env import ForagerEnv, host_twin
+from harvestgym.forager.world import NARROW, STEPS, Region, World, count_objects
 
-WORDS = (jnp.uint32(0x12345678), jnp.uint32(0xF2345679))
+FOOD = Kind("food", collectable=True)
 
 
-def meadow(width: int, height: int, freq: float, seed: int = 1, aperture=(1, 1)):
+def plain(width: int = 20, height: int = 10, kinds=(FOOD,), **more) -> World:
+    return World(width, height, kinds, (Region(0, 0, width, height),), **more)
+
+
+# -- regions -------------------------------------------------------------------------------------------------
+
+
+@given(width=st.integers(1, 300), height=st.integers(1, 300))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_the_grid_of_a_region_holds_all_its_cells(width, height):
+    region = Region(0, 0, width, height)
+    a, b = region.grid
+    assert region.cells == width * height <= a * b < region.cells + a
+    assert region.narrow == (min(width, height) < NARROW)
+    if not region.narrow:
+        assert (a, b) == (width, height)
+
+
+@pytest.mark.parametrize("cells", [63, 64, 1000, 10**6, 10**8])
+def test_the_grid_of_a_narrow_region_is_near_a_square(cells):
+    a, b = Region(0, 0, 1, cells).grid
+    assert 0.4 < a / b < 2.5
+
+
+def test_thresholds_are_the_cumulated_counts_as_rank_pairs():
+    region = Region(0, 0, 10, 9, layers=((2, 7), (0, 13), (1, 5)))
+    a = region.grid[0]
+    assert [(q * a + p, kind) for q, p, kind in region.thresholds] == [(7, 2), (20, 0), (25, 1)]
+
+
+def test_region_at_is_the_last_region_that_contains_a_cell():
+    regions = (Region(0, 0, 9, 8), Region(1, 1, 5, 5), Region(4, 4, 3, 2))
+    world = World(9, 8, (FOOD,), regions)
+    x, y = np.meshgrid(np.arange(9), np.arange(8))
+    expected = [[max(i for i, g in enumerate(regions) if g.contains(c, r)) for c in range(9)] for r in range(8)]
+    assert world.region_at(x, y).tolist() == expected
+
+
+def test_room_leaves_a_cell_where_an_agent_may_stand():
+    start, far = Region(8, 3, 5, 5), Region(0, 0, 3, 3)
+    world = plain()
+    assert world.start == (10, 5)
+    assert world.count_room(start) == 24
+    assert world.count_room(far) == 9
+    assert world.count_room(dataclasses.replace(far, renew_every=5)) == 8
+    assert world.count_room(dataclasses.replace(far, renew_eaten=5)) == 8
+
+
+# -- counts --------------------------------------------------------------------------------------------------
+
+
+@given(freq=st.floats(0, 1), cells=st.integers(1, 10**6))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_a_frequency_stands_for_the_floor_of_its_share(freq, cells):
+    count = count_objects(freq, cells - 1, cells)
+    assert 0 <= count <= cells - 1
+    if freq < 1:
+        assert count == min(cells - 1, math.floor(freq * cells + 1e-6))
+
+
+def test_a_frequency_of_one_fills_every_free_cell():
+    assert count_objects(1.0, 99, 100) == 99
+    assert count_objects(1, 100, 100) == 100
+
+
+def test_a_decimal_frequency_is_not_rounded_down_by_floats():
+    assert count_objects(0.29, 100, 100) == 29
+    assert count_objects(0.57, 100, 100) == 57
+
+
+@pytest.mark.parametrize("freq", [-0.1, 1.1, float("nan"), "0.1", True, None])
+def test_a_frequency_outside_0_to_1_is_refused(freq):
+    with pytest.raises(ConfigError, match="freq: expected a number from 0 to 1, got"):
+        count_objects(freq, 10, 10)
+
+
+# -- the whole world -----------------------------------------------------------------------------------------
+
+
+def test_steps_are_north_east_south_west():
+    assert STEPS.tolist() == [[0, 1], [1, 0], [0, -1], [-1, 0]]
+
+
+def test_a_world_knows_whether_it_changes():
+    still = plain(kinds=(Kind("rock", blocking=True),))
+    assert (still.moves, still.perishes, still.renews) == (False, False, False)
+    assert plain(kinds=(FOOD,)).moves
+    assert not plain(kinds=(dataclasses.replace(FOOD, place=ReturnPlace.SAME),)).moves
+    assert plain(kinds=(Kind("fog", lasts=3, rests=1),)).perishes
+    rich = dataclasses.replace(FOOD, place=ReturnPlace.REGION)
+    assert World(20, 10, (rich,), (Region(0, 0, 20, 10, renew_every=9),)).renews
+
+
+def test_a_world_is_hashable_and_equal_by_content():
+    assert plain() == plain()
+    assert hash(plain()) == hash(plain())
+    assert plain() != plain(edge="wall")
+
+
+def test_an_index_is_found_by_name_or_the_nearest_is_named():
+    assert plain().index("food") == 0
+    with pytest.raises(ConfigError, match="did you mean 'food'"):
+        plain().index("foods")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: plain(0), "size: expected whole sides from 1 to 2\\^30, got 0 x 10"),
+        (lambda: plain(2**30 + 1), "size: expected whole sides"),
+        (lambda: plain(2.5), "size: expected whole sides"),
+        (lambda: plain(edge="walls"), "did you mean 'wall'"),
+        (lambda: plain(capacity=0), "capacity: expected at least 1 changed object, got 0"),
+        (lambda: plain(kinds=(FOOD, FOOD)), "the name 'food' is used twice"),
+        (lambda: World(9, 9, (FOOD,), ()), "regions: the first must be the whole world"),
+        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 8, 9),)), "regions: the first must be the whole world"),
+        (lambda: plain(teleport_to=(0, 1)), "teleport_to: expected an index below 1"),
+        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9), Region(5, 5, 5, 1))), "reaches outside the 9 x 9 world"),
+        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9), Region(5, 5, 0, 1))), "reaches outside"),
+        (lambda: World(3, 2**30, (FOOD,), (Region(0, 0, 3, 2**30),)), "under 8 cells across"),
+        (lambda: World(3, 3, (FOOD,), (Region(0, 0, 3, 3, ((0, 9),)),)), "9 objects for 8 free cells; use fewer"),
+        (lambda: World(3, 3, (FOOD,), (Region(0, 0, 3, 3, ((0, -1),)),)), "use fewer"),
+        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9, renew_every=5),)), "may return into a region that renews"),
+    ],
+)
+def test_a_world_that_cannot_be_is_refused(make, says):
+    with pytest.raises(ConfigError, match=says):
+        make()
+
+
+# -- statistics of the maps ----------------------------------------------------------------------------------
+
+
+def meadow(width: int, height: int, freq: float, seed: int = 1, aperture=(1, 1)) -> ForagerEnv:
+    """An episode in a world with a share `freq` of flowers and one per cent of walls."""
     layers = ((0, int(freq * width * height)), (1, int(0.01 * width * height)))
     world = World(width, height, (Flower.row, Wall.row), (Region(0, 0, width, height, layers),))
     env = host_twin(Forager(world, aperture), seed)
     env.start()
     return env
-
-
-@pytest.mark.parametrize(("a", "b"), [(1, 1), (8, 9), (100, 57), (3, 700)])
-def test_permute_is_a_bijection(a, b):
-    p, q = (v.ravel() for v in np.meshgrid(np.arange(a, dtype=np.uint32), np.arange(b, dtype=np.uint32)))
-    sides = jnp.uint32(a), jnp.uint32(b)
-    u, v = permute(p, q, *sides, *WORDS)
-    assert len(np.unique(np.asarray(u, np.int64) * b + np.asarray(v))) == a * b
-
-
-def test_scale_and_phase_are_exact():
-    rng = np.random.default_rng(0)
-    x, n = rng.integers(0, 2**32, (2, 10_000), np.uint32)
-    assert (np.asarray(scale_word(jnp.array(x), jnp.array(n))) == (x.astype(np.uint64) * n >> np.uint64(32))).all()
-    for clock in (0, 10**9 + 7, 2**32 - 1, 2**32, 123456789012345678):
-        for period in (1, 7, 1000, 2**24 - 1):
-            high, low = jnp.uint32(clock >> 32), jnp.uint32(clock & 0xFFFFFFFF)
-            assert int(modulo(high, low, jnp.uint32(period))) == clock % period
-
-
-def test_the_bell_is_close_to_normal_and_the_same_in_both_engines():
-    low = np.arange(20_000, dtype=np.uint32)
-    size, negative = jax.jit(draw_bell)(*WORDS, jnp.uint32(6), low, jnp.uint32(0))
-    z = np.where(negative, -1, 1) * np.asarray(size) / 65536
-    assert stats.kstest(z, "norm").pvalue > 0.01
-    mine = [draw_noise(0x12345678, 0xF2345679, 6, int(i), 0) for i in low[:500]]
-    assert mine == z[:500].tolist()
 
 
 @pytest.mark.parametrize(("width", "height"), [(10**6, 10**6), (2**30, 2**30), (64, 10**9), (1, 10**8)])
@@ -59,8 +168,7 @@ def test_density_and_independence_in_a_window_of_an_endless_world(width, height)
     env = meadow(width, height, 0.1)
     w = min(width, 64)
     h = 20_000 // w
-    kinds = np.array([[env.kind_at(x, height // 3 + y) for x in range(w)] for y in range(h)])
-    here = kinds == 0
+    here = np.array([[env.kind_at(x, height // 3 + y) == 0 for x in range(w)] for y in range(h)])
     assert abs(here.mean() - 0.1) < 4 * np.sqrt(0.09 / here.size)
     blocks = here[: h // 8 * 8].reshape(-1, 8 * w).sum(1)
     chi2 = ((blocks - 0.8 * w) ** 2 / (0.72 * w)).sum()
@@ -72,7 +180,7 @@ def test_density_and_independence_in_a_window_of_an_endless_world(width, height)
 
 @pytest.mark.parametrize("size", [(9, 9), (15, 4), (9, 4), (15, 6), (1, 30)])
 def test_every_cell_of_a_small_world_is_as_likely_as_any_other(size):
-    """Over 1500 seeds: each cell but the start equally often, and pairs of neighbours as often as chance says."""
+    """Over 1500 seeds: each cell but the start equally often, and pairs of neighbours as often as if independent."""
     env = meadow(*size, 0.3)
     seen = np.zeros((1500, size[1], size[0]))
     for seed in range(1500):
@@ -89,13 +197,7 @@ def test_every_cell_of_a_small_world_is_as_likely_as_any_other(size):
     assert abs(together - k * (k - 1) / (n * (n - 1))) < 4 * p / np.sqrt(1500 * n)
 
 
-def test_the_view_equals_a_look_at_every_cell_after_each_step():
-    env = meadow(10**6, 10**6, 0.2, aperture=(5, 9))
-    rng = np.random.default_rng(0)
-    for action in rng.integers(0, 4, 2000).tolist():
-        env.step(action)
-        view = env.observe()
-        x, y = env.position
-        for row, col in rng.integers(0, (5, 9), (3, 2)).tolist():
-            kind = env.kind_at(x + col - 4, y + 2 - row)
-            assert view[row, col].tolist() == [kind == 0, kind == 1]
+def test_maps_of_two_seeds_are_unrelated():
+    maps = [meadow(100, 100, 0.3, seed).cells() == 0 for seed in (1, 2, 2**32 + 1)]
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        assert abs((maps[one] & maps[other]).mean() - 0.09) < 4 * 0.09 / np.sqrt(10**4) * 3

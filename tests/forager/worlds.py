@@ -5,10 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.kinds import Flower, ForagerObject, Thorns, Wall
+from harvestgym.forager.kinds import Delay, Flower, ForagerObject, Kind, ReturnPlace, Thorns, Wall
 
 NORTH, EAST, SOUTH, WEST = range(4)
 TYPES = {"wall": Wall, "flower": Flower, "thorns": Thorns}
+
+SMALL = {
+    "doc": "A small world.",
+    "size": [17, 12],
+    "aperture": [5, 7],
+    "kinds": {"fig": {"collectable": True, "reward": {"constant": {"value": 1}}}, "wall": {"blocking": True}},
+    "density": {"fig": 0.1, "wall": 0.1},
+    "horizon": 40,
+}
+"""A catalogue file of a small world."""
+
+VARIED = SMALL | {
+    "kinds": {
+        "fig": {"collectable": True, "reward": {"sine": {"amplitude": 2, "period": 50}}, "noise": 0.5, "pays_after": 3},
+        "nut": {"collectable": True, "reward": {"fourier": {"terms": 3, "period": 30}}, "lasts": 7, "rests": 3},
+        "wall": {"blocking": True},
+    },
+    "density": {"fig": 0.2, "nut": 0.2, "wall": 0.1},
+    "hint": [3, 7],
+}
+RENEWED = VARIED | {
+    "kinds": {name: kind | {"place": "region"} for name, kind in VARIED["kinds"].items()},
+    "density": {"fig": 0.2, "wall": 0.1},
+    "regions": {"west": {"x": 0, "y": 0, "width": 8, "height": 12, "density": {"nut": 0.4}, "renew_eaten": 3}},
+}
+"""Worlds whose rewards change, come late or are noisy, whose objects expire; and one that renews itself."""
 
 
 def seed_example(**more) -> ForagerEnv:
@@ -50,3 +76,21 @@ def one_berry(cls=Berry, where=(5, 7), size=11, aperture=5, **more) -> ForagerEn
 
 def where(obs) -> list[tuple[int, int]]:
     return [(int(r), int(c)) for r, c in np.argwhere(obs[..., 0])]
+
+
+def measure_delays(delay: Delay, number: int) -> np.ndarray:
+    """Steps from a collision to the return, of the only object of a world, many times."""
+    kinds = {"food": Kind("food", blocking=True, collectable=True, delay=delay, place=ReturnPlace.SAME)}
+    env = ForagerEnv(ForagerConfig((3, 1), kinds, aperture=1, seed=5))
+    env.generate_objects(1.0, "food")
+    env.start()
+    delays, taken = [], None
+    while len(delays) < number:
+        if env.kind_at(2, 0) >= 0:
+            if taken is not None:
+                delays.append(env.clock - 1 - taken)
+            taken = env.clock
+            env.step(EAST)
+        else:
+            env.step(NORTH)
+    return np.array(delays)
