@@ -1,4 +1,8 @@
-"""Farms of the catalogue by name, and what the command line and the evaluation ask of the family."""
+"""The farm family: farms of the catalogue and of files, and the functions that every family offers.
+
+The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`, `scene`, `timeline`, `describe` and
+`watch_variables`; `registry.family_function` finds them by name.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,16 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
-from harvestgym.core.tables import Table
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import number_repeats
 from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.view.describe import describe as describe
 from harvestgym.farm.view.monitors import watch_variables as watch_variables
 from harvestgym.farm.view.recorder import record as record
+from harvestgym.farm.view.scene import scene as scene
+from harvestgym.farm.view.season_figure import season as figure  # noqa: F401
+from harvestgym.farm.view.timeline import timeline as timeline
 
 from .schema import FarmSpec, farm_spec, read_farm
 
@@ -25,7 +32,7 @@ CATALOGUE = Path(__file__).with_name("catalogue")
 
 
 def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
-    """The farm of a catalogue file.
+    """Make the farm of a catalogue file.
 
     Args:
         name: the file's name, `bean-clay-1x1-v0`.
@@ -43,22 +50,22 @@ def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any)
 
 
 def from_yaml(path: str | Path, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
-    """The farm of a file of your own, changed as `make` does; ConfigError if it is missing or has mistakes.
+    """Make the farm of a file, changed like by `make`; ConfigError if it is missing or has mistakes.
 
-    A weather table that the file names is looked for beside it; one of the arguments, in the working folder.
+    A weather table named in the file is read from its folder; one named in the arguments, from the working folder.
     """
     spec = read_farm(Path(path), overrides)
-    return build(spec if entities is None else exchange(spec, entities))
+    return build(spec if entities is None else replace_sets(spec, entities))
 
 
-def exchange(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
-    """`spec` with other parameter sets for the named entities."""
+def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
+    """Replace the parameter sets of the named entities."""
     if not isinstance(entities, Mapping):
-        raise ConfigError(f"entities: wanted a mapping such as {{'Weather-0': 'lille'}}, found {entities!r}")
+        raise ConfigError(f"entities: expected a mapping such as {{'Weather-0': 'lille'}}, got {entities!r}")
     data = spec.model_dump(by_alias=True)
     for target, which in entities.items():
         field, _, entity = str(target).rpartition("/")
-        listed = _field(data, field)["entities"]
+        listed = _field_data(data, field)["entities"]
         names = number_repeats([kind for kind, _ in listed])
         check_name("entity", entity, names, "entities")
         at = names.index(entity)
@@ -66,7 +73,7 @@ def exchange(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     return farm_spec(data, "overrides")
 
 
-def _field(data: dict[str, Any], name: str) -> dict[str, Any]:
+def _field_data(data: dict[str, Any], name: str) -> dict[str, Any]:
     if not name and len(data["fields"]) > 1:
         raise ConfigError(f"entities: say which field, as in 'Field-0/Weather-0'; fields: {list(data['fields'])}")
     name = name or next(iter(data["fields"]))
@@ -76,17 +83,17 @@ def _field(data: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def policies(env: FarmModel) -> dict[str, Any]:
-    """The policies that come with a farm: its expert, if the file has one."""
+    """Return the policies of a farm: its expert, if the file has one."""
     return {"expert": rule_policy(env)} if env.spec.expert else {}
 
 
 def risk(env: FarmModel) -> Measure | None:
-    """The risk measure of the farm's score, if it has one."""
+    """Return the risk measure of the score, if it has one."""
     return env.spec.scoring.risk
 
 
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """Per season: yield, water used, cost, and why plants died (the commonest cause among the plots)."""
+    """Return per season the yield, the water used, and the commonest cause of death among the plots."""
     info = episodes.info
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
@@ -100,31 +107,3 @@ def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
 def _commonest(causes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
     flat = causes.reshape(len(causes), -1)
     return np.asarray([labels[np.bincount(row, minlength=len(labels)).argmax()] for row in flat])
-
-
-def figure(env: FarmModel, kept: dict[str, np.ndarray]) -> Any:
-    """A season as a picture: weather, soil water, plant, actions."""
-    from harvestgym.farm.view.season_figure import season
-
-    return season(env, kept)
-
-
-def scene(env: FarmModel, record: Mapping[str, np.ndarray], step: int) -> Any:
-    """What is to be seen at a step of a recorded season: `core.scene.Scene`."""
-    from harvestgym.farm.view.scene import scene as seen
-
-    return seen(env, record, step)
-
-
-def timeline(env: FarmModel, record: Mapping[str, np.ndarray]) -> Any:
-    """What there is to tell of a recorded season: `core.timeline.Timeline`."""
-    from harvestgym.farm.view.timeline import timeline as told
-
-    return told(env, record)
-
-
-def describe(env: FarmModel) -> list[Table]:
-    """The tables of `harvestgym show`."""
-    from harvestgym.farm.view.describe import describe as tables
-
-    return tables(env)

@@ -123,10 +123,10 @@ class Farm(GymEnv):
         """Whether the next step is one of interventions: always, except in mode "ao"."""
         return self._acting or not isinstance(self._model, ActiveFarm)
 
-    def _accept_run_state(self, lane: RunState) -> None:
-        super()._accept_run_state(lane)
-        self._acting = bool(getattr(lane.state, "acting", False))
-        obs = self._model.observation(lane.key, lane.state, None, self.params)
+    def _accept_run_state(self, run: RunState) -> None:
+        super()._accept_run_state(run)
+        self._acting = bool(getattr(run.state, "acting", False))
+        obs = self._model.observation(run.key, run.state, None, self.params)
         self._asked, self._obs = [], jax.tree.map(np.asarray, obs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:

@@ -1,4 +1,4 @@
-"""What was done and looked at in a step of a recorded season, on the map and in words."""
+"""The actions of a recorded season: what was ordered and observed in each step, in words and as marks on the map."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from harvestgym.core.scene import Mark, Sprite, sprites
 from harvestgym.core.timeline import Record
 from harvestgym.farm.engine.actions import DURATION, Choice
 from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.engine.model import FarmModel, FarmParams
+from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.engine.variables import Variable
 
-COSTS = ("intervention cost", "observation cost", "wages")
-SIZE = 0.2
-"""Of a tool on a plot, in plots."""
+from .words import entity_titles, key_unit, key_words, number_text
 
-MANY = 4
+COSTS = ("intervention cost", "observation cost", "wages")
+TOOL_SIZE = 0.2
+"""Size of a tool on a plot, in plots."""
+
+MOST_NAMED = 4
 """More plots than these are counted, not named."""
 
 
 class LoggedAction(NamedTuple):
-    """One intervention that was asked for.
+    """One intervention that was ordered.
 
     Attributes:
-        choice: what, who, where and how much.
-        price: what it costs if it is done.
-        accepted, effective: whether a farmer took it, and whether it changed anything.
+        choice: the action, its farmer, plot and values.
+        price: its cost if it is done.
+        accepted, effective: whether a farmer did it, and whether it changed anything.
     """
 
     choice: Choice
@@ -39,148 +41,173 @@ class LoggedAction(NamedTuple):
     accepted: bool
     effective: bool
 
+    @property
+    def cost(self) -> float:
+        """The cost that was paid."""
+        return self.price if self.accepted else 0.0
 
-def looking(record: Record, step: int) -> bool:
-    """Whether no day passed in a step, as in mode "ao" while the farmer looks around."""
+    @property
+    def outcome(self) -> str:
+        """The outcome in words; empty if it was as expected."""
+        return "refused" if not self.accepted else "" if self.effective else "no effect"
+
+
+def is_morning(record: Record, step: int) -> bool:
+    """Whether no day passed in a step: the half-step of observations in mode "ao"."""
     days = record["info/day"]
     return step > 0 and bool(days[step] == days[step - 1])
 
 
-def of(env: FarmModel, record: Record, step: int) -> Iterator[LoggedAction]:
-    """The interventions asked for in a step."""
+def ordered_actions(env: FarmModel, record: Record, step: int) -> Iterator[LoggedAction]:
+    """The interventions ordered in a step."""
     kinds, prices = record["orders/kind"][step], record["orders/price"][step]
     for i in np.flatnonzero(kinds).tolist():
         row = env.actions.rows[int(kinds[i]) - 1]
         x, y = map(int, record["orders/plot"][step][i])
         values = tuple(record["orders/values"][step][i].tolist()[: len(row.allowed)])
         choice = Choice(row, int(record["orders/farmer"][step][i]), (x, y) if x >= 0 else None, values)
-        came = (bool(record[f"info/{flag}"][step][i]) for flag in ("accepted", "effective"))
-        yield LoggedAction(choice, float(prices[i]), *came)
+        outcome = (bool(record[f"info/{flag}"][step][i]) for flag in ("accepted", "effective"))
+        yield LoggedAction(choice, float(prices[i]), *outcome)
 
 
-def marks(env: FarmModel, record: Record, step: int, field: int, margin: float, crowded: bool) -> list[Mark]:
-    """A tool in the north-west of each plot that was worked on, west of the field where it was all of it."""
-    alike: dict[tuple[int, int] | None, list[Choice]] = {}
-    for deed in of(env, record, step):
-        if deed.choice.row.field == field and deed.effective:
-            alike.setdefault(deed.choice.plot, []).append(deed.choice)
-    out = [
+def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[ObservedItem, float]]:
+    """The observations that were requested and made in a morning step, with their prices."""
+    if not isinstance(env, ActiveFarm) or not is_morning(record, step):
+        return []
+    prices = np.asarray(env.params.score.look_costs(env.offered, env.variables)).tolist()
+    # What another request or the rules show is observed too; the request says what was paid for, where it is kept.
+    requested = record["action/request"][step] if "action/request" in record else np.ones(len(prices))
+    offered = zip(env.offered.looks, prices, requested, strict=True)
+    return [(item, price) for item, price, asked in offered if asked and _was_observed(item, record, step)]
+
+
+def _was_observed(item: ObservedItem, record: Record, step: int) -> bool:
+    mask = np.asarray(record[f"seen/{item.variable.name}"][step])
+    return all(bool(mask[at]) for at in item.entries)
+
+
+def _observations_of_day(env: FarmModel, record: Record, step: int) -> list[tuple[ObservedItem, float]]:
+    """Those of this morning step, or of the morning before a step of interventions."""
+    return paid_observations(env, record, step if is_morning(record, step) else step - 1)
+
+
+# Marks on the map.
+
+
+def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: float, crowded: bool) -> list[Mark]:
+    """A tool in the north-west of each plot with an effective action; west of the field for actions on all of it."""
+    by_plot: dict[tuple[int, int] | None, list[Choice]] = {}
+    for action in ordered_actions(env, record, step):
+        if action.choice.row.field == field and action.effective:
+            by_plot.setdefault(action.choice.plot, []).append(action.choice)
+    tools = [
         Mark(
             _tool(env, choice), *_corner(plot, n, margin, crowded),
             text=_amount(env, choice) if plot and len(choices) == 1 and not crowded else "",
             meaning=f"done: {_verb(env, choice)}",
         )
-        for plot, choices in alike.items() for n, choice in enumerate(choices)
+        for plot, choices in by_plot.items() for n, choice in enumerate(choices)
     ]  # fmt: skip
-    return out + _eyes(env, record, step, field)
+    return tools + _observation_marks(env, record, step, field)
 
 
 def _corner(plot: tuple[int, int] | None, n: int, margin: float, crowded: bool) -> tuple[tuple[float, float], float]:
-    """Where the n-th tool of a plot stands, and its size."""
+    """The centre and the size of the n-th tool of a plot."""
     if plot is None:
         return (-0.5 * margin, (2.4 + n) * margin), 0.9 * margin
-    size = 2.5 * SIZE if crowded else SIZE
+    size = 2.5 * TOOL_SIZE if crowded else TOOL_SIZE
     return (plot[0] + (0.6 + 1.1 * n) * size, plot[1] + 0.6 * size), size
 
 
-def _eyes(env: FarmModel, record: Record, step: int, field: int) -> list[Mark]:
-    """An eye in the north-east of each plot of which something was asked for today."""
-    looks = [look for look in _looks(env, record, step) if look.variable.field == field and look.variable.per_plot]
-    plots = dict.fromkeys(plot for look in looks for plot in look.plots)
-    return [Mark(_own("look"), (x + 0.88, y + 0.11), SIZE, meaning="looked at") for x, y in plots]
-
-
-def _looks(env: FarmModel, record: Record, step: int) -> list[ObservedItem]:
-    """What was asked for and seen this morning."""
-    if not isinstance(env, ActiveFarm) or step == 0:
-        return []
-    morning = step if looking(record, step) else step - 1
-    return [look for look in env.offered.looks if _was_seen(look, record, morning)]
-
-
-def _was_seen(look: ObservedItem, record: Record, step: int) -> bool:
-    seen = np.asarray(record[f"seen/{look.variable.name}"][step])
-    return all(bool(seen[at]) for at in look.entries)
-
-
-def told(env: FarmModel, record: Record, step: int) -> Iterator[str]:
-    """A line for each thing that was done: how much, where, and what it cost or why it did nothing."""
-    alike: dict[tuple[str, str], list[LoggedAction]] = {}
-    for deed in of(env, record, step):
-        alike.setdefault((_what(env, deed.choice), _outcome(deed)), []).append(deed)
-    for (what, outcome), deeds in alike.items():
-        cost = f"cost {sum(deed.price for deed in deeds):.3g}" if deeds[0].accepted else ""
-        end = ", ".join(filter(None, (cost, outcome)))
-        yield f"{what}{_places([deed.choice.plot for deed in deeds])}: {end}"
-
-
-def _what(env: FarmModel, choice: Choice) -> str:
-    """Action, amount, and field and farmer where there are several."""
-    who = env.actions.farmers[choice.farmer] if len(env.actions.farmers) > 1 else ""
-    field = f"on {choice.row.names[0]}" if len(env.fields) > 1 else ""
-    return " ".join(filter(None, (who, _verb(env, choice), _amount(env, choice), field)))
-
-
-def _outcome(deed: LoggedAction) -> str:
-    return "refused" if not deed.accepted else "" if deed.effective else "no effect"
-
-
-def _places(plots: Sequence[tuple[int, int] | None]) -> str:
-    """The plots, or how many they are."""
-    at = [plot for plot in plots if plot is not None]
-    if len(at) > MANY:
-        return f" on {len(at)} plots"
-    return f" at {', '.join(map(str, at))}" if at else ""
-
-
-def looked(env: FarmModel, params: FarmParams, record: Record, step: int) -> Iterator[str]:
-    """A line for each variable that was asked for and what that cost."""
-    looks = _looks(env, record, step)
-    if not looks:
-        return
-    assert isinstance(env, ActiveFarm)
-    prices = np.asarray(params.score.look_costs(env.offered, env.variables))
-    alike: dict[Variable, list[ObservedItem]] = {}
-    for look in looks:
-        alike.setdefault(look.variable, []).append(look)
-    for variable, of_it in alike.items():
-        cost = sum(float(prices[env.offered.looks.index(look)]) for look in of_it)
-        where = variable.where if len(env.fields) > 1 else variable.where[1:]
-        yield f"looked at {' '.join(where)} {variable.key}{_places([look.plot for look in of_it])}: cost {cost:.3g}"
-
-
-def _verb(env: FarmModel, choice: Choice) -> str:
-    """The action in words, with whom it was done to where several have such an action."""
-    name = choice.row.action.name
-    like = {row.names for row in env.actions.rows if row.action.name == name}
-    words = re.sub("_(discrete|continuous|bag)$", "", name).replace("_", " ")
-    return f"{words} {_name(env, choice)}" if len(like) > 1 and not words.startswith("watering") else words
-
-
-def _name(env: FarmModel, choice: Choice) -> str:
-    """The entity as people call it: by its parameter set, where the farm file names one."""
-    field, entity = choice.row.names
-    which = env.spec.fields[field].entities[choice.row.entity][1]
-    named = which if isinstance(which, str) else str(which.get("extends", entity))
-    return named.replace("_", " ")
-
-
-def _amount(env: FarmModel, choice: Choice) -> str:
-    """The first parameter that is not how long it takes: `20 L`, `15`, `basic`."""
-    told = (env.actions.tuple(choice) or (None,) * 5)[4] or {}
-    for key, value in told.items():
-        if key not in ("plot", DURATION) and not key.startswith("spacing"):
-            unit = key.partition("#")[2] if key.startswith("amount") else ""
-            number = value if isinstance(value, str) else f"{value:.3g}"
-            return f"{number} {unit}".strip()
-    return ""
+def _observation_marks(env: FarmModel, record: Record, step: int, field: int) -> list[Mark]:
+    """An eye in the north-east of each plot with an observation of today."""
+    items = [item for item, _ in _observations_of_day(env, record, step)]
+    items = [item for item in items if item.variable.field == field and item.variable.per_plot]
+    plots = dict.fromkeys(plot for item in items for plot in item.plots)
+    return [Mark(_own_sprite("look"), (x + 0.88, y + 0.11), TOOL_SIZE, meaning="looked at") for x, y in plots]
 
 
 def _tool(env: FarmModel, choice: Choice) -> Sprite:
-    """The picture of an action: its kind's own, or a hand."""
+    """The sprite of an action: that of its kind, or a hand."""
     kind = env.fields[choice.row.field].slots[choice.row.entity].kind
-    return kind.sprites().get(choice.row.action.name) or _own("deed")
+    return kind.sprites().get(choice.row.action.name) or _own_sprite("deed")
 
 
-def _own(name: str) -> Sprite:
+def _own_sprite(name: str) -> Sprite:
     return sprites(Path(__file__).with_name("sprites.yaml"))[name]
+
+
+# Words.
+
+
+def describe_action(env: FarmModel, choice: Choice) -> str:
+    """An action in words: `Soil: watering on plot (0, 0), amount 20 L`, with the field where there are several."""
+    field = f"{choice.row.names[0]} " if len(env.fields) > 1 else ""
+    plot = f" on plot {choice.plot}" if choice.plot is not None else ""
+    values = "".join(f", {key_words(key)} {text}" for key, text in _value_texts(env, choice).items())
+    return f"{field}{entity_titles(env)[choice.row.names]}: {_plain_name(choice)}{plot}{values}"
+
+
+def action_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
+    """A line for alike interventions of a step: action, amount, plots, and cost or outcome."""
+    alike: dict[tuple[str, str], list[LoggedAction]] = {}
+    for action in ordered_actions(env, record, step):
+        alike.setdefault((_brief(env, action.choice), action.outcome), []).append(action)
+    for (words, outcome), actions in alike.items():
+        cost = f"cost {sum(action.cost for action in actions):.3g}" if actions[0].accepted else ""
+        end = ", ".join(filter(None, (cost, outcome)))
+        yield f"{words}{_plots_text([action.choice.plot for action in actions])}: {end}"
+
+
+def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
+    """A line for each variable that was requested today, with its plots and cost."""
+    alike: dict[Variable, list[tuple[ObservedItem, float]]] = {}
+    for item, price in _observations_of_day(env, record, step):
+        alike.setdefault(item.variable, []).append((item, price))
+    for variable, items in alike.items():
+        where = variable.where if len(env.fields) > 1 else variable.where[1:]
+        plots, cost = _plots_text([item.plot for item, _ in items]), sum(price for _, price in items)
+        yield f"looked at {' '.join(where)} {variable.key}{plots}: cost {cost:.3g}"
+
+
+def _brief(env: FarmModel, choice: Choice) -> str:
+    """Action and amount, and field and farmer where there are several."""
+    farmer = env.actions.farmers[choice.farmer] if len(env.actions.farmers) > 1 else ""
+    field = f"on {choice.row.names[0]}" if len(env.fields) > 1 else ""
+    return " ".join(filter(None, (farmer, _verb(env, choice), _amount(env, choice), field)))
+
+
+def _verb(env: FarmModel, choice: Choice) -> str:
+    """The action in words, with the parameter set of its entity where several entities have such an action."""
+    rows = {row.names for row in env.actions.rows if row.action.name == choice.row.action.name}
+    words = _plain_name(choice)
+    if len(rows) == 1 or words.startswith("watering"):
+        return words
+    field, entity = choice.row.names
+    which = env.spec.fields[field].entities[choice.row.entity][1]
+    name = which if isinstance(which, str) else str(which.get("extends", entity))
+    return f"{words} {name.replace('_', ' ')}"
+
+
+def _plain_name(choice: Choice) -> str:
+    return re.sub("_(discrete|continuous|bag)$", "", choice.row.action.name).replace("_", " ")
+
+
+def _value_texts(env: FarmModel, choice: Choice) -> dict[str, str]:
+    """The parameters of an action by key, without the plot: `20 L`, `15`, `basic`."""
+    _, _, _, _, values = env.actions.tuple(choice) or ("", "", "", "", {})
+    return {key: number_text(value, key_unit(key)) for key, value in values.items() if key != "plot"}
+
+
+def _amount(env: FarmModel, choice: Choice) -> str:
+    """The first parameter that is neither duration nor spacing."""
+    texts = _value_texts(env, choice).items()
+    return next((text for key, text in texts if key != DURATION and not key.startswith("spacing")), "")
+
+
+def _plots_text(plots: Sequence[tuple[int, int] | None]) -> str:
+    """The plots, or their number if they are many."""
+    named = [str(plot) for plot in plots if plot is not None]
+    if len(named) > MOST_NAMED:
+        return f" on {len(named)} plots"
+    return f" at {', '.join(named)}" if named else ""

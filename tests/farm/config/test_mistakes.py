@@ -71,7 +71,7 @@ WEATHER = [
      "in [0, 60], got 61"),
 ]  # fmt: skip
 PARTS = [
-    ({"entities": ["Weather-0"]}, "entities: wanted a mapping such as {'Weather-0': 'lille'}, found ['Weather-0']"),
+    ({"entities": ["Weather-0"]}, "entities: expected a mapping such as {'Weather-0': 'lille'}, got ['Weather-0']"),
     ({"entities": {5: "lille"}}, "entities: unknown entity '5'"),
     ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: wanted a valid string, or a valid dictionary; found 5"),
     ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "unknown Soil set ['clay']; did you mean 'clay'?"),

@@ -1,6 +1,6 @@
 """A farm is drawn as its record says: every kind, every stage, what was done and seen; and drawing changes nothing.
 
-`python -m tests.render.test_farm_pictures` writes the golden pictures anew; look at them before keeping them.
+`python -m tests.farm.view.test_pictures` writes the golden pictures anew; look at them before keeping them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from harvestgym.farm.entities.plant.stages import STAGES
 from harvestgym.farm.entities.weather.drawing import name_sky
 from harvestgym.farm.family import CATALOGUE, record, scene
 from harvestgym.farm.schema import farm_spec
-from harvestgym.farm.view.recorder import known
-from harvestgym.farm.view.recorder import seen as seen_of
+from harvestgym.farm.view.recorder import known, observed_masks
 from harvestgym.registry import ids
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
@@ -38,7 +37,7 @@ from harvestgym.render.text import to_text
 from tests.render.seasons import SEASONS, blank, farm, full, looks, order, say, three_crops, two_fields
 from tests.render.test_canvas import overlaps
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "pictures"
+GOLDEN = Path(__file__).parents[2] / "golden" / "pictures"
 KEPT = ("full-1x1", "full-3x4", "two-fields", "three-crops", "looks")
 WIDTH = 480
 
@@ -69,7 +68,7 @@ def test_pictures_are_what_they_were(name: str) -> None:
         then = np.asarray(image.convert("RGB")).astype(int)
     assert now.shape == then.shape
     away = np.abs(now - then).max(-1)
-    hint = "python -m tests.render.test_farm_pictures, if it was meant to change"
+    hint = "python -m tests.farm.view.test_pictures, if it was meant to change"
     assert away.mean() < 2 and (away > 64).mean() < 0.01, hint
 
 
@@ -195,7 +194,7 @@ def test_a_record_says_what_was_asked_for_and_seen() -> None:
     assert isinstance(env, ActiveFarm)
     asked = np.asarray([label.endswith("stage/(0, 0)") for label in env.offered.labels])
     assert asked.sum() == 1
-    mask = seen_of(env, SimpleNamespace(asked=asked))
+    mask = observed_masks(env, SimpleNamespace(asked=asked))
     found = {name.removeprefix("seen/Field-0/"): bool(np.all(told)) for name, told in mask.items()}
     free = {"Weather-0/day#int365", "Weather-0/rain/amount#mm", "Weather-0/consecutive_dry#day"}
     assert {name for name, told in found.items() if told} == {*free, "Plant-0/stage"}
@@ -266,7 +265,7 @@ def test_a_kind_that_draws_nothing_is_no_trouble() -> None:
 
 
 def test_every_farm_has_a_picture_in_the_docs() -> None:
-    folder = Path(__file__).parent.parent.parent / "docs" / "pictures"
+    folder = Path(__file__).parents[3] / "docs" / "pictures"
     for id in ids("farm"):
         path = folder / f"{id.replace('/', '-')}.png"
         assert path.is_file(), f"python tools/make_pictures.py {id}"

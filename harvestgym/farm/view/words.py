@@ -1,0 +1,63 @@
+"""Words for the keys, values and entities of a farm, shared by pictures, replays and the game."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any
+
+from harvestgym.core.tree import Meta
+from harvestgym.farm.engine.model import FarmModel
+
+NO_UNITS = ("", "nb", "bin", "int5", "int365")
+"""Texts after the # of keys of counts and codes."""
+
+
+def key_label(key: str) -> str:
+    """The key without units: `rain/amount` of `rain/amount#mm`."""
+    return re.sub(r"#[^/]*", "", key)
+
+
+def key_words(key: str) -> str:
+    """The key in words: `rain amount` of `rain/amount#mm`."""
+    return re.sub("[/_]", " ", key_label(key))
+
+
+def key_unit(key: str) -> str:
+    """The unit of a key; empty for a count."""
+    unit = key.partition("#")[2].partition("/")[0]
+    return "" if unit in NO_UNITS else unit
+
+
+def number_text(value: float | str, unit: str = "") -> str:
+    """A number of four digits and its unit, or a word as it is."""
+    return value if isinstance(value, str) else f"{value:.4g} {unit}".strip()
+
+
+def code_labels(meta: Meta) -> tuple[str, ...]:
+    """The meaning of the numbers 0, 1, ... of a variable that holds codes."""
+    return ("no", "yes") if meta.dtype == "bool" else meta.labels
+
+
+def value_text(value: Any, meta: Meta) -> str:
+    """A number of a variable, or the label that it stands for."""
+    labels = code_labels(meta)
+    return labels[int(value)] if labels else f"{round(float(value), 2):g}"
+
+
+def calendar_date(day_of_year: float) -> datetime.date:
+    """The date of a day of the year (1 is 1 January)."""
+    return datetime.date(2001, 1, 1) + datetime.timedelta(days=int(day_of_year) - 1)
+
+
+def entity_titles(env: FarmModel) -> dict[tuple[str, str], str]:
+    """The title of each entity: `Soil`, or `Plant 0 (corn)` where a field has several of a kind."""
+    titles = {}
+    for field, spec in zip(env.fields, env.spec.fields.values(), strict=True):
+        kinds = [slot.kind for slot in field.slots]
+        for slot, (_, which) in zip(field.slots, spec.entities, strict=True):
+            named = f" ({which.replace('_', ' ')})" if isinstance(which, str) else ""
+            several = kinds.count(slot.kind) > 1
+            title = slot.name.replace("-", " ") + named if several else slot.name.partition("-")[0]
+            titles[field.name, slot.name] = title
+    return titles
