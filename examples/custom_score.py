@@ -29,9 +29,9 @@ class EarlyMarket(Term):
     premium: jax.Array = par("premium#day-1.kg-1", "more for a kg that is a day earlier", low=0)
     full: jax.Array = par("full#day", "day of the game from which there is no premium", low=1)
 
-    def final(self, books: RewardContext) -> jax.Array:
-        """`books.totals` has the tallies of the season, `books.read` every variable of every entity."""
-        return self.premium * books.totals["harvest#kg"] * jnp.maximum(self.full - books.day, 0.0)
+    def final(self, context: RewardContext) -> jax.Array:
+        """`context.totals` has the tallies of the season, `context.read` every variable of every entity."""
+        return self.premium * context.totals["harvest#kg"] * jnp.maximum(self.full - context.day, 0.0)
 
 
 RISK = Entropic(aversion=2)

@@ -14,7 +14,7 @@ import numpy as np
 
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm import BasicRule, BasicScore, Farm, Farmer, Field, Plant, Soil, Weather
-from harvestgym.farm.engine.farmers import Shift, Work
+from harvestgym.farm.engine.farmers import WorkRequest, WorkResult
 
 DAYS = 70
 WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -33,12 +33,12 @@ class SundayFarmer(Farmer):
         """The money left."""
         return jnp.float32(self.budget)
 
-    def work(self, memory: jax.Array, work: Work) -> Shift:
+    def work(self, memory: jax.Array, work: WorkRequest) -> WorkResult:
         """The first orders of the list that are not too dear, all prices added up."""
         price = work.price + self.wage
         spent = jnp.cumsum(jnp.where(work.wanted, price, 0.0))
         done = work.wanted & (work.day % 7 != WEEK.index("Sun")) & (spent <= memory)
-        return Shift(done, memory - jnp.sum(done * price), jnp.sum(done * self.wage))
+        return WorkResult(done, memory - jnp.sum(done * price), jnp.sum(done * self.wage))
 
 
 def farm() -> Farm:

@@ -109,7 +109,7 @@ class Interval(Strict):
         return str(self.ends)
 
 
-Values = Annotated[
+ValueSpec = Annotated[
     Interval | list[Any],
     BeforeValidator(_parse_interval),
     WithJsonSchema({"description": "a value, a list of values to choose from, or an interval '(low, high)'"}),
@@ -161,7 +161,7 @@ def _parse_values(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-class Condition(Strict):
+class ConditionSpec(Strict):
     """One event: `operator(mapping(observation), value)`."""
 
     observation: ObservationSpec
@@ -183,22 +183,22 @@ def _parse_condition(value: Any) -> Any:
     return value
 
 
-Event = Annotated[
-    Condition,
+ParsedCondition = Annotated[
+    ConditionSpec,
     BeforeValidator(_parse_condition),
     WithJsonSchema({"type": ["array", "object"], "description": "[observation, mapping, operator, value]"}),
 ]
-AnyOfAll = list[Annotated[list[Event], Field(min_length=1)]]
+AnyOfAll = list[Annotated[list[ParsedCondition], Field(min_length=1)]]
 
 
 class RulesSpec(Strict):
     """How the game starts, what is seen and allowed, and how it ends."""
 
     horizon: Days = Field(alias="horizon#day", default=360)
-    init: dict[str, dict[str, dict[str, Values]]] = {}
+    init: dict[str, dict[str, dict[str, ValueSpec]]] = {}
     free_observations: list[ObservationSpec] = []
     observations: list[ObservationSpec] | None = None
-    interventions: dict[str, dict[str, dict[str, dict[str, Values] | None]]] | None = None
+    interventions: dict[str, dict[str, dict[str, dict[str, ValueSpec] | None]]] | None = None
     terminal_conditions: AnyOfAll = []
     max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)
     further: dict[str, ComponentSpec] = {}
@@ -222,20 +222,20 @@ class ScoreSpec(Strict):
     risk: Risk = None
 
 
-class Mixture(Strict):
+class MixtureSpec(Strict):
     """Parameter sets in given shares, which sum to 1, or (a list) in shares that are drawn."""
 
     mix: dict[str, Weight] | Annotated[list[str], Field(min_length=2)]
 
 
-class Every(Strict):
+class ContextPeriod(Strict):
     """When a context is drawn: after some episodes, or after some days of each."""
 
     episodes: Days | None = None
     days: Days | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> Every:
+    def _one(self) -> ContextPeriod:
         if (self.episodes is None) == (self.days is None):
             raise ValueError("wanted either episodes or days")
         return self
@@ -244,13 +244,13 @@ class Every(Strict):
 def _parse_every(value: Any) -> Any:
     """`episode` and `step` are one of each; a day is the step of a farm."""
     known = {"episode": {"episodes": 1}, "step": {"days": 1}}
-    if not isinstance(value, (Mapping, Every)) and value not in known:
+    if not isinstance(value, (Mapping, ContextPeriod)) and value not in known:
         raise ValueError("wanted episode, step, {episodes: 5} or {days: 10}")
     return known[value] if isinstance(value, str) else value
 
 
 WhenDrawn = Annotated[
-    Every,
+    ContextPeriod,
     BeforeValidator(_parse_every),
     WithJsonSchema({"type": ["string", "object"], "description": "episode, step, {episodes: 5} or {days: 10}"}),
 ]
@@ -263,8 +263,8 @@ class ForecastSpec(Strict):
     noise: Number = Field(alias="noise#day-1", default=0.01, ge=0, le=1)
 
 
-Drawn = Annotated[
-    Interval | Mixture | list[Any],
+DrawSpec = Annotated[
+    Interval | MixtureSpec | list[Any],
     BeforeValidator(_parse_interval),
     WithJsonSchema({"description": "a list of choices, an interval '(low, high)', or {mix: [set, set]}"}),
 ]
@@ -276,11 +276,11 @@ class ContextSpec(Strict):
     `only` names some choices of a draw; the others are never drawn, and what is seen has a place for them still.
     """
 
-    every: WhenDrawn = Every(episodes=1)
+    every: WhenDrawn = ContextPeriod(episodes=1)
     shown: StrictBool | list[str] = True
     only: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
     forecast: ForecastSpec | None = None
-    draws: dict[str, Drawn] = Field(min_length=1)
+    draws: dict[str, DrawSpec] = Field(min_length=1)
 
 
 class ExpertRule(Strict):

@@ -89,14 +89,14 @@ class FarmerSession(Session):
     @cached_property
     def looks(self) -> tuple[Any, ...]:
         """What can be asked for."""
-        return self.model.offered.looks if self.asks else ()
+        return self.model.offered.items if self.asks else ()
 
     @cached_property
     def prices(self) -> np.ndarray:
         """What each of the looks costs."""
         if not self.looks:
             return np.zeros(0)
-        return np.asarray(self.model.params.score.look_costs(self.model.offered, self.model.variables))
+        return np.asarray(self.model.params.score.observation_prices(self.model.offered, self.model.variables))
 
     def _learn(self) -> None:
         """Take in what is seen in this step."""

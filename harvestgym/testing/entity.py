@@ -13,7 +13,7 @@ import numpy as np
 from harvestgym.core.tree import Meta, metas
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel, FarmState
-from harvestgym.farm.engine.variables import Slot
+from harvestgym.farm.engine.variables import EntitySlot
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.entities.messages import meta_shape
 from harvestgym.farm.schema import farm_spec
@@ -61,7 +61,7 @@ def _field_with(entity: Entity, company: Sequence[Entity]) -> FarmModel:
     return build(farm_spec({"fields": {"Field-0": field}}, "check_entity"), {"Field-0": [entity, *company]})
 
 
-def _check_state(slot: Slot, state: Any, when: str) -> None:
+def _check_state(slot: EntitySlot, state: Any, when: str) -> None:
     name = f"{slot.kind.__name__}.State"
     assert type(state) is slot.kind.State, f"after {when}: expected a {name}, got {type(state).__name__}"
     for attr, meta in metas(slot.kind.State):
@@ -80,7 +80,7 @@ def _check_range(values: np.ndarray, meta: Meta, where: str) -> None:
     assert inside.all(), f"{where} leaves [{meta.low:g}, {meta.high:g}]: {values[~inside][0]:g}"
 
 
-def _check_actions(model: FarmModel, slot: Slot, state: FarmState) -> None:
+def _check_actions(model: FarmModel, slot: EntitySlot, state: FarmState) -> None:
     place, entities = model.params.fields[0].place, model.params.fields[0].entities
     nowhere = jnp.zeros(SHAPE, bool)
     for action in slot.kind.actions:
@@ -92,7 +92,7 @@ def _check_actions(model: FarmModel, slot: Slot, state: FarmState) -> None:
             np.testing.assert_array_equal(a, b, err_msg=f"{where} changes plots that it was not aimed at")
 
 
-def _check_days(model: FarmModel, slot: Slot, state: FarmState, days: int, seed: int) -> None:
+def _check_days(model: FarmModel, slot: EntitySlot, state: FarmState, days: int, seed: int) -> None:
     day = jax.jit(model.day)
     rng = np.random.default_rng(seed)
     for t in range(days):

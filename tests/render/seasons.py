@@ -35,7 +35,7 @@ def company(shape: tuple[int, int]) -> FarmModel:
 def blank(env: FarmModel, steps: int = 3) -> Record:
     """A season in which nothing stands on the fields and nothing happens, on mild and sunny days."""
     record = {v.name: np.full((steps, *v.shape), MILD.get(v.key, 0), float) for v in env.variables}
-    for look in (*env.plan.looks, *(env.offered.looks if isinstance(env, ActiveFarm) else ())):
+    for look in (*env.plan.items, *(env.offered.items if isinstance(env, ActiveFarm) else ())):
         record[f"seen/{look.variable.name}"] = np.zeros((steps, *look.variable.shape), bool)
     places = (steps, env.schedule)
     record |= {f"orders/{name}": np.zeros(places, np.int32) for name in ("kind", "farmer")}

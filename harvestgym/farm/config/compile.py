@@ -130,8 +130,8 @@ def name_farm(fields: Mapping[str, FieldParams], farmers: Sequence[Any] = ()) ->
 
 def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
     """What can be requested, each number once and none that is free."""
-    whole = {item.variable for item in (*requested.looks, *free.looks) if item.plot is None}
-    kept = (item for item in requested.looks if item not in free.looks)
+    whole = {item.variable for item in (*requested.items, *free.items) if item.plot is None}
+    kept = (item for item in requested.items if item not in free.items)
     return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))
 
 
@@ -143,8 +143,8 @@ def _check_terms(model: FarmModel) -> None:
     state = jax.eval_shape(model.initial, _key(), model.params)
     for name, term in terms.items():
         try:
-            jax.eval_shape(lambda s: term.daily(model.books(s, model.params)), state)  # noqa: B023
-            jax.eval_shape(lambda s: term.final(model.books(s, model.params)), state)  # noqa: B023
+            jax.eval_shape(lambda s: term.daily(model.reward_context(s, model.params)), state)  # noqa: B023
+            jax.eval_shape(lambda s: term.final(model.reward_context(s, model.params)), state)  # noqa: B023
         except ConfigError as error:
             raise ConfigError(f"scoring > terms > {name}: {error}") from None
 

@@ -17,10 +17,17 @@ import numpy as np
 from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.engine.contexts import ContextActiveFarm, ContextFarm, ContextParams, Draw, Drawing, Write
+from harvestgym.farm.engine.contexts import (
+    ContextActiveFarm,
+    ContextDraw,
+    ContextFarm,
+    ContextParams,
+    ContextSampler,
+    LeafUpdate,
+)
 from harvestgym.farm.engine.model import FarmModel, FarmParams, FieldParams
 from harvestgym.farm.engine.variables import entity_names
-from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, Mixture, farm_spec
+from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, MixtureSpec, farm_spec
 
 from .components import load_kind
 
@@ -29,10 +36,10 @@ SMALL = 64
 """Leaves up to this size are written entry by entry, larger ones (tables of weather) as a whole."""
 
 
-class Read(NamedTuple):
+class CompiledDraw(NamedTuple):
     """One thing to draw, and the values of the entries that it decides."""
 
-    draw: Draw
+    draw: ContextDraw
     table: np.ndarray
     decides: frozenset[tuple[int, int]]
     single: bool
@@ -55,7 +62,7 @@ def compile_context(model: FarmModel, read_field: Callable[[FieldSpec], FieldPar
     reads.sort(key=lambda read: read.single)
     _check_apart(reads)
     days, lookahead = _days(context, shown)
-    drawing = Drawing(tuple(read.draw for read in reads), days, context.every.episodes or 1, lookahead)
+    drawing = ContextSampler(tuple(read.draw for read in reads), days, context.every.episodes or 1, lookahead)
     parts = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
     noise: Any = np.float32(context.forecast.noise if context.forecast else 0.0)
     plain = {f.name: getattr(model.defaults, f.name) for f in dataclasses.fields(model.defaults)}
@@ -73,7 +80,7 @@ def _shown(context: ContextSpec) -> list[str]:
     return context.shown
 
 
-def _limited(reads: Sequence[Read], only: Mapping[str, Sequence[str]]) -> list[Read]:
+def _limited(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence[str]]) -> list[CompiledDraw]:
     """The draws with those choices that are held back taken out of what is drawn."""
     choices = {read.draw.name: read.draw for read in reads if read.draw.kind == "choice"}
     for name, wanted in only.items():
@@ -90,13 +97,13 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
     if context.forecast is None:
         return days, 0
     if days != 1:
-        raise ConfigError("context > forecast: wanted `every: step`, as otherwise tomorrow's context is today's")
+        raise ConfigError("context > forecast: expected `every: step`, as otherwise tomorrow's context is today's")
     if not shown:
-        raise ConfigError("context > forecast: wanted something that is shown, found `shown: false`; show a draw")
+        raise ConfigError("context > forecast: expected something that is shown, got `shown: false`; show a draw")
     return days, context.forecast.lookahead
 
 
-def _check_apart(reads: Sequence[Read]) -> None:
+def _check_apart(reads: Sequence[CompiledDraw]) -> None:
     for i, read in enumerate(reads):
         for other in reads[:i]:
             if read.single == other.single and read.decides & other.decides:
@@ -114,46 +121,46 @@ class _Reader:
         self.read_field = read_field
         self.base = _leaves(model.defaults)
 
-    def read(self, name: str, value: Interval | Mixture | list[Any], shown: bool) -> Read:
+    def read(self, name: str, value: Interval | MixtureSpec | list[Any], shown: bool) -> CompiledDraw:
         """The draw of one entry of the file."""
         where, single = f"{WHERE} > {name}", name.count("/") > 1 or self._of_place(name)
         if isinstance(value, Interval):
             return self._range(name, value, shown, where)
-        if isinstance(value, Mixture):
+        if isinstance(value, MixtureSpec):
             if isinstance(value.mix, dict):
                 return self._choice(name, [value], shown, single, where)
             sets = [self._variant(name, which, where) for which in value.mix]
             table, writes, decides = self._compared(sets, where)
             for write in writes:
                 _check_finite(np.stack([leaves[write.leaf] for leaves in sets]), where)
-            return Read(Draw(name, "mixture", tuple(value.mix), writes, shown), table, decides, single)
+            return CompiledDraw(ContextDraw(name, "mixture", tuple(value.mix), writes, shown), table, decides, single)
         return self._choice(name, value, shown, single, where)
 
     def _of_place(self, name: str) -> bool:
         field, _, key = name.partition("/")
         return field in self.model.spec.fields and key in _places(self.model.spec, field)
 
-    def _choice(self, name: str, choices: Sequence[Any], shown: bool, single: bool, where: str) -> Read:
+    def _choice(self, name: str, choices: Sequence[Any], shown: bool, single: bool, where: str) -> CompiledDraw:
         if not choices:
-            raise ConfigError(f"{where}: wanted one or more choices, found none")
+            raise ConfigError(f"{where}: expected one or more choices, got none")
         table, writes, decides = self._compared([self._variant(name, c, where) for c in choices], where)
-        draw = Draw(name, "choice", _labels(choices, "/" not in name), writes, shown)
-        return Read(draw, table, decides, single)
+        draw = ContextDraw(name, "choice", _labels(choices, "/" not in name), writes, shown)
+        return CompiledDraw(draw, table, decides, single)
 
-    def _range(self, name: str, ends: Interval, shown: bool, where: str) -> Read:
+    def _range(self, name: str, ends: Interval, shown: bool, where: str) -> CompiledDraw:
         if not ends.low < ends.high:
-            raise ConfigError(f"{where}: wanted an interval with low < high, found ({ends.low:g}, {ends.high:g})")
+            raise ConfigError(f"{where}: expected an interval with low < high, got ({ends.low:g}, {ends.high:g})")
         variants = [self._variant(name, end, where) for end in ends.ends]
         table, writes, decides = self._compared(variants, where)
         if self.base[writes[0].leaf].dtype.kind == "i":
             return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)
         if table.shape != (2, 1) or not np.allclose(table[:, 0], (ends.low, ends.high)):
-            raise ConfigError(f"{where}: wanted a parameter that is one number; give a list of choices instead")
-        return Read(Draw(name, "range", (name,), writes, shown), table, decides, True)
+            raise ConfigError(f"{where}: expected a parameter that is one number; give a list of choices instead")
+        return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, decides, True)
 
     def _variant(self, name: str, value: Any, where: str) -> list[np.ndarray]:
         """The leaves of the farm's parameters with `value` written at `name`."""
-        mix = value.mix if isinstance(value, Mixture) else value.get("mix") if isinstance(value, Mapping) else None
+        mix = value.mix if isinstance(value, MixtureSpec) else value.get("mix") if isinstance(value, Mapping) else None
         if mix is None:
             return self._written(name, value, where)
         shares = _shares(mix, where)
@@ -167,7 +174,7 @@ class _Reader:
         elif isinstance(value, Mapping):
             changes = {f"{name}/{path}": part for path, part in value.items()}
         else:
-            raise ConfigError(f"{where}: wanted choices that are mappings such as {{Soil-0: clay}}, found {value!r}")
+            raise ConfigError(f"{where}: expected choices that are mappings such as {{Soil-0: clay}}, got {value!r}")
         try:
             spec = reduce(lambda spec, item: self._changed(spec, *item), changes.items(), self.model.spec)
             index = list(spec.fields).index(field)
@@ -210,7 +217,7 @@ class _Reader:
 
     def _compared(
         self, variants: Sequence[Sequence[np.ndarray]], where: str
-    ) -> tuple[np.ndarray, tuple[Write, ...], frozenset[tuple[int, int]]]:
+    ) -> tuple[np.ndarray, tuple[LeafUpdate, ...], frozenset[tuple[int, int]]]:
         """Where the variants differ from the farm or each other: values (variants, k), and what they are."""
         columns, writes, decides = [], [], set()
         for leaf, base in enumerate(self.base):
@@ -221,7 +228,7 @@ class _Reader:
                 continue
             whole = len(differing) == base.size or base.size > SMALL
             entries = range(base.size) if whole else differing.tolist()
-            writes.append(Write(leaf, len(entries), () if whole else tuple(entries)))
+            writes.append(LeafUpdate(leaf, len(entries), () if whole else tuple(entries)))
             decides |= {(leaf, int(i)) for i in differing}
             columns.append(rows[1:, list(entries)].astype(np.float32))
         if not columns:
@@ -248,8 +255,8 @@ def _shares(mix: Any, where: str) -> list[float]:
     shares = list(mix.values()) if isinstance(mix, Mapping) else []
     numbers = all(isinstance(s, (int, float)) and not isinstance(s, bool) and s >= 0 for s in shares)
     if not shares or not numbers or abs(sum(shares) - 1) > 1e-6:
-        wanted = "a mix with shares that sum to 1, as {sand: 0.25, clay: 0.75}"
-        raise ConfigError(f"{where}: wanted {wanted}, found {mix!r}")
+        expected = "a mix with shares that sum to 1, as {sand: 0.25, clay: 0.75}"
+        raise ConfigError(f"{where}: expected {expected}, got {mix!r}")
     return [float(share) for share in shares]
 
 
@@ -284,7 +291,7 @@ def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:
 
 
 def _label(choice: Any) -> str:
-    if isinstance(choice, Mixture):
+    if isinstance(choice, MixtureSpec):
         return _label({"mix": choice.mix})
     if not isinstance(choice, Mapping):
         return f"{choice:g}" if isinstance(choice, float) else str(choice)

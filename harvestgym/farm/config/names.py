@@ -13,7 +13,7 @@ from harvestgym.farm.engine.name_table import WHOLE, NameTable, put_once
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.schema import (
     AnyOfAll,
-    Condition,
+    ConditionSpec,
     ContextSpec,
     ExpertRule,
     FarmSpec,
@@ -124,14 +124,14 @@ def _resolve_observations(names: NameTable, listed: list[Any], where: str) -> li
     return [reference for i, reference in enumerate(found) if reference not in found[:i]]
 
 
-def _resolve_formula(names: NameTable, formula: AnyOfAll, where: str) -> list[list[Condition]]:
+def _resolve_formula(names: NameTable, formula: AnyOfAll, where: str) -> list[list[ConditionSpec]]:
     return [
         [_resolve_condition(names, condition, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
         for i, group in enumerate(formula)
     ]
 
 
-def _resolve_condition(names: NameTable, condition: Condition, where: str) -> Condition:
+def _resolve_condition(names: NameTable, condition: ConditionSpec, where: str) -> ConditionSpec:
     resolved = {
         "observation": names.observation(condition.observation, where),
         "operator": SECOND_SPELLINGS.get(condition.operator, condition.operator),

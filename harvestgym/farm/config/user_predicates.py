@@ -19,14 +19,14 @@ from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.conditions import (
     OPERATORS,
-    Event,
+    CompiledCondition,
     check_reference,
     encode_reference,
     find_one_item,
     trace_event,
 )
 from harvestgym.farm.engine.variables import Variable
-from harvestgym.farm.schema import AnyOfAll, Condition
+from harvestgym.farm.schema import AnyOfAll, ConditionSpec
 
 
 class LabelledArray:
@@ -134,7 +134,7 @@ def _changes_nothing(function: Callable[[Any], Any]) -> bool:
         return False
 
 
-def prepare_predicates(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> list[list[Condition]]:
+def prepare_predicates(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> list[list[ConditionSpec]]:
     """A formula in canonical names with each Python mapping compiled, or else wrapped to be called on the host."""
     return [
         [
@@ -145,7 +145,7 @@ def prepare_predicates(formula: AnyOfAll, variables: Sequence[Variable], where: 
     ]
 
 
-def _prepare(condition: Condition, variables: Sequence[Variable], where: str) -> Condition:
+def _prepare(condition: ConditionSpec, variables: Sequence[Variable], where: str) -> ConditionSpec:
     function, sign, value = condition.mapping, condition.operator, condition.value
     check_reference(condition, where)
     if _changes_nothing(function):
@@ -156,7 +156,7 @@ def _prepare(condition: Condition, variables: Sequence[Variable], where: str) ->
     numeric = condition.model_copy(update={"value": int(value) if isinstance(value, bool) else value})
     for mapping in (Traced(function, shape, variable.meta), function):
         try:
-            trace_event(Event(item, mapping, sign), encode_reference(numeric, variable.meta, where), where)
+            trace_event(CompiledCondition(item, mapping, sign), encode_reference(numeric, variable.meta, where), where)
             return numeric.model_copy(update={"mapping": mapping})
         except ConfigError:  # it cannot be compiled: it is called in Python instead
             continue

@@ -116,9 +116,9 @@ class ActionTable:
     fields: tuple[FieldSlots, ...]
 
     @cached_property
-    def choices(self) -> Choices:
+    def choices(self) -> ChoiceList:
         """The actions of the integer form; number 0 is to do nothing."""
-        return Choices(self)
+        return ChoiceList(self)
 
     @property
     def width(self) -> int:
@@ -291,7 +291,7 @@ class ActionTable:
         return (self.farmers[choice.farmer], *choice.row.names, choice.row.action.name, named)
 
 
-class Choices(Sequence["Choice | None"]):
+class ChoiceList(Sequence["Choice | None"]):
     """The integer form of a table as a sequence, made entry by entry when asked."""
 
     def __init__(self, table: ActionTable):

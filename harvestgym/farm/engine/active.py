@@ -17,11 +17,11 @@ import numpy as np
 
 from harvestgym.core.tree import pytree, replace, var
 
-from .farmers import Work
+from .farmers import WorkRequest
 from .model import FarmModel, FarmParams, FarmState
 from .observations import ObservationPlan, Requests, RequestTable
 
-Looked = tuple[tuple[Any, ...], jax.Array, jax.Array, jax.Array]
+Inspection = tuple[tuple[Any, ...], jax.Array, jax.Array, jax.Array]
 """What the farmers remember, their wages, which entries were seen, what was paid."""
 
 
@@ -38,9 +38,9 @@ class ActiveState(FarmState):
 class ActiveFarm(FarmModel):
     """A farm on which observations are asked for and paid.
 
-    An action is `{"request": which looks of `offered` to make, "order": the intervention}`; the half-step
+    An action is `{"request": which items of `offered` to observe, "order": the intervention}`; the half-step
     that is due reads its own part. A request may also be `Requests`, a list in the paper's terms, as an order may be
-    `Orders`; there is none where nothing is offered. An observation is `{"values", "mask"}` over the free looks
+    `Orders`; there is none where nothing is offered. An observation is `{"values", "mask"}` over the free items
     and then the offered ones; values that were not observed are 0 and their mask is 0.
 
     Attributes:
@@ -63,8 +63,8 @@ class ActiveFarm(FarmModel):
     @property
     def action_space(self) -> gymnasium.Space[Any]:
         parts: dict[str, gymnasium.Space[Any]] = {"order": super().action_space}
-        if self.offered.looks:
-            parts["request"] = gymnasium.spaces.MultiBinary(len(self.offered.looks))
+        if self.offered.items:
+            parts["request"] = gymnasium.spaces.MultiBinary(len(self.offered.items))
         return gymnasium.spaces.Dict(parts)
 
     @property
@@ -76,7 +76,7 @@ class ActiveFarm(FarmModel):
         return self._morning(super().initial(key, params))
 
     @cached_property
-    def asking(self) -> RequestTable:
+    def request_table(self) -> RequestTable:
         """What one can ask for in the paper's terms."""
         return RequestTable(self.variables, self.offered)
 
@@ -87,7 +87,7 @@ class ActiveFarm(FarmModel):
 
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         assert isinstance(state, ActiveState)
-        farmers, wages, asked, paid = self._look(state, action.get("request", np.zeros(0)), params)
+        farmers, wages, asked, paid = self._observe(state, action.get("request", np.zeros(0)), params)
         looked = replace(
             state,
             farmers=farmers,
@@ -102,30 +102,30 @@ class ActiveFarm(FarmModel):
         passed = self._morning(super().transition(key, state, action["order"], params))
         return jax.tree.map(lambda a, b: jnp.where(state.acting, a, b), passed, looked)
 
-    def _look(self, state: ActiveState, request: Any, params: FarmParams) -> Looked:
+    def _observe(self, state: ActiveState, request: Any, params: FarmParams) -> Inspection:
         """What the farmers have time for, in the order of the list or else of the offer."""
         if isinstance(request, Requests):
-            return self._answer(state, request, params)
+            return self._answer_requests(state, request, params)
         wanted = jnp.asarray(request).astype(bool)
-        sizes = np.asarray([look.size for look in self.offered.looks], int)
-        prices = params.score.look_costs(self.offered, self.variables)
-        work = Work(wanted, jnp.zeros(len(sizes)), prices, jnp.asarray(sizes, jnp.float32), state.day)
-        shift = params.farmers[0].look(state.farmers[0], work)
-        done = shift.done & wanted
+        sizes = np.asarray([item.size for item in self.offered.items], int)
+        prices = params.score.observation_prices(self.offered, self.variables)
+        work = WorkRequest(wanted, jnp.zeros(len(sizes)), prices, jnp.asarray(sizes, jnp.float32), state.day)
+        result = params.farmers[0].look(state.farmers[0], work)
+        done = result.done & wanted
         seen = done[np.repeat(np.arange(len(sizes)), sizes)]
         paid = jnp.sum(jnp.where(done, prices, 0.0))
-        return (shift.memory, *state.farmers[1:]), shift.wages, seen, paid
+        return (result.memory, *state.farmers[1:]), result.wages, seen, paid
 
-    def _answer(self, state: ActiveState, asks: Requests, params: FarmParams) -> Looked:
-        covered, weight = self.asking.covered(asks), jnp.asarray(self.asking.weight)
-        unit = jnp.asarray(params.score.observation_costs)[self.asking.owner]
+    def _answer_requests(self, state: ActiveState, requests: Requests, params: FarmParams) -> Inspection:
+        covered, weight = self.request_table.covered(requests), jnp.asarray(self.request_table.weight)
+        unit = jnp.asarray(params.score.observation_costs)[self.request_table.owner]
         prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
-        taken, memories, wages = jnp.zeros(asks.group.shape, bool), [], jnp.float32(0.0)
+        taken, memories, wages = jnp.zeros(requests.group.shape, bool), [], jnp.float32(0.0)
         for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
-            wanted = (jnp.asarray(asks.group) > 0) & (asks.farmer == i)
-            shift = farmer.look(memory, Work(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day))
-            taken, wages = taken | (shift.done & wanted), wages + shift.wages
-            memories.append(shift.memory)
+            wanted = (jnp.asarray(requests.group) > 0) & (requests.farmer == i)
+            result = farmer.look(memory, WorkRequest(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day))
+            taken, wages = taken | (result.done & wanted), wages + result.wages
+            memories.append(result.memory)
         seen = jnp.any(covered & taken[:, None], axis=0)
         return tuple(memories), wages, seen, jnp.sum(jnp.where(taken, prices, 0.0))
 

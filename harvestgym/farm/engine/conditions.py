@@ -15,12 +15,12 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
-from harvestgym.farm.schema import AnyOfAll, Condition
+from harvestgym.farm.schema import AnyOfAll, ConditionSpec
 
 from .observations import ObservedItem, find_items
 from .variables import Variable, encode_value
 
-Read = Callable[[ObservedItem], jax.Array]
+ValueReader = Callable[[ObservedItem], jax.Array]
 
 MAPPINGS: dict[str, Callable[..., Any]] = {
     "value": lambda x: x, "sum": jnp.sum, "mean": jnp.mean, "min": jnp.min, "max": jnp.max,
@@ -42,40 +42,40 @@ SECOND_SPELLINGS = {"not in": "ni", "=": "=="}
 
 
 @dataclass(frozen=True)
-class Event:
+class CompiledCondition:
     """The structure of a condition: what is looked at, the mapping and the operator; its value is a parameter."""
 
-    look: ObservedItem
+    item: ObservedItem
     mapping: Callable[..., Any]
     operator: str
 
     @property
     def by_plot(self) -> bool:
         """Whether it can be asked of each plot alone."""
-        return self.look.variable.per_plot and self.look.plot is None and self.mapping is MAPPINGS["value"]
+        return self.item.variable.per_plot and self.item.plot is None and self.mapping is MAPPINGS["value"]
 
     def test(self, value: Any, numbers: jax.Array) -> jax.Array:
         """Whether it occurs on each of the numbers that its mapping leaves of what is seen."""
         return OPERATORS[self.operator](self.mapping(numbers), jnp.asarray(value))
 
-    def holds(self, value: Any, read: Read) -> jax.Array:
+    def holds(self, value: Any, read: ValueReader) -> jax.Array:
         """Whether the event occurs (on every seen entry, if several are seen)."""
-        return jnp.all(self.test(value, read(self.look)))
+        return jnp.all(self.test(value, read(self.item)))
 
 
-AnyOf = tuple[tuple[Event, ...], ...]
-Values = tuple[tuple[Any, ...], ...]
+Formula = tuple[tuple[CompiledCondition, ...], ...]
+ReferenceValues = tuple[tuple[Any, ...], ...]
 """The reference values of a formula, float32, in its order."""
 
 
-def occurs(formula: AnyOf, values: Values, read: Read) -> jax.Array:
+def occurs(formula: Formula, values: ReferenceValues, read: ValueReader) -> jax.Array:
     """Whether any of the groups holds in all its events; an empty formula never does."""
     pairs = [list(zip(group, of_group, strict=True)) for group, of_group in zip(formula, values, strict=True)]
     groups = [jnp.all(jnp.stack([event.holds(v, read) for event, v in pair])) for pair in pairs if pair]
     return jnp.any(jnp.stack(groups)) if groups else jnp.asarray(False)
 
 
-def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> tuple[AnyOf, Values]:
+def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> tuple[Formula, ReferenceValues]:
     """The events of a formula in canonical names and their values, every mapping tried."""
     compiled = [
         [_compile_condition(condition, variables, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
@@ -85,14 +85,16 @@ def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: 
     return events, tuple(tuple(value for _, value in group) for group in compiled)
 
 
-def _compile_condition(condition: Condition, variables: Sequence[Variable], where: str) -> tuple[Event, np.ndarray]:
+def _compile_condition(
+    condition: ConditionSpec, variables: Sequence[Variable], where: str
+) -> tuple[CompiledCondition, np.ndarray]:
     check_reference(condition, where)
     item = find_one_item(variables, condition.observation, where)
     value = encode_reference(condition, item.variable.meta, f"{where}: {item.variable.name}")
     if not callable(condition.mapping):
         check_name("mapping", condition.mapping, MAPPINGS, where)
-        return Event(item, MAPPINGS[condition.mapping], condition.operator), value
-    event = Event(item, condition.mapping, condition.operator)
+        return CompiledCondition(item, MAPPINGS[condition.mapping], condition.operator), value
+    event = CompiledCondition(item, condition.mapping, condition.operator)
     trace_event(event, value, where)
     return event, value
 
@@ -106,9 +108,9 @@ def find_one_item(variables: Sequence[Variable], reference: Sequence[Any], where
     return found[0]
 
 
-def trace_event(event: Event, value: np.ndarray, where: str) -> None:
+def trace_event(event: CompiledCondition, value: np.ndarray, where: str) -> None:
     """Trace an event with a user's mapping once; ConfigError if it cannot be a part of compiled code."""
-    numbers = jax.ShapeDtypeStruct((event.look.size,), jnp.float32)
+    numbers = jax.ShapeDtypeStruct((event.item.size,), jnp.float32)
     try:
         hash(event)
         jax.eval_shape(lambda x: jnp.all(OPERATORS[event.operator](jnp.asarray(event.mapping(x)), value)), numbers)
@@ -116,12 +118,12 @@ def trace_event(event: Event, value: np.ndarray, where: str) -> None:
         name = getattr(event.mapping, "__name__", repr(event.mapping))
         raise ConfigError(
             f"{where}: the mapping {name!r} cannot be compiled ({type(error).__name__}: "
-            f"{str(error).partition(chr(10))[0]}); expected a function of an array of {event.look.size} in jax.numpy "
+            f"{str(error).partition(chr(10))[0]}); expected a function of an array of {event.item.size} in jax.numpy "
             f"without branches on its values, or one of {', '.join(MAPPINGS)}"
         ) from None
 
 
-def encode_reference(condition: Condition, meta: Meta, where: str) -> np.ndarray:
+def encode_reference(condition: ConditionSpec, meta: Meta, where: str) -> np.ndarray:
     """The reference value of a condition as numbers."""
     check_reference(condition, where)
     value = condition.value
@@ -131,7 +133,7 @@ def encode_reference(condition: Condition, meta: Meta, where: str) -> np.ndarray
     return np.asarray(codes, np.float32)
 
 
-def check_reference(condition: Condition, where: str) -> None:
+def check_reference(condition: ConditionSpec, where: str) -> None:
     """Raise ConfigError unless the operator is known and the reference value is a list exactly where it needs one."""
     check_name("operator", condition.operator, OPERATORS, where)
     value, several = condition.value, condition.operator in ("in", "ni")

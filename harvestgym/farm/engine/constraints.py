@@ -15,14 +15,14 @@ from .reward_terms import RewardContext
 class Rule:
     """Base of all further rules: forbids nothing, ends nothing."""
 
-    def permits(self, orders: Orders, prices: jax.Array, books: RewardContext) -> jax.Array:
+    def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         """Which of the orders of a day are allowed, bool (m,).
 
         `prices` is what the score charges for each, 0 where an earlier rule refuses it. Farmers come after the rules.
         """
         return jnp.ones(orders.kind.shape, bool)
 
-    def ends(self, books: RewardContext) -> jax.Array:
+    def ends(self, context: RewardContext) -> jax.Array:
         """Whether the game has ended."""
         return jnp.asarray(False)
 
@@ -33,5 +33,5 @@ class CostCap(Rule):
 
     most: jax.Array = par("max_action_schedule_cost", "cost of the orders of a day", low=0)
 
-    def permits(self, orders: Orders, prices: jax.Array, books: RewardContext) -> jax.Array:
+    def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         return jnp.cumsum(prices) <= self.most

@@ -55,7 +55,7 @@ class ContextParams(FarmParams):
 
 
 @dataclass(frozen=True)
-class Write:
+class LeafUpdate:
     """Entries of one leaf of `FarmParams`: some, by their flat number, or all of them (`entries` empty)."""
 
     leaf: int
@@ -74,7 +74,7 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Draw:
+class ContextDraw:
     """One thing that is drawn, and what it decides.
 
     Attributes:
@@ -89,7 +89,7 @@ class Draw:
     name: str
     kind: Literal["choice", "mixture", "range"]
     labels: tuple[str, ...]
-    writes: tuple[Write, ...]
+    writes: tuple[LeafUpdate, ...]
     shown: bool
     only: tuple[int, ...] = ()
 
@@ -149,7 +149,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class ContextSampler:
     """All draws, and when they are made.
 
     Attributes:
@@ -159,7 +159,7 @@ class Drawing:
         lookahead: how many days are forecast.
     """
 
-    draws: tuple[Draw, ...]
+    draws: tuple[ContextDraw, ...]
     days: int
     episodes: int
     lookahead: int
@@ -261,7 +261,7 @@ class ContextFarm(FarmModel):
         drawing: what is drawn, and when.
     """
 
-    drawing: Drawing
+    drawing: ContextSampler
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -312,8 +312,8 @@ class ContextFarm(FarmModel):
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
         return super().value(variable, state, self._in_force(state, params) if variable.derived else params)
 
-    def books(self, state: FarmState, params: FarmParams) -> RewardContext:
-        return super().books(state, self._in_force(state, params))
+    def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
+        return super().reward_context(state, self._in_force(state, params))
 
     def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:
         seen = super().observation(key, state, action, self._in_force(state, params))

@@ -16,7 +16,7 @@ from harvestgym.core.tree import WIDE, par, pytree
 UNLIMITED = 2**31 - 1
 
 
-class Work(NamedTuple):
+class WorkRequest(NamedTuple):
     """What is asked of one farmer, in list order.
 
     Attributes:
@@ -34,7 +34,7 @@ class Work(NamedTuple):
     day: jax.Array
 
 
-class Shift(NamedTuple):
+class WorkResult(NamedTuple):
     """What a farmer did: which orders (bool (n,)), what is remembered, and the wages for it."""
 
     done: jax.Array
@@ -50,13 +50,13 @@ class Farmer:
         """What is remembered on the first morning."""
         return ()
 
-    def work(self, memory: Any, work: Work) -> Shift:
+    def work(self, memory: Any, work: WorkRequest) -> WorkResult:
         """The interventions of a day."""
-        return Shift(work.wanted, memory, jnp.float32(0.0))
+        return WorkResult(work.wanted, memory, jnp.float32(0.0))
 
-    def look(self, memory: Any, work: Work) -> Shift:
+    def look(self, memory: Any, work: WorkRequest) -> WorkResult:
         """The observations of a morning, before the interventions of the same day."""
-        return Shift(work.wanted, memory, jnp.float32(0.0))
+        return WorkResult(work.wanted, memory, jnp.float32(0.0))
 
 
 @pytree
@@ -70,14 +70,14 @@ class BasicFarmer(Farmer):
         "max_daily_observations", "observations a day", low=0, dtype="int", default=UNLIMITED
     )
 
-    def work(self, memory: Any, work: Work) -> Shift:
-        return Shift(_first(work.wanted, self.max_daily_interventions), memory, jnp.float32(0.0))
+    def work(self, memory: Any, work: WorkRequest) -> WorkResult:
+        return WorkResult(_first(work.wanted, self.max_daily_interventions), memory, jnp.float32(0.0))
 
-    def look(self, memory: Any, work: Work) -> Shift:
-        return Shift(_first(work.wanted, self.max_daily_observations), memory, jnp.float32(0.0))
+    def look(self, memory: Any, work: WorkRequest) -> WorkResult:
+        return WorkResult(_first(work.wanted, self.max_daily_observations), memory, jnp.float32(0.0))
 
 
-class Pocket(NamedTuple):
+class HourlyMemory(NamedTuple):
     """What a farmer with hours remembers: minutes worked today, and money left."""
 
     minutes: jax.Array
@@ -97,26 +97,28 @@ class HourlyFarmer(Farmer):
     wage: jax.Array = par("wage#h-1", "price of an hour worked", low=0, default=0.0)
     budget: jax.Array = par("budget", "money for wages and for the costs of the orders", low=0, default=WIDE)
 
-    def init(self) -> Pocket:
-        return Pocket(jnp.float32(0.0), jnp.float32(self.budget))
+    def init(self) -> HourlyMemory:
+        return HourlyMemory(jnp.float32(0.0), jnp.float32(self.budget))
 
-    def work(self, memory: Pocket, work: Work) -> Shift:
+    def work(self, memory: HourlyMemory, work: WorkRequest) -> WorkResult:
         minutes = jnp.where(work.minutes > 0, work.minutes, self.intervention)
-        done, pocket, wages = self._shift(memory, work, minutes)
-        return Shift(done, pocket._replace(minutes=jnp.float32(0.0)), wages)
+        done, after, wages = self._accept(memory, work, minutes)
+        return WorkResult(done, after._replace(minutes=jnp.float32(0.0)), wages)
 
-    def look(self, memory: Pocket, work: Work) -> Shift:
-        return Shift(*self._shift(memory, work, work.entries * self.observation))
+    def look(self, memory: HourlyMemory, work: WorkRequest) -> WorkResult:
+        return WorkResult(*self._accept(memory, work, work.entries * self.observation))
 
-    def _shift(self, pocket: Pocket, work: Work, minutes: jax.Array) -> tuple[jax.Array, Pocket, jax.Array]:
+    def _accept(
+        self, memory: HourlyMemory, work: WorkRequest, minutes: jax.Array
+    ) -> tuple[jax.Array, HourlyMemory, jax.Array]:
         wages = self.wage * minutes / 60
 
-        def take(left: Pocket, order: tuple[jax.Array, ...]) -> tuple[Pocket, jax.Array]:
+        def take(left: HourlyMemory, order: tuple[jax.Array, ...]) -> tuple[HourlyMemory, jax.Array]:
             wanted, time, money = order
             done = wanted & (left.minutes + time <= 60 * self.hours) & (money <= left.money)
-            return Pocket(left.minutes + done * time, left.money - done * money), done
+            return HourlyMemory(left.minutes + done * time, left.money - done * money), done
 
-        after, done = jax.lax.scan(take, pocket, (work.wanted, minutes, work.price + wages))
+        after, done = jax.lax.scan(take, memory, (work.wanted, minutes, work.price + wages))
         return done, after, jnp.sum(done * wages)
 
 

@@ -13,7 +13,7 @@ from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place
 from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Message, Need, Share
 
 from .allocation import allocate
-from .variables import FieldSlots, Slot
+from .variables import EntitySlot, FieldSlots
 
 Posts = dict[type[Message], dict[str, Message]]
 
@@ -65,7 +65,7 @@ def _draws(key: jax.Array, field: FieldSlots) -> list[Draws]:
     return [_sliced(flat[name], uses) for name, uses in shapes.items()]
 
 
-def _shapes(slot: Slot) -> dict[str, tuple[int, ...]]:
+def _shapes(slot: EntitySlot) -> dict[str, tuple[int, ...]]:
     """The shape of the uniforms of each use."""
     sizes = dict(slot.sizes)
     return {use: sum((sizes[a] for a in axes), ()) for use, axes in slot.kind.randomness.items()}

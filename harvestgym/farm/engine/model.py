@@ -26,9 +26,9 @@ from harvestgym.farm.entities.base import Entity, Ledger, Place
 from harvestgym.farm.schema import FarmSpec
 
 from .actions import ActionTable, Orders
-from .conditions import AnyOf, Values, occurs
+from .conditions import Formula, ReferenceValues, occurs
 from .constraints import Rule
-from .farmers import Farmer, Work
+from .farmers import Farmer, WorkRequest
 from .field_day import simulate_day
 from .initial_values import InitialValue
 from .name_table import NameTable
@@ -55,7 +55,7 @@ class FarmParams:
     rules: dict[str, Rule]
     score: Score
     starts: tuple[jax.Array, ...]
-    stops: Values
+    stops: ReferenceValues
     horizon: jax.Array = par("horizon#day", "days after which the game is truncated", low=1, dtype="int")
 
 
@@ -107,7 +107,7 @@ class FarmModel(Env[FarmState, FarmParams]):
     variables: tuple[Variable, ...]
     plan: ObservationPlan
     starts: tuple[InitialValue, ...]
-    stops: AnyOf
+    stops: Formula
     schedule: int
     tallies: tuple[str, ...]
     defaults: FarmParams = dataclasses.field(repr=False)
@@ -188,8 +188,8 @@ class FarmModel(Env[FarmState, FarmParams]):
         prices = params.score.prices(orders)
         permitted = self._permitted(state, orders, prices, params)
         accepted, farmers, wages = self._work(state, orders, permitted, prices, params)
-        fields, deeds, effective = self._act(state.fields, orders, accepted, params)
-        ledgers = [list(ledgers) for ledgers in deeds]
+        fields, action_ledgers, effective = self._act(state.fields, orders, accepted, params)
+        ledgers = [list(ledgers) for ledgers in action_ledgers]
         after: list[tuple[Any, ...]] = []
         for f, states in enumerate(fields):
             grown, of_field = simulate_day(key, self.fields[f], *_parts(params, f), states)
@@ -214,7 +214,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         """Which orders the further rules let pass."""
         asked = orders.kind > 0
         for rule in params.rules.values():
-            asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.books(state, params))
+            asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
         return asked
 
     def _work(
@@ -225,12 +225,12 @@ class FarmModel(Env[FarmState, FarmParams]):
         taken, memories, wages = jnp.zeros_like(permitted), [], jnp.float32(0.0)
         for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
             mine = permitted & (orders.farmer == i)
-            shift = farmer.work(memory, Work(mine, minutes, prices, none, state.day))
-            taken, wages = taken | (shift.done & mine), wages + shift.wages
-            memories.append(shift.memory)
+            result = farmer.work(memory, WorkRequest(mine, minutes, prices, none, state.day))
+            taken, wages = taken | (result.done & mine), wages + result.wages
+            memories.append(result.memory)
         return taken, tuple(memories), wages
 
-    def books(self, state: FarmState, params: FarmParams) -> RewardContext:
+    def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
         """What scores and rules may look at."""
         return RewardContext(
             state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day
@@ -276,10 +276,10 @@ class FarmModel(Env[FarmState, FarmParams]):
             where = accepted & (order.kind == r + 1) & _aim(order.plot, place.shape)
             method = getattr(entities[row.entity], row.action.method)
             values = [order.values[i] for i in range(len(row.allowed))]
-            deed = method(now[row.field][row.entity], place, where, *values)
-            now[row.field][row.entity] = deed.state
-            ledgers[row.field].append(deed.ledger)
-            hit = hit | jnp.any(deed.done)
+            result = method(now[row.field][row.entity], place, where, *values)
+            now[row.field][row.entity] = result.state
+            ledgers[row.field].append(result.ledger)
+            hit = hit | jnp.any(result.done)
         return now, ledgers, hit
 
     def _tally(self, ledgers: Iterable[Ledger]) -> dict[str, jax.Array]:
@@ -298,9 +298,9 @@ class FarmModel(Env[FarmState, FarmParams]):
         return self.plan.see(lambda variable: self.value(variable, state, params))
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
-        end = occurs(self.stops, params.stops, lambda look: look.take(self.value(look.variable, state, params)))
+        end = occurs(self.stops, params.stops, lambda item: item.take(self.value(item.variable, state, params)))
         for rule in params.rules.values():
-            end = end | rule.ends(self.books(state, params))
+            end = end | rule.ends(self.reward_context(state, params))
         return end
 
     def truncation(self, state: FarmState, params: FarmParams) -> jax.Array:
@@ -308,9 +308,9 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """The named terms of the gain of the day that led to `state`: stages, and at the end, once, the rest."""
-        ended, books = self.ended(state, params), self.books(state, params)
-        terms = params.score.daily(books)
-        for name, value in params.score.final(books).items():
+        ended, context = self.ended(state, params), self.reward_context(state, params)
+        terms = params.score.daily(context)
+        for name, value in params.score.final(context).items():
             terms[name] = terms.get(name, 0.0) + jnp.where(ended, value, 0.0)
         return {name: jnp.where(state.over, 0.0, value) for name, value in terms.items()}
 

@@ -60,46 +60,46 @@ class ObservedItem:
 class ObservationPlan:
     """What is seen, in order; the whole observation is one flat float32 vector."""
 
-    looks: tuple[ObservedItem, ...]
+    items: tuple[ObservedItem, ...]
 
     @property
     def size(self) -> int:
         """Length of the observation."""
-        return sum(look.size for look in self.looks)
+        return sum(item.size for item in self.items)
 
     @property
     def labels(self) -> list[str]:
         """The name of each entry of the observation."""
-        return [label for look in self.looks for label in look.labels]
+        return [label for item in self.items for label in item.labels]
 
     @property
     def space(self) -> gymnasium.spaces.Box:
         """The box of all observations, from the ranges of the variables."""
         low, high = (
-            [getattr(k.variable.meta, end) for k in self.looks for _ in range(k.size)] for end in ("low", "high")
+            [getattr(k.variable.meta, end) for k in self.items for _ in range(k.size)] for end in ("low", "high")
         )
         return gymnasium.spaces.Box(np.asarray(low, np.float32), np.asarray(high, np.float32), dtype=np.float32)
 
     def see(self, values: Any) -> jax.Array:
         """The observation; `values` maps a `Variable` to its array."""
-        seen = [look.take(values(look.variable)) for look in self.looks]
+        seen = [item.take(values(item.variable)) for item in self.items]
         return jnp.concatenate(seen) if seen else jnp.zeros(0, jnp.float32)
 
-    def entries(self, look: ObservedItem) -> np.ndarray:
-        """The entries of the observation that a look is (KeyError unless the plan shows it)."""
+    def entries(self, item: ObservedItem) -> np.ndarray:
+        """The entries of the observation of an item (KeyError unless the plan shows it)."""
         start = 0
-        for mine in self.looks:
-            if mine.variable == look.variable and mine.plot in (None, look.plot):
-                return self._within(mine, look, start)
+        for mine in self.items:
+            if mine.variable == item.variable and mine.plot in (None, item.plot):
+                return self._within(mine, item, start)
             start += mine.size
-        raise KeyError(look.variable.name)
+        raise KeyError(item.variable.name)
 
     @staticmethod
-    def _within(mine: ObservedItem, look: ObservedItem, start: int) -> np.ndarray:
+    def _within(mine: ObservedItem, item: ObservedItem, start: int) -> np.ndarray:
         at = np.arange(start, start + mine.size)
-        if mine.plot == look.plot or look.plot is None:
+        if mine.plot == item.plot or item.plot is None:
             return at
-        return at.reshape(mine.variable.shape)[..., look.plot[0], look.plot[1]].ravel()
+        return at.reshape(mine.variable.shape)[..., item.plot[0], item.plot[1]].ravel()
 
 
 def find_items(variables: Sequence[Variable], reference: Sequence[Any]) -> list[ObservedItem]:
@@ -158,18 +158,18 @@ class RequestTable:
     @cached_property
     def owner(self) -> np.ndarray:
         """The variable of each entry, int (entries,)."""
-        each = [self.variables.index(look.variable) for look in self.offered.looks]
-        return np.repeat(np.asarray(each, int), [look.size for look in self.offered.looks])
+        each = [self.variables.index(item.variable) for item in self.offered.items]
+        return np.repeat(np.asarray(each, int), [item.size for item in self.offered.items])
 
     @cached_property
     def plots(self) -> np.ndarray:
         """The plot of each entry, int (entries, 2); (-1, -1) for one that is of no plot."""
-        return np.asarray([plot for look in self.offered.looks for plot in look.plots], int).reshape(-1, 2)
+        return np.asarray([plot for item in self.offered.items for plot in item.plots], int).reshape(-1, 2)
 
     @cached_property
     def weight(self) -> np.ndarray:
         """One over how often each entry is offered (whole, and on its plot), float32 (entries,)."""
-        entries = [(look.variable, at) for look in self.offered.looks for at in look.entries]
+        entries = [(item.variable, at) for item in self.offered.items for at in item.entries]
         times = Counter(entries)
         return np.asarray([1 / times[entry] for entry in entries], np.float32)
 
@@ -181,16 +181,16 @@ class RequestTable:
             held[row, list(members)] = True
         return held
 
-    def covered(self, asks: Requests) -> jax.Array:
-        """Which entries each of the asks is for, bool (m, entries)."""
-        of_group = jnp.asarray(self._members[:, self.owner])[asks.group]
-        plot = jnp.asarray(asks.plot)[:, None]
+    def covered(self, requests: Requests) -> jax.Array:
+        """Which entries each request is for, bool (m, entries)."""
+        of_group = jnp.asarray(self._members[:, self.owner])[requests.group]
+        plot = jnp.asarray(requests.plot)[:, None]
         return of_group & ((plot[..., 0] < 0) | (jnp.asarray(self.plots) == plot).all(-1))
 
-    def asks(self, wanted: Sequence[tuple[int, str, tuple[int, int] | None]], size: int) -> Requests:
+    def encode(self, requests: Sequence[tuple[int, str, tuple[int, int] | None]], size: int) -> Requests:
         """`(farmer, group, plot)` of each observation as arrays of length `size`."""
         farmer, group, plot = np.zeros(size, np.int32), np.zeros(size, np.int32), np.full((size, 2), -1, np.int32)
-        for i, (who, name, at) in enumerate(wanted):
+        for i, (who, name, at) in enumerate(requests):
             farmer[i], group[i] = who, 1 + self._number[name]
             plot[i] = (-1, -1) if at is None else at
         return Requests(farmer, group, plot)

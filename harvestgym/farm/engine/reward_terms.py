@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import open_par, par, pytree
 
-Read = Callable[[str, str, str], jax.Array]
+VariableReader = Callable[[str, str, str], jax.Array]
 
 
 class RewardContext(NamedTuple):
@@ -31,7 +31,7 @@ class RewardContext(NamedTuple):
     today: Mapping[str, jax.Array]
     totals: Mapping[str, jax.Array]
     indices: Mapping[str, jax.Array]
-    read: Read
+    read: VariableReader
     day: jax.Array
 
 
@@ -39,11 +39,11 @@ class RewardContext(NamedTuple):
 class Term:
     """Base of all terms: worth nothing."""
 
-    def daily(self, books: RewardContext) -> jax.Array:
+    def daily(self, context: RewardContext) -> jax.Array:
         """What the day was worth."""
         return jnp.float32(0.0)
 
-    def final(self, books: RewardContext) -> jax.Array:
+    def final(self, context: RewardContext) -> jax.Array:
         """What the season was worth, paid once when it ends."""
         return jnp.float32(0.0)
 
@@ -59,10 +59,10 @@ class Tally(Term):
 
     prices: dict[str, jax.Array] = open_par("prices", "worth of a unit of a tally")
 
-    def daily(self, books: RewardContext) -> jax.Array:
+    def daily(self, context: RewardContext) -> jax.Array:
         for name in self.prices:
-            check_name("tally", name, books.today)
-        worth = [price * books.today[name] for name, price in self.prices.items()]
+            check_name("tally", name, context.today)
+        worth = [price * context.today[name] for name, price in self.prices.items()]
         return sum(worth, jnp.float32(0.0))
 
 
@@ -75,15 +75,15 @@ class Market(Term):
 
     prices: dict[str, jax.Array] = open_par("prices", "worth of a kilogram of what a plant bears")
 
-    def final(self, books: RewardContext) -> jax.Array:
-        kilograms = {name: books.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
+    def final(self, context: RewardContext) -> jax.Array:
+        kilograms = {name: context.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
         return sum((price * kilograms[name] for name, price in self.prices.items()), jnp.float32(0.0))
 
 
 def _plant(name: str) -> tuple[str, str]:
     field, _, plant = name.partition("/")
     if not field or not plant:
-        raise ConfigError(f"prices > {name}: wanted a field and a plant, for instance Field-0/Plant-0")
+        raise ConfigError(f"prices > {name}: expected a field and a plant, for instance Field-0/Plant-0")
     return field, plant
 
 
@@ -94,8 +94,8 @@ class Biodiversity(Term):
     GROUPS: ClassVar[tuple[str, ...]] = ("birds#nb", "pollinators#nb", "weeds#nb", "pests#nb")
     weight: jax.Array = par("weight", "worth of the greatest diversity", default=1.0)
 
-    def final(self, books: RewardContext) -> jax.Array:
-        counts = jnp.stack([books.totals.get(name, jnp.float32(0.0)) for name in self.GROUPS])
+    def final(self, context: RewardContext) -> jax.Array:
+        counts = jnp.stack([context.totals.get(name, jnp.float32(0.0)) for name in self.GROUPS])
         shares = counts / jnp.maximum(counts.sum(), 1e-9)
         logs = jnp.where(shares > 0, jnp.log(jnp.where(shares > 0, shares, 1.0)), 0.0)
         return -self.weight * jnp.sum(shares * logs) / jnp.log(len(self.GROUPS))
@@ -108,5 +108,5 @@ class SoilHealth(Term):
     weight: jax.Array = par("weight", "worth of a microlife of 1 more", default=1.0)
     wanted: jax.Array = par("wanted", "microlife that is worth nothing", low=0, high=1, default=0.0)
 
-    def final(self, books: RewardContext) -> jax.Array:
-        return self.weight * (books.indices["soil"] - self.wanted)
+    def final(self, context: RewardContext) -> jax.Array:
+        return self.weight * (context.indices["soil"] - self.wanted)

@@ -44,29 +44,29 @@ class Score:
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
         return jnp.where(orders.kind > 0, each, 0.0)
 
-    def look_costs(self, plan: ObservationPlan, table: Sequence[Variable]) -> jax.Array:
+    def observation_prices(self, plan: ObservationPlan, table: Sequence[Variable]) -> jax.Array:
         """What each look of a plan costs: the unit cost of its variable times the entries seen."""
-        at = np.asarray([table.index(look.variable) for look in plan.looks], int)
-        entries = np.asarray([look.size for look in plan.looks], np.float32)
+        at = np.asarray([table.index(item.variable) for item in plan.items], int)
+        entries = np.asarray([item.size for item in plan.items], np.float32)
         return jnp.asarray(self.observation_costs)[at] * entries
 
-    def daily(self, books: RewardContext) -> dict[str, jax.Array]:
+    def daily(self, context: RewardContext) -> dict[str, jax.Array]:
         """The terms of the reward of a day, by name: stages passed, and the further terms."""
-        stage = self.stage * books.today.get("stages#nb", jnp.float32(0.0))
-        return {"stage": stage} | {name: term.daily(books) for name, term in self.terms.items()}
+        stage = self.stage * context.today.get("stages#nb", jnp.float32(0.0))
+        return {"stage": stage} | {name: term.daily(context) for name, term in self.terms.items()}
 
-    def final(self, books: RewardContext) -> dict[str, jax.Array]:
+    def final(self, context: RewardContext) -> dict[str, jax.Array]:
         """The weighted terms of the final reward, by name."""
         zero = jnp.float32(0.0)
         raw = {
-            "bio": _weighted(LIFE, books.totals),
-            "resource": -_weighted(RESOURCES, books.totals),
-            "soil": books.indices.get("soil", zero),
-            "yield": books.totals.get("harvest#kg", zero),
-            "plant": books.indices.get("plant", zero),
+            "bio": _weighted(LIFE, context.totals),
+            "resource": -_weighted(RESOURCES, context.totals),
+            "soil": context.indices.get("soil", zero),
+            "yield": context.totals.get("harvest#kg", zero),
+            "plant": context.indices.get("plant", zero),
         }
         weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(TERMS)}
-        return weighted | {name: term.final(books) for name, term in self.terms.items()}
+        return weighted | {name: term.final(context) for name, term in self.terms.items()}
 
 
 def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> jax.Array:

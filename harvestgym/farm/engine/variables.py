@@ -18,7 +18,7 @@ from harvestgym.farm.entities.messages import meta_shape
 
 
 @dataclass(frozen=True)
-class Slot:
+class EntitySlot:
     """One entity of a field: its name, its kind, the size of each axis of its variables, the names along some."""
 
     name: str
@@ -33,10 +33,10 @@ class FieldSlots:
 
     name: str
     shape: tuple[int, int]
-    slots: tuple[Slot, ...]
+    slots: tuple[EntitySlot, ...]
 
     @property
-    def hosts(self) -> tuple[Slot, ...]:
+    def hosts(self) -> tuple[EntitySlot, ...]:
         """The entities on which others may live, in the order of the host axis: by name, whatever the file says."""
         return tuple(sorted((s for s in self.slots if s.kind.host), key=lambda slot: slot.name))
 
@@ -94,7 +94,7 @@ def build_slots(name: str, entities: Sequence[Entity], place: Place) -> FieldSlo
     axes = (("host", place.hosts), ("target", place.targets))
     pairs = zip(names, entities, strict=True)
     return FieldSlots(
-        name, place.shape, tuple(Slot(n, type(e), tuple(sorted(e.sizes(place).items())), axes) for n, e in pairs)
+        name, place.shape, tuple(EntitySlot(n, type(e), tuple(sorted(e.sizes(place).items())), axes) for n, e in pairs)
     )
 
 
@@ -134,8 +134,8 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
         and all(isinstance(i, numbers.Integral) and 0 <= int(i) < n for i, n in zip(plot, shape, strict=True))
     )
     if not inside:
-        wanted = f"(x, y) with 0 <= x < {shape[0]} and 0 <= y < {shape[1]}"
-        raise ConfigError(f"{where}: wanted a plot {wanted}, found {plot!r}")
+        expected = f"(x, y) with 0 <= x < {shape[0]} and 0 <= y < {shape[1]}"
+        raise ConfigError(f"{where}: expected a plot {expected}, got {plot!r}")
     return (int(plot[0]), int(plot[1]))
 
 
@@ -152,5 +152,5 @@ def encode_value(value: Any, meta: Meta, where: str) -> float:
         or not isinstance(value, (int, float, np.integer, np.floating))
         or not math.isfinite(value)
     ):
-        raise ConfigError(f"{where}: wanted a number{' or a label' if meta.labels else ''}, found {value!r}")
+        raise ConfigError(f"{where}: expected a number{' or a label' if meta.labels else ''}, got {value!r}")
     return float(value)

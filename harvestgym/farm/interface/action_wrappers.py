@@ -43,7 +43,7 @@ class ActionWrapper(Wrapper[FarmParams]):
     @property
     def requests(self) -> int:
         """The number of observations that can be requested."""
-        return len(self.env.offered.looks) if isinstance(self.env, ActiveFarm) else 0
+        return len(self.env.offered.items) if isinstance(self.env, ActiveFarm) else 0
 
     def _model_action(self, request: Any, order: Any) -> Any:
         return {"request": request, "order": order} if isinstance(self.env, ActiveFarm) else order
@@ -187,7 +187,7 @@ def _bin(position: jax.Array, n: Any) -> jax.Array:
 
 
 def _discrete(model: FarmModel) -> ActionWrapper:
-    return TurnActions(model) if isinstance(model, ActiveFarm) and model.offered.looks else DiscreteActions(model)
+    return TurnActions(model) if isinstance(model, ActiveFarm) and model.offered.items else DiscreteActions(model)
 
 
 WRAPPERS = {

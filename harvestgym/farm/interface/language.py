@@ -188,7 +188,7 @@ class Language:
     @cached_property
     def _groups(self) -> dict[str, int]:
         """The number of each group of variables that can be requested."""
-        groups = self.model.asking.groups if isinstance(self.model, ActiveFarm) else ()
+        groups = self.model.request_table.groups if isinstance(self.model, ActiveFarm) else ()
         return {name: number for number, name in enumerate(groups)}
 
     def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
@@ -204,14 +204,14 @@ class Language:
         if not isinstance(model, ActiveFarm):
             return order
         asked = [] if acting else [action for action in actions if not isinstance(action.what, int)]
-        return {"order": order} | ({"request": self._request(model, asked)} if model.offered.looks else {})
+        return {"order": order} | ({"request": self._request(model, asked)} if model.offered.items else {})
 
     def _request(self, model: ActiveFarm, asked: Sequence[FarmerAction]) -> np.ndarray:
         """Which of the offered observations are asked for, int32 (offered,)."""
         wanted = [(a.farmer, a.what.group, a.what.plot) for a in asked if isinstance(a.what, ObservationPath)]
-        covered = np.asarray(model.asking.covered(model.asking.asks(wanted, len(wanted)))).any(0)
-        parts = np.split(covered, np.cumsum([item.size for item in model.offered.looks])[:-1])
-        for part, item in zip(parts, model.offered.looks, strict=True):
+        covered = np.asarray(model.request_table.covered(model.request_table.encode(wanted, len(wanted)))).any(0)
+        parts = np.split(covered, np.cumsum([item.size for item in model.offered.items])[:-1])
+        for part, item in zip(parts, model.offered.items, strict=True):
             if part.any() and (not part.all() or any(action.farmer for action in asked)):
                 raise ConfigError(
                     f"{[self.to_tuple(action) for action in asked]}: the integer form observes all of "

@@ -57,10 +57,10 @@ def requestable_paths(model: FarmModel, names: NameTable) -> list[ObservationPat
         return []
     listed = model.spec.rules.observations
     paths = _every_path(names) if listed is None else [ObservationPath.of(names.observation(ref)) for ref in listed]
-    free = {(item.variable.name, item.plot) for item in model.plan.looks}
+    free = {(item.variable.name, item.plot) for item in model.plan.items}
 
     def is_free(path: ObservationPath) -> bool:
-        keys = [model.variables[i].name for i in model.asking.groups[path.group]]
+        keys = [model.variables[i].name for i in model.request_table.groups[path.group]]
         return all((key, None) in free or (key, path.plot) in free for key in keys)
 
     return [path for path in dict.fromkeys(paths) if not is_free(path)]
@@ -84,7 +84,7 @@ def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterator[tuple[An
 
 def observation_positions(model: FarmModel) -> dict[str, np.ndarray]:
     """The position of each number of each variable in the observation, -1 where it is not observed."""
-    items = model.plan.looks + (model.offered.looks if isinstance(model, ActiveFarm) else ())
+    items = model.plan.items + (model.offered.items if isinstance(model, ActiveFarm) else ())
     out = {v.name: np.full(v.shape, -1) for v in model.variables}
     starts = np.cumsum([0, *(item.size for item in items)])
     for item, start in reversed(list(zip(items, starts, strict=False))):

@@ -19,7 +19,7 @@ from jax.tree_util import Partial
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.engine.conditions import AnyOf, Event, Values, compile_conditions
+from harvestgym.farm.engine.conditions import CompiledCondition, Formula, ReferenceValues, compile_conditions
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem, find_items
 from harvestgym.farm.schema import ExpertRule
@@ -28,11 +28,11 @@ EACH = "each"
 """As the plot of a rule's action: every plot on which the trigger holds, the neediest first."""
 
 LONG_AGO = 10**6
-Read = Callable[[ObservedItem], tuple[jax.Array, jax.Array]]
+ItemReader = Callable[[ObservedItem], tuple[jax.Array, jax.Array]]
 """The numbers of a look, and whether each is seen."""
 
 
-class Numbers(NamedTuple):
+class RuleParams(NamedTuple):
     """What a compiled policy is told beside its structure.
 
     Attributes:
@@ -41,12 +41,12 @@ class Numbers(NamedTuple):
         pause: int32 (candidates,), days that must pass before it is done again.
     """
 
-    values: tuple[Values, ...]
+    values: tuple[ReferenceValues, ...]
     actions: jax.Array
     pause: jax.Array
 
 
-class Memory(NamedTuple):
+class ExpertMemory(NamedTuple):
     """What is carried: days since each candidate was done, and whether the next half-step is the intervention."""
 
     since: jax.Array
@@ -54,25 +54,25 @@ class Memory(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
+class CompiledRule:
     """When any of the all-of groups holds (always, if there is none): one action, or one on each of some plots.
 
     Attributes:
         trigger: the formula.
         plots: flat numbers of the plots of a rule for `each`; empty for a rule with one action.
-        looks: positions among the offered observations that it asks for; such a rule has no action.
+        requests: positions among the offered observations that it asks for; such a rule has no action.
     """
 
-    trigger: AnyOf
+    trigger: Formula
     plots: tuple[int, ...] = ()
-    looks: tuple[int, ...] = ()
+    requests: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
         """How many candidates it is."""
         return max(len(self.plots), 1)
 
-    def fires(self, values: Values, read: Read) -> tuple[jax.Array, jax.Array]:
+    def fires(self, values: ReferenceValues, read: ItemReader) -> tuple[jax.Array, jax.Array]:
         """Whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
         groups = zip(self.trigger, values, strict=True)
         held = [[self._event(e, v, read) for e, v in zip(*group, strict=True)] for group in groups]
@@ -82,8 +82,8 @@ class Rule:
         fired = jnp.any(jnp.stack([jnp.all(jnp.stack([yes for yes, _ in group]), 0) for group in held]), 0)
         return fired, held[0][0][1]
 
-    def _event(self, event: Event, value: Any, read: Read) -> tuple[jax.Array, jax.Array]:
-        numbers, seen = read(event.look)
+    def _event(self, event: CompiledCondition, value: Any, read: ItemReader) -> tuple[jax.Array, jax.Array]:
+        numbers, seen = read(event.item)
         held = event.test(value, numbers) & seen
         if not (self.plots and event.by_plot):
             return jnp.broadcast_to(jnp.all(held), max(len(self.plots), 1)), jnp.zeros(max(len(self.plots), 1))
@@ -93,7 +93,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleSet:
     """All rules of an expert, ready to be compiled.
 
     Attributes:
@@ -104,11 +104,11 @@ class Rules:
     """
 
     plan: ObservationPlan
-    rules: tuple[Rule, ...]
+    rules: tuple[CompiledRule, ...]
     schedule: int
     offered: int | None
 
-    def __call__(self, numbers: Numbers, carry: Memory, obs: Any, key: jax.Array) -> tuple[Memory, Any]:
+    def __call__(self, numbers: RuleParams, carry: ExpertMemory, obs: Any, key: jax.Array) -> tuple[ExpertMemory, Any]:
         """The first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
         read = self._reader(obs)
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
@@ -132,17 +132,17 @@ class Rules:
     @property
     def _asking(self) -> np.ndarray:
         """Which candidates are observations."""
-        return np.asarray([bool(self.rules[i].looks) for i in self._ranks])
+        return np.asarray([bool(self.rules[i].requests) for i in self._ranks])
 
     def _line(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
         """The interventions of a day: those wanted, by rule, within a rule by need, as many as the schedule holds."""
         return jnp.lexsort((-need, self._ranks, ~(wanted & ~self._asking)))[: self.schedule]
 
-    def _remembered(self, carry: Memory, done: jax.Array) -> Memory:
+    def _remembered(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
         """A day is counted for an intervention when it is its turn, for an observation when it is that one's."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)
-        return Memory(jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None))
+        return ExpertMemory(jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None))
 
     def _request(self, wanted: jax.Array) -> dict[str, jax.Array]:
         """Which of the offered observations are asked for; nothing to say where none is offered."""
@@ -150,27 +150,27 @@ class Rules:
             return {}
         asked = jnp.zeros(self.offered, jnp.int32)
         for candidate in np.flatnonzero(self._asking):
-            at = np.asarray(self.rules[self._ranks[candidate]].looks, int)
+            at = np.asarray(self.rules[self._ranks[candidate]].requests, int)
             asked = asked.at[at].max(wanted[candidate].astype(jnp.int32))
         return {"request": asked}
 
-    def _reader(self, obs: Any) -> Read:
+    def _reader(self, obs: Any) -> ItemReader:
         values = obs if self.offered is None else obs["values"]
         seen = None if self.offered is None else obs["mask"] > 0
 
-        def read(look: ObservedItem) -> tuple[jax.Array, jax.Array]:
-            at = self.plan.entries(look)
+        def read(item: ObservedItem) -> tuple[jax.Array, jax.Array]:
+            at = self.plan.entries(item)
             return values[at], jnp.asarray(True) if seen is None else seen[at]
 
         return read
 
 
 def rule_policy(env: FarmModel) -> Policy:
-    """The expert of a farm file as a policy; ConfigError if a rule looks at what cannot be seen."""
+    """The expert of a farm file as a policy; ConfigError if a rule reads what cannot be seen."""
     if not env.spec.expert:
         raise ConfigError("expert: the farm file has no rules; expected at least one")
-    offered = env.offered.looks if isinstance(env, ActiveFarm) else ()
-    plan = ObservationPlan((*env.plan.looks, *offered))
+    offered = env.offered.items if isinstance(env, ActiveFarm) else ()
+    plan = ObservationPlan((*env.plan.items, *offered))
     rules, values, actions, pauses = [], [], [], []
     for i, written in enumerate(env.spec.expert):
         rule, numbers, mine = _compile_rule(env, plan, offered, written, f"expert > {i}")
@@ -179,30 +179,34 @@ def rule_policy(env: FarmModel) -> Policy:
         actions += mine
         pauses += [written.every] * rule.size
     asks = isinstance(env, ActiveFarm)
-    policy = Rules(plan, tuple(rules), env.schedule, len(offered) if asks else None)
-    numbers = Numbers(tuple(values), np.asarray(actions, np.int32), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
-    memory = Memory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not asks))  # pyright: ignore[reportArgumentType]
+    policy = RuleSet(plan, tuple(rules), env.schedule, len(offered) if asks else None)
+    numbers = RuleParams(tuple(values), np.asarray(actions, np.int32), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
+    memory = ExpertMemory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not asks))  # pyright: ignore[reportArgumentType]
     return Policy(memory, Partial(policy, numbers))
 
 
 def _compile_rule(
     env: FarmModel, plan: ObservationPlan, offered: Sequence[ObservedItem], written: ExpertRule, where: str
-) -> tuple[Rule, Values, list[int]]:
+) -> tuple[CompiledRule, ReferenceValues, list[int]]:
     trigger, numbers = compile_conditions(written.when, env.variables, where)
     for event in (event for group in trigger for event in group):
         _check_seen(plan, event, where)
     farmer, field, entity, name, last = written.do
     if isinstance(last, list):
-        return Rule(trigger, looks=_find_offered(env, offered, (field, entity, name, last), where)), numbers, [0]
+        return (
+            CompiledRule(trigger, requests=_find_offered(env, offered, (field, entity, name, last), where)),
+            numbers,
+            [0],
+        )
     try:
         if (last or {}).get("plot") != EACH:
-            return Rule(trigger), numbers, [env.actions.index(written.do)]
+            return CompiledRule(trigger), numbers, [env.actions.index(written.do)]
         row = env.actions.rows[env.actions.row_number(field, entity, name)]
         actions = [env.actions.index((farmer, field, entity, name, last | {"plot": plot})) for plot in row.plots]
     except ConfigError as error:
         raise ConfigError(f"{where} > {error}") from None
     flat = tuple(int(np.ravel_multi_index(p, env.fields[row.field].shape)) for p in row.plots)
-    return Rule(trigger, flat), numbers, actions
+    return CompiledRule(trigger, flat), numbers, actions
 
 
 def _find_offered(
@@ -218,11 +222,11 @@ def _find_offered(
     return tuple(list(offered).index(item) for item in wanted)
 
 
-def _check_seen(plan: ObservationPlan, event: Event, where: str) -> None:
+def _check_seen(plan: ObservationPlan, event: CompiledCondition, where: str) -> None:
     try:
-        plan.entries(event.look)
+        plan.entries(event.item)
     except KeyError:
         raise ConfigError(
-            f"{where}: {event.look.variable.name} is never seen; add it to rules > free_observations (or, in mode "
+            f"{where}: {event.item.variable.name} is never seen; add it to rules > free_observations (or, in mode "
             "'ao', to rules > observations) or choose another trigger"
         ) from None

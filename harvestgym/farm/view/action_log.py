@@ -74,10 +74,10 @@ def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[O
     """The observations that were requested and made in a morning step, with their prices."""
     if not isinstance(env, ActiveFarm) or not is_morning(record, step):
         return []
-    prices = np.asarray(env.params.score.look_costs(env.offered, env.variables)).tolist()
+    prices = np.asarray(env.params.score.observation_prices(env.offered, env.variables)).tolist()
     # What another request or the rules show is observed too; the request says what was paid for, where it is kept.
     requested = record["action/request"][step] if "action/request" in record else np.ones(len(prices))
-    offered = zip(env.offered.looks, prices, requested, strict=True)
+    offered = zip(env.offered.items, prices, requested, strict=True)
     return [(item, price) for item, price, asked in offered if asked and _was_observed(item, record, step)]
 
 

@@ -89,7 +89,7 @@ def _parameter_text(parameter: Parameter) -> str:
 
 
 def _observation_table(env: FarmModel) -> Table:
-    metas_of_entries = [item.variable.meta for item in env.plan.looks for _ in range(item.size)]
+    metas_of_entries = [item.variable.meta for item in env.plan.items for _ in range(item.size)]
     entries = enumerate(zip(env.plan.labels, metas_of_entries, strict=True))
     return Table("Observation", ("entry", "name", "range"), [(str(i), n, _codes_text(m)) for i, (n, m) in entries])
 

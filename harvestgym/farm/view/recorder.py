@@ -43,7 +43,7 @@ def observed_masks(env: FarmModel, state: Any) -> dict[str, jax.Array]:
 
 def _add_masks(masks: dict[str, jax.Array], plan: ObservationPlan, observed: jax.Array) -> None:
     start = 0
-    for item in plan.looks:
+    for item in plan.items:
         name, shape = f"seen/{item.variable.name}", item.variable.shape
         entries = np.ravel_multi_index(np.asarray(item.entries, int).T, shape) if shape else np.zeros(1, int)
         before = masks.get(name, jnp.zeros(shape, bool)).ravel()

@@ -15,7 +15,7 @@ from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer as Base
-from harvestgym.farm.engine.farmers import HourlyFarmer, Pocket, Shift, Work
+from harvestgym.farm.engine.farmers import HourlyFarmer, HourlyMemory, WorkRequest, WorkResult
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Biodiversity, RewardContext, Term
 from harvestgym.farm.schema import farm_spec
@@ -28,9 +28,9 @@ POUR = ("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (1, 2), "amount
 class Idler(Base):
     """Works on even days only, for a wage of 2."""
 
-    def work(self, memory: Any, work: Work) -> Shift:
+    def work(self, memory: Any, work: WorkRequest) -> WorkResult:
         done = work.wanted & (work.day % 2 == 0)
-        return Shift(done, memory, 2.0 * done.sum())
+        return WorkResult(done, memory, 2.0 * done.sum())
 
 
 @pytree
@@ -39,19 +39,19 @@ class Thirst(Term):
 
     weight: jax.Array = par("weight", "worth of a litre")
 
-    def daily(self, books: RewardContext) -> jax.Array:
-        return self.weight * books.read("Field-0", "Reed-0", "cumulated_water#L").sum()
+    def daily(self, context: RewardContext) -> jax.Array:
+        return self.weight * context.read("Field-0", "Reed-0", "cumulated_water#L").sum()
 
 
 @pytree
 class Dry(Rule):
     """No watering on the first day; the game ends on the third."""
 
-    def permits(self, orders: Orders, prices: jax.Array, books: RewardContext) -> jax.Array:
-        return jnp.broadcast_to(books.day > 0, orders.kind.shape)
+    def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
+        return jnp.broadcast_to(context.day > 0, orders.kind.shape)
 
-    def ends(self, books: RewardContext) -> jax.Array:
-        return books.day >= 3
+    def ends(self, context: RewardContext) -> jax.Array:
+        return context.day >= 3
 
 
 def farm(farmers: Any = None, scoring: Any = None, **rules: Any) -> FarmModel:
@@ -102,10 +102,10 @@ def test_what_a_duration_says_counts_and_observations_take_time_of_the_same_day(
     farmer = HourlyFarmer(hours=1.0, intervention=30.0, observation=5.0, wage=0.0, budget=10.0)  # pyright: ignore
     none = jnp.zeros(2)
     pocket = farmer.look(
-        Pocket(jnp.float32(0), jnp.float32(10)), Work(none < 1, none, none, none + 3.0, jnp.int32(0))
+        HourlyMemory(jnp.float32(0), jnp.float32(10)), WorkRequest(none < 1, none, none, none + 3.0, jnp.int32(0))
     ).memory
     assert float(pocket.minutes) == 30.0
-    shift = farmer.work(pocket, Work(none < 1, jnp.asarray([45.0, 20.0]), none + 4.0, none, jnp.int32(0)))
+    shift = farmer.work(pocket, WorkRequest(none < 1, jnp.asarray([45.0, 20.0]), none + 4.0, none, jnp.int32(0)))
     assert np.asarray(shift.done).tolist() == [False, True], "45 minutes do not fit in what is left, 20 do"
     assert float(shift.memory.minutes) == 0.0 and float(shift.memory.money) == 6.0
 
@@ -124,11 +124,11 @@ def test_prices_and_terms_of_ones_own_are_added_to_the_reward() -> None:
 
 def test_biodiversity_is_shannons_index() -> None:
     counts = {"birds#nb": 1.0, "weeds#nb": 3.0}
-    books = RewardContext(
+    context = RewardContext(
         {}, {n: jnp.float32(v) for n, v in counts.items()}, {}, lambda *_: jnp.zeros(()), jnp.int32(0)
     )
     wanted = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75)) / np.log(4)
-    assert float(Biodiversity(weight=1.0).final(books)) == pytest.approx(wanted, rel=1e-5)  # pyright: ignore
+    assert float(Biodiversity(weight=1.0).final(context)) == pytest.approx(wanted, rel=1e-5)  # pyright: ignore
 
 
 def test_a_rule_of_ones_own_forbids_and_ends() -> None:
@@ -143,8 +143,8 @@ def test_a_rule_of_ones_own_forbids_and_ends() -> None:
 class Zealot(Base):
     """Says that it does everything, asked or not."""
 
-    def work(self, memory: Any, work: Work) -> Shift:
-        return Shift(jnp.ones_like(work.wanted), memory, jnp.float32(0.0))
+    def work(self, memory: Any, work: WorkRequest) -> WorkResult:
+        return WorkResult(jnp.ones_like(work.wanted), memory, jnp.float32(0.0))
 
 
 def test_nobody_does_the_orders_of_others() -> None:
@@ -158,10 +158,10 @@ def test_nobody_does_the_orders_of_others() -> None:
 
 def test_books_are_read_one_variable_at_a_time() -> None:
     env = farm()
-    books = env.books(env.initial(jax.random.key(0), env.params), env.params)
-    assert books.read("field-0", "reed-0", "stage").shape == (2, 3)
+    context = env.reward_context(env.initial(jax.random.key(0), env.params), env.params)
+    assert context.read("field-0", "reed-0", "stage").shape == (2, 3)
     with pytest.raises(ConfigError, match="unknown variable 'stge'"):
-        books.read("Field-0", "Reed-0", "stge")
+        context.read("Field-0", "Reed-0", "stge")
 
 
 def test_the_cost_of_a_schedule_can_be_capped() -> None:

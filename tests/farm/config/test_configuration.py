@@ -125,7 +125,7 @@ def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
         ("init", "[1, 2]", "game0_init.yaml: expected a mapping, got [1, 2]"),
         ("init", "Field-0: {Reed-0: {stge: old}}", "game0_init.yaml > Field-0 > Reed-0: unknown variable 'stge'"),
         ("init", "Field-0: {Reed-0: {stage: ancient}}", "game0_init.yaml > Field-0 > Reed-0 > stage: unknown value"),
-        ("init", "Field-0: {Reed-0: {stage: no}}", "game0_init.yaml > Field-0 > Reed-0 > stage: wanted a number or a"),
+        ("init", "Field-0: {Reed-0: {stage: no}}", "game0_init.yaml > Field-0 > Reed-0 > stage: expected a number or"),
         ("init", "Field-0: {Reed-0: 3}", "game0_init.yaml > Field-0 > Reed-0: expected a mapping, got 3"),
         ("init", "Field-0: {Plant-0: {stage: seed}}", "init.yaml > Field-0: unknown entity 'Plant-0'; valid: Reed-0"),
         ("init", "Field-1: {Reed-0: {}}", "game0_init.yaml: unknown field 'Field-1'; did you mean 'Field-0'"),

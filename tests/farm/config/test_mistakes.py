@@ -62,7 +62,7 @@ WEATHER = [
     (weather(rain="mmm"), "rain: wanted 'auto', 'mm' or 'occurrence'; found 'mmm'"),
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: wanted a finite number"),
     (weather(table=5), "table: expected the path of a CSV file, or a data frame; found 5"),
-    (init(**{"day#int365": "(1)"}), "Weather-0 > day#int365: wanted an interval (low, high); found '(1)'"),
+    (init(**{"day#int365": "(1)"}), "day#int365: wanted an interval (low, high), inside {…} in quotes; found '(1)'"),
     (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: Weather finds this at "
      "the start of a game itself, and would overrule a value given here; leave it out, and give one of day#int365"),
     ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: expected "
@@ -95,15 +95,15 @@ CONDITIONS = [
     (ends(lambda x: 1 if x[0] > 3 else 0, "==", 1), "conditions > 0 > 0: the mapping '<lambda>' cannot be compiled"),
     (ends(lambda x: None, "==", 1), "expected a function of an array of 1 in jax.numpy"),
     (ends([1], "==", 1), "unknown mapping [1]; valid: max, mean, min, sum, value"),
-    (ends("value", "in", [[1]]), "wanted a number or a label, found [1]"),
+    (ends("value", "in", [[1]]), "expected a number or a label, got [1]"),
     (ends("value", "in", []), "expected a list of values for 'in', got []"),
-    (ends("value", "==", NAN), "wanted a number or a label, found nan"),
-    (ends("value", "==", True), "wanted a number or a label, found True"),
+    (ends("value", "==", NAN), "expected a number or a label, got nan"),
+    (ends("value", "==", True), "expected a number or a label, got True"),
     (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0 > Field-0 > Plant-0: unknown variable "
      "'globl_stage'; did you mean 'global_stage'?"),
     ({"rules": {"terminal_conditions": [[]]}}, "rules > terminal_conditions > 0: List should have at least 1 item"),
     ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: wanted a key, '*' or a plot"),
-    ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "wanted a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
+    ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
     (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "waterin", {}]}), "unknown action 'waterin'; did you mean "
      "'watering_discrete'?; correct the rule, or leave the expert out: `expert: []`"),
     (expert({"when": [[[["Field-0", "Plant-0", "age_seed#day", []], "value", ">", 1]]],

@@ -23,7 +23,7 @@ def farm(**changes: Any) -> ActiveFarm:
 
 
 def act(env: ActiveFarm, **parts: Any) -> dict[str, Any]:
-    nothing = {"request": np.zeros(len(env.offered.looks), np.int8), "order": np.int32(0)}
+    nothing = {"request": np.zeros(len(env.offered.items), np.int8), "order": np.int32(0)}
     return nothing | parts
 
 
@@ -31,10 +31,10 @@ def test_what_is_asked_for_is_seen_and_paid_by_the_entry_and_no_day_passes() -> 
     env = farm()
     state, first = env.reset(jax.random.key(0), env.params)
     assert np.asarray(first.obs["mask"]).sum() == env.plan.size
-    request = np.zeros(len(env.offered.looks), np.int8)
+    request = np.zeros(len(env.offered.items), np.int8)
     request[[0, 3]] = 1
     after, seen = env.step(jax.random.key(1), state, act(env, request=request), env.params)
-    entries = [env.offered.looks[i].size for i in (0, 3)]
+    entries = [env.offered.items[i].size for i in (0, 3)]
     assert float(seen.reward) == -0.25 * sum(entries) == -float(seen.info["observation cost"])
     assert int(after.day) == 0 and np.asarray(seen.obs["mask"]).sum() == env.plan.size + sum(entries)
     truth = by_name(env, after)
@@ -62,9 +62,9 @@ def test_two_half_steps_are_one_day_of_the_plain_farm() -> None:
 def test_the_farmer_has_time_for_so_many_observations() -> None:
     env = farm(farmers=[{"max_daily_observations": 1}])
     state, _ = env.reset(jax.random.key(0), env.params)
-    everything = np.ones(len(env.offered.looks), np.int8)
+    everything = np.ones(len(env.offered.items), np.int8)
     _, seen = env.step(jax.random.key(1), state, act(env, request=everything), env.params)
-    assert np.asarray(seen.obs["mask"]).sum() == env.plan.size + env.offered.looks[0].size
+    assert np.asarray(seen.obs["mask"]).sum() == env.plan.size + env.offered.items[0].size
 
 
 def test_spaces_hold_what_is_seen_and_done() -> None:

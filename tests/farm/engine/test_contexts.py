@@ -194,7 +194,7 @@ def test_a_forecast_without_noise_is_what_comes_and_its_error_grows_with_the_lea
 
 def test_with_active_observation_a_context_lasts_a_day_of_two_steps_and_is_free() -> None:
     env = contextual(springs({"every": "step", "draws": {FLOW: "(1, 5)"}, "forecast": {"lookahead#day": 1}}, mode="ao"))
-    first, idle = reset(env, 0, env.params), {"request": jnp.zeros(len(env.offered.looks)), "order": jnp.int32(0)}
+    first, idle = reset(env, 0, env.params), {"request": jnp.zeros(len(env.offered.items)), "order": jnp.int32(0)}
     walk = [first]
     step = jax.jit(env.step)
     for t in range(5):
@@ -306,14 +306,14 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ({"draws": {"Field-0/latitud#°": [1, 2]}}, "did you mean 'latitude#°'"),
         ({"draws": {f"{SOIL}/dept#m": "(0.2, 0.4)"}}, "dept#m: unknown key; did you mean 'depth#m'"),
         ({"draws": {f"{SOIL}/depth#m": "(-1, 0.4)"}}, "greater than or equal to 0.01"),
-        ({"draws": {f"{SOIL}/wilting_point#L.m-3": "(100, 400)"}}, "wanted less than max_water_capacity#L.m-3"),
-        ({"draws": {f"{SOIL}/depth#m": "(0.4, 0.2)"}}, "wanted an interval with low < high"),
+        ({"draws": {f"{SOIL}/wilting_point#L.m-3": "(100, 400)"}}, "expected less than max_water_capacity#L.m-3"),
+        ({"draws": {f"{SOIL}/depth#m": "(0.4, 0.2)"}}, "expected an interval with low < high"),
         ({"draws": {SOIL: ["clay", "sandd"]}}, "unknown Soil set 'sandd'; did you mean 'sand'"),
         ({"draws": {SOIL: [{"mix": {"sand": 0.25, "clay": 0.5}}]}}, "shares that sum to 1"),
         ({"draws": {SOIL: ["clay"]}}, "there is nothing to draw"),
         ({"draws": {"Field-0/Plant-0": {"mix": ["bean", "corn"]}}}, "no mean; list the sets as choices"),
         ({"draws": {"Field-0/Plant-0": [{"mix": {"bean": 0.5, "corn": 0.5}}]}}, "no mean; list the sets as choices"),
-        ({"draws": {"Field-0": ["clay"]}}, "wanted choices that are mappings"),
+        ({"draws": {"Field-0": ["clay"]}}, "expected choices that are mappings"),
         ({"draws": {"Field-0/Weather-0": ["seattle", "lille"]}}, "parameters of another structure.*generate: true"),
         ({"draws": {"Field-0/Weather-0": ["seattle", "newark"]}}, r"a table of \(365, 6\).*generate: true"),
         ({"draws": {SOIL: ["clay", "sand"], "Field-0": [{"Soil-0": "silt"}]}}, "decide the same parameters"),
@@ -322,7 +322,7 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ({"every": {"episodes": 2, "days": 3}, "draws": {SOIL: ["sand"]}}, "either episodes or days"),
         ({"every": {"weeks": 3}, "draws": {SOIL: ["sand"]}}, "weeks: unknown key"),
         ({"shown": ["Field-0/Soil"], "draws": {SOIL: ["sand"]}}, "unknown draw 'Field-0/Soil'; did you mean"),
-        ({"forecast": {}, "draws": {SOIL: ["sand"]}}, "wanted `every: step`"),
+        ({"forecast": {}, "draws": {SOIL: ["sand"]}}, "expected `every: step`"),
         ({"forecast": {}, "every": "step", "shown": False, "draws": {SOIL: ["sand"]}}, "show a draw"),
     ],
 )

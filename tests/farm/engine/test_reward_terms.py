@@ -58,23 +58,23 @@ def test_in_dry_weather_no_cide_leaches_and_none_is_lost_without_rain_or_life() 
 
 
 def test_the_life_of_the_soil_is_paid_once_above_what_is_wanted() -> None:
-    books = RewardContext({}, {}, {"soil": jnp.float32(0.7)}, lambda *_: jnp.zeros(()), jnp.int32(0))
+    context = RewardContext({}, {}, {"soil": jnp.float32(0.7)}, lambda *_: jnp.zeros(()), jnp.int32(0))
     term = SoilHealth(weight=np.float32(10.0), wanted=np.float32(0.5))  # pyright: ignore[reportArgumentType]
-    assert float(term.final(books)) == pytest.approx(2.0, rel=1e-6) and float(term.daily(books)) == 0.0
+    assert float(term.final(context)) == pytest.approx(2.0, rel=1e-6) and float(term.daily(context)) == 0.0
 
 
 def test_each_crop_fetches_its_own_price() -> None:
     kilograms = {"Plant-0": jnp.float32([[0.5, 0.25]]), "Plant-1": jnp.float32([[2.0, 1.0]])}
-    books = RewardContext({}, {}, {}, lambda field, plant, key: kilograms[plant], jnp.int32(0))
+    context = RewardContext({}, {}, {}, lambda field, plant, key: kilograms[plant], jnp.int32(0))
     term = Market(prices={"Field-0/Plant-0": jnp.float32(4.0), "Field-0/Plant-1": jnp.float32(-0.5)})
-    assert float(term.final(books)) == 0.75 * 4 - 3 * 0.5 and float(term.daily(books)) == 0.0
+    assert float(term.final(context)) == 0.75 * 4 - 3 * 0.5 and float(term.daily(context)) == 0.0
 
 
 @pytest.mark.parametrize(
     ("plant", "words"),
     [
         ("Field-0/Plant-7", "scoring > terms > market: .*'Plant-7'"),
-        ("Plant-0", "prices > Plant-0: wanted a field and a plant"),
+        ("Plant-0", "prices > Plant-0: expected a field and a plant"),
         ("Field-0/Soil-0", "unknown variable 'harvest_weight#kg'"),
     ],
 )

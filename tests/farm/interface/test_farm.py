@@ -150,7 +150,7 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
         ({"entities": [("Sol", "clay")]}, "unknown entity 'Sol'; did you mean 'Soil'"),
         ({"entities": [3]}, "entities > 0: expected .kind, set."),
         ({"entities": []}, "entities: "),
-        ({"shape": None}, "wanted its shape"),
+        ({"shape": None}, "expected its shape"),
         ({"shape": {"lenght#nb": 1, "width#nb": 1}}, "shape > lenght#nb: unknown key; did you mean 'length#nb'"),
         ({"scale": shape}, "once"),
         ({"localization": {"latitude#°": 91, "longitude#°": 0, "altitude#m": 0}}, "latitude#°: wanted"),
@@ -181,7 +181,7 @@ def test_a_wrong_part_is_refused_in_words(wrong: dict[str, Any], words: str) -> 
 class Calm(Rule):
     """No more than one order a day, whoever gives it."""
 
-    def permits(self, orders: Any, prices: Any, books: Any) -> Any:
+    def permits(self, orders: Any, prices: Any, context: Any) -> Any:
         return jnp.cumsum(orders.kind > 0) <= 1
 
 
@@ -191,8 +191,8 @@ class Thrift(Term):
 
     bonus: Any = par("bonus", "worth of a dry day", low=0, default=1.0)
 
-    def daily(self, books: Any) -> Any:
-        return jnp.where(books.today["water#L"] > 0, 0.0, self.bonus)
+    def daily(self, context: Any) -> Any:
+        return jnp.where(context.today["water#L"] > 0, 0.0, self.bonus)
 
 
 def own(field: Field) -> Farm:

@@ -18,7 +18,7 @@ from harvestgym.farm.config.action_compiler import compile_actions
 from harvestgym.farm.engine.actions import ActionTable
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.name_table import resolve_spelling
-from harvestgym.farm.engine.variables import FieldSlots, Slot, entity_names
+from harvestgym.farm.engine.variables import EntitySlot, FieldSlots, entity_names
 from harvestgym.farm.interface.action_wrappers import ScheduleActions, wrap_actions
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
@@ -88,7 +88,7 @@ def tables(draw: st.DrawFn) -> ActionTable:
     for f in range(draw(st.integers(1, 2))):
         shape = draw(st.integers(1, 3)), draw(st.integers(1, 3))
         of = draw(st.lists(st.sampled_from([kinds.Spring, kinds.Reed, Fertilizer, Facility]), min_size=1, max_size=4))
-        slots = [Slot(name, kind, (), ()) for name, kind in zip(entity_names(of), of, strict=True)]
+        slots = [EntitySlot(name, kind, (), ()) for name, kind in zip(entity_names(of), of, strict=True)]
         fields.append(FieldSlots(f"Field-{f}", shape, tuple(slots)))
         plots = st.lists(st.sampled_from([*np.ndindex(shape)]), min_size=1, unique=True)
         mine = [
@@ -288,7 +288,7 @@ def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
         (("BasicFarmer-0", *STAGE, {}), "it is an observation: write its path as a list, [] for the whole"),
         (look(STAGE, (0, 0), (0, 1)), "schedule > 1: Field-0 > Reed-0 > stage: the path goes too deep; got (0, 1)"),
         (look(STAGE, "max"), "Field-0 > Reed-0 > stage: the path goes too deep; got 'max'"),
-        (look(STAGE, (2, 0)), "wanted a plot (x, y) with 0 <= x < 2 and 0 <= y < 3, found (2, 0)"),
+        (look(STAGE, (2, 0)), "expected a plot (x, y) with 0 <= x < 2 and 0 <= y < 3, got (2, 0)"),
         (look(STAGE, 3), "expected a key, '*' or a plot (x, y) in the path, got 3"),
         (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (2, 0), "amount#L": 1}), "0 <= x < 2"),
         (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amout#L": 1}), "did you mean 'amount#L'"),
@@ -364,7 +364,7 @@ def test_a_number_of_a_face_is_a_look_or_an_order() -> None:
     """1 is the first observation, after the last comes the first intervention; 0 is done. Looks add up in a day."""
     game = farm()
     env = GymEnv(wrap_actions(game.model, "discrete", flat=False))
-    looks = len(game.model.offered.looks)  # type: ignore[attr-defined]
+    looks = len(game.model.offered.items)  # type: ignore[attr-defined]
     env.reset(seed=0)
     obs, _, _, _, info = env.step(1)
     assert info["observation cost"] == 0.25 * 6 and obs["mask"].sum() == 12
@@ -405,7 +405,7 @@ def test_a_vector_says_which_where_and_how_much(plain: Farm) -> None:
 def test_a_picture_of_a_face_tells_what_was_done(mode: str, kind: str) -> None:
     """An observation first, where it has to be asked for: then it is morning still, and nothing was done."""
     model = farm(mode, max_action_schedule_size=1).model
-    looks = len(model.offered.looks) if mode == "ao" else 0  # type: ignore[attr-defined]
+    looks = len(model.offered.items) if mode == "ao" else 0  # type: ignore[attr-defined]
     vector = np.full(looks + 2 + model.actions.width, -0.3, np.float32)
     asking = np.where(np.arange(len(vector)) == 0, 0.5, vector)
     look, pour = {"discrete": (1, 1 + looks), "multidiscrete": ([1], [1 + looks]), "box": (asking, vector)}[kind]
