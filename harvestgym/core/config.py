@@ -63,21 +63,20 @@ def _mistakes(where: str, lines: list[str]) -> ConfigError:
 
 
 def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) -> list[str]:
-    """A line for each place of a mistake; where one of several forms was wanted, it names them all."""
+    """A line for each path with a mistake; where one of several forms was expected, it names them all."""
     lines: dict[str, str] = {}
     for error in errors:
-        path = " > ".join(_place(error["loc"], data)) or "top"
-        line = f"{path}: {_reason(error, model)}"
-        before = lines.get(path)
-        if before is not None and "; found " in before:
-            wanted, _, found = before.partition("; found ")
-            other = _reason(error, model).partition("; found ")[0].removeprefix("wanted ")
-            line = before if other in wanted else f"{wanted}, or {other}; found {found}"
-        lines[path] = line
-    return list(lines.values())
+        path, reason = " > ".join(_path(error["loc"], data)) or "top", _reason(error, model)
+        before = lines.get(path, "")
+        if before.startswith("expected ") and reason.startswith("expected "):
+            expected, got = before.rsplit(", got ", 1)
+            other = reason.rsplit(", got ", 1)[0].removeprefix("expected ")
+            reason = before if other in expected else f"{expected}, or {other}, got {got}"
+        lines[path] = reason
+    return [f"{path}: {reason}" for path, reason in lines.items()]
 
 
-def _place(loc: tuple[int | str, ...], data: Any) -> list[str]:
+def _path(loc: tuple[int | str, ...], data: Any) -> list[str]:
     """The keys of a mistake as the file has them, without the names of pydantic's alternatives."""
     path = []
     for i, part in enumerate(loc):
@@ -95,13 +94,9 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
         return f"unknown key{nearest(error['loc'][-1], _keys_at(model, error['loc'][:-1]))}"
     if error["type"] == "missing":
         return "missing; add it"
-    told = (
-        error["msg"]
-        .removeprefix("Value error, ")
-        .replace("Input should be", "wanted")
-        .replace("Input should", "wanted to")
-    )
-    return f"{re.sub(r' or instance of [A-Z][A-Za-z]*', '', told)}; found {error['input']!r}"
+    text = error["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+    text = re.sub(r" or instance of [A-Z][A-Za-z]*", "", text.replace("Input should", "expected to"))
+    return f"{text}, got {error['input']!r}"
 
 
 def _keys_at(model: Any, loc: tuple[int | str, ...]) -> list[str]:
@@ -125,15 +120,15 @@ def _bare(value: Any) -> Any:
     """The number of `{value: 0.35, source: …}`; anything else but a truth value as it is."""
     value = _unwrapped(value)
     if isinstance(value, bool):
-        raise ValueError("wanted a number, not yes/no/true/false")
+        raise ValueError("expected a number, not yes/no/true/false")
     if isinstance(value, float) and math.isnan(value):
-        raise ValueError("wanted a number, not NaN")
+        raise ValueError("expected a number, not NaN")
     return value
 
 
 def _single(value: float) -> float:
     if math.isfinite(value) and abs(value) > FLOAT32:
-        raise ValueError(f"wanted a number within ±{FLOAT32:.2g}")
+        raise ValueError(f"expected a number within ±{FLOAT32:.2g}")
     return value
 
 
@@ -219,7 +214,7 @@ def read_sets(path: Path) -> dict[str, dict[str, Any]]:
     """The parameter sets of a YAML file, by name, with every `extends:` resolved."""
     raw = yaml_io.read(path)
     if not isinstance(raw, dict) or not all(isinstance(v, dict) for v in raw.values()):
-        raise ConfigError(f"{path}: wanted a mapping from set names to parameters")
+        raise ConfigError(f"{path}: expected a mapping from set names to parameters")
     return {name: _resolve(raw, name, str(path), ()) for name in raw}
 
 

@@ -123,12 +123,12 @@ class Layout:
         """Raise ValueError, in words, if `tree` does not fit this layout."""
         other = layout_of(tree)
         if other.treedef != self.treedef:
-            raise ValueError(f"wanted a tree of structure {self.treedef}, found {other.treedef}")
+            raise ValueError(f"expected a tree of structure {self.treedef}, got {other.treedef}")
         names = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(tree)]
         for name, mine, theirs in zip(names, self.slots, other.slots, strict=True):
             if (mine.shape, mine.dtype, mine.key_impl) != (theirs.shape, theirs.dtype, theirs.key_impl):
-                wanted, found = f"{mine.dtype}{list(mine.shape)}", f"{theirs.dtype}{list(theirs.shape)}"
-                raise ValueError(f"leaf {name or 'itself'}: wanted {wanted}, found {found}")
+                expected, got = f"{mine.dtype}{list(mine.shape)}", f"{theirs.dtype}{list(theirs.shape)}"
+                raise ValueError(f"leaf {name or 'itself'}: expected {expected}, got {got}")
 
 
 _STORED = {"f": np.float32, "i": np.int32, "u": np.uint32, "b": np.int32}

@@ -116,7 +116,7 @@ def _codes(names: Sequence[str]) -> np.ndarray:
     for i, code in enumerate(codes):
         if code in codes[:i]:
             first = names[codes.index(code)]
-            raise ValueError(f"keys want distinct names, found {first!r} and {names[i]!r}: rename one of them")
+            raise ValueError(f"expected names of distinct codes, got {first!r} and {names[i]!r}; try another name")
     return np.array(codes, np.uint32)
 
 

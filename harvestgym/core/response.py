@@ -29,11 +29,11 @@ class Window:
     def check(self) -> Iterator[str]:
         """An interval runs upwards, and without an end it runs from -inf or to inf."""
         if self.low > self.high:
-            yield f"low: wanted at most high ({self.high:g}), found {self.low:g}"
+            yield f"low: expected at most high ({self.high:g}), got {self.low:g}"
         elif math.isinf(self.low) and self.low > 0:
-            yield f"low: wanted a number, or -.inf for no bound, found {self.low:g}"
+            yield f"low: expected a number, or -.inf for no bound, got {self.low:g}"
         elif math.isinf(self.high) and self.high < 0:
-            yield f"high: wanted a number, or .inf for no bound, found {self.high:g}"
+            yield f"high: expected a number, or .inf for no bound, got {self.high:g}"
 
 
 @pytree
@@ -50,9 +50,9 @@ def distance(value: Any, low: Any, high: Any) -> jax.Array:
 
 def exponents(response: Response, **drivers: Any) -> dict[str, jax.Array]:
     """Each driver's term of the exponent, by name; raises TypeError unless the drivers are the fields."""
-    wanted = {f.name for f in dataclasses.fields(response)} - {"intercept"}
-    if wanted != set(drivers):
-        raise TypeError(f"{type(response).__name__} wants drivers {sorted(wanted)}, found {sorted(drivers)}")
+    expected = {f.name for f in dataclasses.fields(response)} - {"intercept"}
+    if expected != set(drivers):
+        raise TypeError(f"{type(response).__name__}: expected drivers {sorted(expected)}, got {sorted(drivers)}")
     windows = {name: getattr(response, name) for name in drivers}
     return {n: w.sensitivity * distance(drivers[n], w.low, w.high) for n, w in windows.items()}
 

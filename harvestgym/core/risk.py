@@ -27,7 +27,7 @@ class Measure(Strict):
         """What the sample is worth; ValueError if it is empty."""
         values = np.asarray(returns, np.float64)
         if not values.size:
-            raise ValueError("wanted at least one return, found none")
+            raise ValueError("expected at least one return, got none")
         return self.worth(values)
 
     def worth(self, values: np.ndarray) -> float:
@@ -119,7 +119,7 @@ def measure_of(data: Any) -> Measure:
     if isinstance(data, Measure):
         return data
     if not isinstance(data, dict) or "measure" not in data:
-        raise ConfigError(f"wanted a mapping such as {{measure: cvar, level: 0.1}}, found {data!r}")
+        raise ConfigError(f"expected a mapping such as {{measure: cvar, level: 0.1}}, got {data!r}")
     check_name("risk measure", data["measure"], MEASURES)
     return validate(MEASURES[data["measure"]], data, data["measure"])
 

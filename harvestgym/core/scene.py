@@ -160,8 +160,8 @@ def _stroke(row: Any, where: str) -> Stroke:
     match row:
         case [str(shape), str(colour), list() | str() as points, *width] if shape in SHAPES and len(width) <= 1:
             return Stroke(shape, _points(points), colour, float(width[0]) if width else 0.0)
-    wanted = f"the name of a sprite above, or [{'|'.join(SHAPES)}, colour, points, width]"
-    raise ConfigError(f"{where}: wanted {wanted}, found {row!r}")
+    expected = f"the name of a sprite above, or [{'|'.join(SHAPES)}, colour, points, width]"
+    raise ConfigError(f"{where}: expected {expected}, got {row!r}")
 
 
 def _points(points: list[Any] | str) -> tuple[tuple[float, float], ...]:

@@ -51,7 +51,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
 
     def __init__(self, spaces: Iterable[gymnasium.Space[Any]], most: int, seed: Any = None):
         if most < 1:
-            raise ValueError(f"MultiUnion: wanted sets of at least 1 member at most, found {most}")
+            raise ValueError(f"MultiUnion: expected sets of at least 1 member at most, got {most}")
         self.union = Union(spaces)
         self.most = int(most)
         super().__init__(None, None, seed)

@@ -52,7 +52,7 @@ def parse(text: str, where: str = "<text>") -> Any:
     except yaml.YAMLError as error:
         raise ConfigError(f"{where}: {error}") from None
     if value is None:
-        raise ConfigError(f"{where}: the file is empty; wanted a mapping")
+        raise ConfigError(f"{where}: expected a mapping, got an empty file")
     return value
 
 

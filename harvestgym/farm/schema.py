@@ -36,7 +36,8 @@ Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
 def _number(value: Any) -> Any:
     """What is no number though it could be taken for one: `no`, and numbers in quotes."""
     if isinstance(value, (bool, str)):
-        raise ValueError(f"wanted a number, {'not yes/no/true/false' if isinstance(value, bool) else 'without quotes'}")
+        hint = "not yes/no/true/false" if isinstance(value, bool) else "without quotes"
+        raise ValueError(f"expected a number, {hint}")
     return value
 
 
@@ -58,7 +59,7 @@ def _parse_step(value: Any) -> Any:
     """A step of a path: a key, `'*'`, or a plot in either spelling."""
     step = parse_plot(value)
     if not isinstance(step, (str, list, tuple)):
-        raise ValueError("wanted a key, '*' or a plot [x, y]")
+        raise ValueError("expected a key, '*' or a plot [x, y]")
     return step
 
 
@@ -87,7 +88,7 @@ def _parse_interval(value: Any) -> Any:
     if isinstance(value, str) and value.strip().startswith("("):
         ends = [end.strip() for end in value.strip(" ()").split(",")]
         if len(ends) != 2:
-            raise ValueError("wanted an interval (low, high), inside {…} in quotes")
+            raise ValueError("expected an interval (low, high), inside {…} in quotes")
         return dict(zip(("low", "high"), ends, strict=True))
     return value if isinstance(value, (list, dict, Interval)) else [value]
 
@@ -237,7 +238,7 @@ class ContextPeriod(Strict):
     @model_validator(mode="after")
     def _one(self) -> ContextPeriod:
         if (self.episodes is None) == (self.days is None):
-            raise ValueError("wanted either episodes or days")
+            raise ValueError("expected either episodes or days")
         return self
 
 
@@ -245,7 +246,7 @@ def _parse_every(value: Any) -> Any:
     """`episode` and `step` are one of each; a day is the step of a farm."""
     known = {"episode": {"episodes": 1}, "step": {"days": 1}}
     if not isinstance(value, (Mapping, ContextPeriod)) and value not in known:
-        raise ValueError("wanted episode, step, {episodes: 5} or {days: 10}")
+        raise ValueError("expected episode, step, {episodes: 5} or {days: 10}")
     return known[value] if isinstance(value, str) else value
 
 

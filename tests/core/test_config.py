@@ -60,13 +60,13 @@ def test_all_mistakes_are_told_at_once_with_path_and_nearest_name() -> None:
     with pytest.raises(ConfigError) as error:
         build(Seed, bad, "seed.yaml > bean")
     text = str(error.value)
-    for part in ("seed.yaml > bean: 4 mistakes", "did you mean 'size_max#cm'", "N#g", "found -1", "'bush' or 'pole'",
+    for part in ("seed.yaml > bean: 4 mistakes", "did you mean 'size_max#cm'", "N#g", "got -1", "'bush' or 'pole'",
                  "sprout > humidty", "did you mean 'humidity'"):  # fmt: skip
         assert part in text, f"{part!r} is not in {text}"
 
 
 @pytest.mark.parametrize(
-    ("value", "word"), [("no", "found 'no'"), (False, "yes/no"), (float("nan"), "NaN"), ([1], "valid number")]
+    ("value", "word"), [("no", "got 'no'"), (False, "yes/no"), (float("nan"), "NaN"), ([1], "valid number")]
 )
 def test_a_wrong_type_is_refused(value: object, word: str) -> None:
     with pytest.raises(ConfigError, match=word):
@@ -88,7 +88,7 @@ class Band:
 
     def check(self) -> Iterator[str]:
         if self.least > self.most:
-            yield f"least#g: wanted at most most#g ({self.most:g}), found {self.least:g}"
+            yield f"least#g: expected at most most#g ({self.most:g}), got {self.least:g}"
 
 
 @pytree
@@ -104,7 +104,7 @@ def test_what_numbers_must_keep_among_themselves_is_asked_of_their_class() -> No
     assert build(Bands, {"first": well, "second": well}, "x").first.least == 1
     with pytest.raises(ConfigError) as error:
         build(Bands, {"first": wrong, "second": wrong}, "bands.yaml")
-    lines = [f"  {name} > least#g: wanted at most most#g (1), found 2" for name in ("first", "second")]
+    lines = [f"  {name} > least#g: expected at most most#g (1), got 2" for name in ("first", "second")]
     assert str(error.value).splitlines() == ["bands.yaml: 2 mistakes", *lines]
 
 
@@ -112,10 +112,10 @@ def test_a_number_is_finite_and_fits_in_what_holds_it() -> None:
     for value, words in ((float("inf"), "finite"), (1e39, "within ±3.4e"), (-1e39, "within ±3.4e")):
         with pytest.raises(ConfigError, match=words):
             build(Band, {"least#g": value, "most#g": 1}, "x")
-    with pytest.raises(ConfigError, match="count#nb: wanted less than or equal to 2147483647"):
+    with pytest.raises(ConfigError, match="count#nb: expected less than or equal to 2147483647"):
         build(Seed, merge(GOOD, {"count#nb": 2**31}), "seed.yaml")
     window = merge(GOOD, {"sprout": {"humidity": {"low": float("inf"), "high": float("inf")}}})
-    with pytest.raises(ConfigError, match="sprout > humidity > low: wanted a number, or -.inf for no bound, found inf"):
+    with pytest.raises(ConfigError, match="sprout > humidity > low: expected a number, or -.inf for no bound, got inf"):
         build(Seed, window, "seed.yaml")
 
 
@@ -162,7 +162,7 @@ def test_floats_are_read_as_people_mean_them() -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [("a: 1\na: 2\n", r"line 2: key 'a' stands twice \(lines 1 and 2\)"), ("a:\n\t- 1\n", "spaces, never tabs"),
-     ("", "the file is empty"), ("a: [1\n", "line 2"), ("a: !!python/name:os.system x\n", "could not determine")],
+     ("", "got an empty file"), ("a: [1\n", "line 2"), ("a: !!python/name:os.system x\n", "could not determine")],
 )  # fmt: skip
 def test_malformed_yaml_is_told_with_its_line(tmp_path: Path, text: str, word: str) -> None:
     file = tmp_path / "farm.yaml"

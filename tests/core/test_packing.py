@@ -90,8 +90,8 @@ def test_equal_shapes_give_equal_layouts(layout: Layout) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"scalar": jnp.int32(1)}, r"\['scalar'\]: wanted float32\[\], found int32\[\]"),
-        ({"grid": jnp.zeros((4, 3), jnp.int32)}, r"\['grid'\]: wanted int32\[3, 4\], found int32\[4, 3\]"),
+        ({"scalar": jnp.int32(1)}, r"\['scalar'\]: expected float32\[\], got int32\[\]"),
+        ({"grid": jnp.zeros((4, 3), jnp.int32)}, r"\['grid'\]: expected int32\[3, 4\], got int32\[4, 3\]"),
         ({"other": jnp.float32(0)}, "structure"),
     ],
 )

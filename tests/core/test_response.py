@@ -46,7 +46,7 @@ def test_each_term_can_be_asked_for() -> None:
 
 
 def test_a_driver_too_few_or_misspelt_is_refused() -> None:
-    with pytest.raises(TypeError, match="wants drivers"):
+    with pytest.raises(TypeError, match="Two: expected drivers"):
         exponents(response(0, 1, 1.0), cold=1.0)
-    with pytest.raises(TypeError, match="wants drivers"):
+    with pytest.raises(TypeError, match="Two: expected drivers"):
         exponents(response(0, 1, 1.0), cold=1.0, wett=1.0)

@@ -58,8 +58,8 @@ def test_a_quantile_is_the_least_value_that_so_many_do_not_exceed(values: list[f
 @given(samples, st.floats(0.01, 3.0))
 def test_the_entropic_measure_is_a_log_sum_of_exponentials(values: list[float], aversion: float) -> None:
     x = np.asarray(values)
-    wanted = -(special.logsumexp(-aversion * x) - np.log(len(x))) / aversion
-    assert Entropic(aversion=aversion)(x) == pytest.approx(wanted, abs=1e-6)
+    expected = -(special.logsumexp(-aversion * x) - np.log(len(x))) / aversion
+    assert Entropic(aversion=aversion)(x) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_entropic_measure_is_the_sure_return_of_the_same_utility() -> None:
@@ -107,7 +107,7 @@ def test_more_in_every_case_is_never_worth_less(kind: type[Measure], values: lis
 def test_a_measure_reads_and_writes_itself(kind: type[Measure]) -> None:
     again = measure_of(kind().model_dump())
     assert again == kind() and str(again).startswith(kind().measure)
-    with pytest.raises(ValueError, match="wanted at least one return"):
+    with pytest.raises(ValueError, match="expected at least one return"):
         again([])  # pyright: ignore[reportArgumentType]
 
 
@@ -117,11 +117,11 @@ def test_a_measure_reads_and_writes_itself(kind: type[Measure]) -> None:
         ({"measure": "cvr"}, "unknown risk measure 'cvr'; did you mean 'cvar'"),
         ({"measure": ["cvar"]}, "unknown risk measure"),
         ({"measure": "cvar", "levl": 0.1}, "levl: unknown key; did you mean 'level'"),
-        ({"measure": "cvar", "level": 0}, "wanted to be greater than 0|wanted greater than 0"),
+        ({"measure": "cvar", "level": 0}, "expected to be greater than 0|expected greater than 0"),
         ({"measure": "quantile", "level": 1.5}, "less than or equal to 1"),
-        ({"measure": "entropic", "aversion": "much"}, "aversion: wanted"),
-        ({"level": 0.1}, "wanted a mapping such as"),
-        ("cvar", "wanted a mapping such as"),
+        ({"measure": "entropic", "aversion": "much"}, "aversion: expected"),
+        ({"level": 0.1}, "expected a mapping such as"),
+        ("cvar", "expected a mapping such as"),
     ],
 )
 def test_mistakes_are_told_with_the_nearest_name(entry: Any, message: str) -> None:

@@ -171,7 +171,7 @@ def test_text_of_a_wide_world_stays_narrow() -> None:
 def test_a_stroke_that_is_none_is_refused_with_what_was_wanted(tmp_path: Path, row: str) -> None:
     path = tmp_path / "sprites.yaml"
     path.write_text(f"mine:\n  - {row}\n")
-    with pytest.raises(ConfigError, match="mine: wanted the name of a sprite above, or .polygon|ellipse|line"):
+    with pytest.raises(ConfigError, match="mine: expected the name of a sprite above, or .polygon|ellipse|line"):
         sprites(path)
 
 

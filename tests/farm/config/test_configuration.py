@@ -119,7 +119,7 @@ def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("init", "", "game0_init.yaml: the file is empty; wanted a mapping"),
+        ("init", "", "game0_init.yaml: expected a mapping, got an empty file"),
         ("init", "Field-0:\n\tReed-0: {}", "YAML is indented with spaces, never tabs"),
         ("init", "Field-0: {}\nField-0: {}", "key 'Field-0' stands twice (lines 1 and 2)"),
         ("init", "[1, 2]", "game0_init.yaml: expected a mapping, got [1, 2]"),
@@ -147,10 +147,10 @@ def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
         ("actions", "params: {max_schedule: 3}", "did you mean 'max_action_schedule_size'"),
         ("actions", "params: {max_action_schedule_size: 2.5}", "actions.yaml: 1 mistake\n  max_action_schedule_size: "),
         ("score", "yeild: 1", "game0_score.yaml: unknown entry 'yeild'; did you mean 'yield'"),
-        ("score", "yield: 1e1", "score.yaml: 1 mistake\n  yield: wanted less than or equal to 1; found 10.0"),
-        ("score", "stage: '1e-3'", "stage: wanted a number, without quotes; found '1e-3'"),
-        ("score", "yield: no", "yield: wanted a number, not yes/no/true/false; found False"),
-        ("score", "intervention_costs: {Field-0: {Reed-0: {cut: yes}}}", "cut: wanted a number, not yes/no"),
+        ("score", "yield: 1e1", "score.yaml: 1 mistake\n  yield: expected less than or equal to 1, got 10.0"),
+        ("score", "stage: '1e-3'", "stage: expected a number, without quotes, got '1e-3'"),
+        ("score", "yield: no", "yield: expected a number, not yes/no/true/false, got False"),
+        ("score", "intervention_costs: {Field-0: {Reed-0: {cut: yes}}}", "cut: expected a number, not yes/no"),
         ("score", "intervention_costs: {Field-0: {Reed-0: {cut: 1, Cut: 2}}}", "Reed-0 > Cut: given twice"),
         ("score", "intervention_costs: {Field-0: {Reed-0: {cutt: 1}}}", "unknown action 'cutt'; did you mean 'cut'"),
         ("score", "observation_costs: {Field-0: {Reed-0: {size: 1}}}", "unknown variable 'size'"),

@@ -40,29 +40,29 @@ def expert(*rules: dict[str, Any]) -> dict[str, Any]:
 
 
 NUMBERS = [
-    (soil(**{"depth#m": INF}), "fields > Field-0: Soil (extends clay): 1 mistake\n  depth#m: wanted a finite number"),
-    (soil(**{"depth#m": NAN}), "depth#m: wanted a number, not NaN"),
-    (soil(**{"depth#m": 101}), "depth#m: wanted less than or equal to 100; found 101"),
-    (soil(**{"wilting_point#L.m-3": 1e39}), "wilting_point#L.m-3: wanted a number within ±3.4e+38; found 1e+39"),
-    (soil(survival={"cide": {"sensitivity": INF}}), "survival > cide > sensitivity: wanted a finite number"),
-    (soil(survival={"cide": {"low": 3, "high": 1}}), "survival > cide > low: wanted at most high (1), found 3"),
-    (soil(survival={"cide": {"low": INF, "high": INF}}), "cide > low: wanted a number, or -.inf for no bound"),
-    (soil(survival={"cide": {"high": -INF}}), "survival > cide > high: wanted a number, or .inf for no bound"),
+    (soil(**{"depth#m": INF}), "fields > Field-0: Soil (extends clay): 1 mistake\n  depth#m: expected a finite number"),
+    (soil(**{"depth#m": NAN}), "depth#m: expected a number, not NaN"),
+    (soil(**{"depth#m": 101}), "depth#m: expected less than or equal to 100, got 101"),
+    (soil(**{"wilting_point#L.m-3": 1e39}), "wilting_point#L.m-3: expected a number within ±3.4e+38, got 1e+39"),
+    (soil(survival={"cide": {"sensitivity": INF}}), "survival > cide > sensitivity: expected a finite number"),
+    (soil(survival={"cide": {"low": 3, "high": 1}}), "survival > cide > low: expected at most high (1), got 3"),
+    (soil(survival={"cide": {"low": INF, "high": INF}}), "cide > low: expected a number, or -.inf for no bound"),
+    (soil(survival={"cide": {"high": -INF}}), "survival > cide > high: expected a number, or .inf for no bound"),
     (soil(**{"wilting_point#L.m-3": 900}), "wilting_point#L.m-3: expected less than max_water_capacity#L.m-3 (360)"),
     (soil(start={"water_max#%": 0.1}), "start > water_min#%: expected at most water_max#% (0.1)"),
     (soil(start={"K_max#g.m-2": 0}), "start > K_min#g.m-2: expected at most K_max#g.m-2 (0)"),
-    ({"scoring": {"yield": NAN}}, "scoring > yield: wanted a finite number; found nan"),
-    ({"fields": {"Field-0": {"localization": {"latitude#°": NAN}}}}, "localization > latitude#°: wanted a finite"),
-    ({"rules": {"horizon#day": 2**40}}, "rules > horizon#day: wanted less than or equal to 2147483647"),
+    ({"scoring": {"yield": NAN}}, "scoring > yield: expected a finite number, got nan"),
+    ({"fields": {"Field-0": {"localization": {"latitude#°": NAN}}}}, "localization > latitude#°: expected a finite"),
+    ({"rules": {"horizon#day": 2**40}}, "rules > horizon#day: expected less than or equal to 2147483647"),
 ]  # fmt: skip
 WEATHER = [
     (weather(sit="lille"), "Weather (extends seattle): 1 mistake\n  sit: unknown key; did you mean 'site'?"),
     (weather(rain_hevy=1), "rain_hevy: unknown key; did you mean 'rain_heavy#mm'?"),
-    (weather(generate="yes"), "generate: wanted a valid boolean; found 'yes'"),
-    (weather(rain="mmm"), "rain: wanted 'auto', 'mm' or 'occurrence'; found 'mmm'"),
-    (weather(**{"station_altitude#m": NAN}), "station_altitude#m: wanted a finite number"),
-    (weather(table=5), "table: expected the path of a CSV file, or a data frame; found 5"),
-    (init(**{"day#int365": "(1)"}), "day#int365: wanted an interval (low, high), inside {…} in quotes; found '(1)'"),
+    (weather(generate="yes"), "generate: expected a valid boolean, got 'yes'"),
+    (weather(rain="mmm"), "rain: expected 'auto', 'mm' or 'occurrence', got 'mmm'"),
+    (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
+    (weather(table=5), "table: expected the path of a CSV file, or a data frame, got 5"),
+    (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),
     (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: Weather finds this at "
      "the start of a game itself, and would overrule a value given here; leave it out, and give one of day#int365"),
     ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: expected "
@@ -73,9 +73,9 @@ WEATHER = [
 PARTS = [
     ({"entities": ["Weather-0"]}, "entities: expected a mapping such as {'Weather-0': 'lille'}, got ['Weather-0']"),
     ({"entities": {5: "lille"}}, "entities: unknown entity '5'"),
-    ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: wanted a valid string, or a valid dictionary; found 5"),
+    ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: expected a valid string, or a valid dictionary, got 5"),
     ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "unknown Soil set ['clay']; did you mean 'clay'?"),
-    ({"rules": [1]}, "rules: wanted a valid dictionary; found [1]"),
+    ({"rules": [1]}, "rules: expected a valid dictionary, got [1]"),
     ({"fields": {"Field-0": {"entities": [["Weather", "seattle"], ["Plant", "bean"]]}}},
      "fields > Field-0: Plant-0 needs one Ground on its field, got 0; add a Soil to its entities"),
     ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "got 0; add a Weather to its"),
@@ -102,7 +102,7 @@ CONDITIONS = [
     (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0 > Field-0 > Plant-0: unknown variable "
      "'globl_stage'; did you mean 'global_stage'?"),
     ({"rules": {"terminal_conditions": [[]]}}, "rules > terminal_conditions > 0: List should have at least 1 item"),
-    ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: wanted a key, '*' or a plot"),
+    ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: expected a key, '*' or a plot"),
     ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
     (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "waterin", {}]}), "unknown action 'waterin'; did you mean "
      "'watering_discrete'?; correct the rule, or leave the expert out: `expert: []`"),

@@ -71,7 +71,7 @@ def test_show_tells_what_the_code_of_a_label_means() -> None:
     ("name", "text", "words"),
     [
         ("absent.yaml", None, "absent.yaml: no such file"),
-        ("my.yaml", "fields: [1]", "my.yaml: 1 mistake\n  fields: wanted a valid dictionary; found [1]"),
+        ("my.yaml", "fields: [1]", "my.yaml: 1 mistake\n  fields: expected a valid dictionary, got [1]"),
         ("my.yaml", "extends: [base]", "my.yaml > extends: unknown farm ['base']; did you mean 'base'?"),
         ("my.yaml", "extends: bse", "my.yaml > extends: unknown farm 'bse'; did you mean 'base'?"),
         ("my.yaml", "expert: []", "fields: missing; add it"),

@@ -318,7 +318,7 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ({"draws": {"Field-0/Weather-0": ["seattle", "newark"]}}, r"a table of \(365, 6\).*generate: true"),
         ({"draws": {SOIL: ["clay", "sand"], "Field-0": [{"Soil-0": "silt"}]}}, "decide the same parameters"),
         ({"draws": {}}, "draws: .*at least 1"),
-        ({"every": "episod", "draws": {SOIL: ["sand"]}}, "every: wanted episode, step, {episodes: 5} or"),
+        ({"every": "episod", "draws": {SOIL: ["sand"]}}, "every: expected episode, step, {episodes: 5} or"),
         ({"every": {"episodes": 2, "days": 3}, "draws": {SOIL: ["sand"]}}, "either episodes or days"),
         ({"every": {"weeks": 3}, "draws": {SOIL: ["sand"]}}, "weeks: unknown key"),
         ({"shown": ["Field-0/Soil"], "draws": {SOIL: ["sand"]}}, "unknown draw 'Field-0/Soil'; did you mean"),

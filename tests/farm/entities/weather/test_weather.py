@@ -150,7 +150,7 @@ def test_new_days_can_be_drawn_after_the_climate_of_a_table() -> None:
      ({"extends": "base"}, "expected a `site` or a `table`, got neither"),
      ({"site": "atlantis"}, "unknown weather site 'atlantis'"),
      ({"site": "dry", "rain_hevy#mm": 3}, "did you mean 'rain_heavy#mm'"),
-     ({"site": "dry", "forecast_lookahead#day": 0}, "lookahead#day: wanted greater than or equal to 1; found 0"),
+     ({"site": "dry", "forecast_lookahead#day": 0}, "lookahead#day: expected greater than or equal to 1, got 0"),
      ({"table": "absent.csv"}, "absent.csv")],
 )  # fmt: skip
 def test_a_wrong_set_is_refused_in_words(which: Any, words: str) -> None:
