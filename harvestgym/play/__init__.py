@@ -1,6 +1,6 @@
-"""A person in the place of the policy: episodes in the hands of a farmer, a fisher or a forager, and a page for them.
+"""Play by hand in the browser: sessions of the three families, and a page for each.
 
-The sessions know nothing of the web; `web` alone imports the library that serves the page (extra `web`).
+The sessions are independent of the page; only `web` imports the library that serves it (extra `web`).
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ def run(
     show: bool = True,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Serve the page of an id until the process is ended; `say` is told where it is.
+    """Serve the page of an id until the process is ended; `say` receives its address.
 
     Args:
         id: a registered id, or the path of a farm file.
-        host, port: where; port 0 is any that is free.
-        seed: of the episode that a tab begins with.
-        horizon: days, years or steps of an episode, if not the id's own.
-        folder: for episodes that are kept.
+        host, port: the address; port 0 is any free one.
+        seed: of the first episode of a tab.
+        horizon: days, years or steps of an episode, if not those of the id.
+        folder: for saved episodes.
         show: whether to open a browser.
 
     Raises:
-        ConfigError: unknown id, a port that is taken, a folder that is none, or the extra `web` is missing.
+        ConfigError: unknown id, a port in use, a folder that is a file, or the extra `web` is missing.
     """
     if find_spec("nicegui") is None:
         raise ConfigError("the page needs pip install 'harvestgym[web]'")
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"wanted a folder for episodes, found the file {folder}")
-    from .sessions import start
+        raise ConfigError(f"expected a folder for episodes, got the file {folder}")
+    from .sessions import start_session
     from .web import server
 
-    port = server.port_at(host, port)
-    session = start(id, seed, horizon)
+    port = server.find_port(host, port)
+    session = start_session(id, seed, horizon)
     say(f"preparing {id} …")
     session.rehearse()
     say(f"playing {id} at {server.address(host, port)} (Ctrl-C to end)")

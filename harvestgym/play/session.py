@@ -1,12 +1,11 @@
-"""An episode in the hands of a person: look, act, see what came of it, compare, keep it. Knows nothing of the web.
+"""One episode played step by step: act, compare with policies on the same seed, save. Independent of the web page.
 
-The life is that of `gymnasium.make(id)` with the same seed and the same actions, step by step.
+It equals the episode of `gymnasium.make(id)` with the same seed and the same actions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from collections.abc import Mapping
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -16,10 +15,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from harvestgym.core.env import Env, Timestep
+from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
+from harvestgym.core.scene import Scene
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.timeline import Record
 from harvestgym.evaluate.datasets.episodes import SUFFIX, Demonstrations, Episode, write
@@ -29,11 +29,11 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.registry import FILES, family_function
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
-"""Policies that a person is compared with, where an id has them, as the page calls them."""
+"""Policies to compare with, where an id has them, and their names on the page."""
 
 
 class Rival(NamedTuple):
-    """What a policy made of the same episode: its name, its return, its rewards by step, the family's own columns."""
+    """The result of a policy on the same seed: its name, return, rewards by step, and the columns of the family."""
 
     name: str
     total: float
@@ -41,46 +41,46 @@ class Rival(NamedTuple):
     columns: dict[str, Any]
 
 
-class Life:
-    """One episode step by step, with its record, whoever acts."""
+class LiveEpisode:
+    """One episode with its record, played by a user or a policy."""
 
     def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
         self.id, self.env, self.seed = id, env, seed
-        self._gym = GymEnv(env)
-        self._keep = keeper(id, env)
+        self._gym = GymEnv(env, render_mode="svg")  # with a render mode it keeps a record
         self.obs, self.info = self._gym.reset(seed=seed)
         self.over = self.terminated = False
-        action = jax.tree.map(np.zeros_like, self._gym.action_space.sample())
-        self._frames = [self._frame(action, 0.0)]
-        self._seen, self._told, self._done = [self.obs], [self.info], []
+        self._observations, self._infos, self._transitions = [self.obs], [self.info], []
 
     def act(self, action: Any) -> float:
-        """Do `action`, a member of the action space; its reward. ConfigError, and nothing done, if it is none."""
+        """Do `action` and return its reward; ConfigError, and nothing done, if it is outside the action space."""
         if self.over:
             raise ConfigError("the episode is over; begin a new one")
         self.obs, reward, self.terminated, truncated, self.info = self._gym.step(action)
         self.over = self.terminated or truncated
-        self._frames.append(self._frame(action, reward))
-        self._seen.append(self.obs)
-        self._told.append(self.info)
-        self._done.append((action, reward, self.terminated, truncated))
+        self._observations.append(self.obs)
+        self._infos.append(self.info)
+        self._transitions.append((action, reward, self.terminated, truncated))
         return reward
 
-    def _frame(self, action: Any, reward: float) -> dict[str, Any]:
-        done = Timestep(self.obs, np.float32(reward), self.terminated, self.over, self.info)  # pyright: ignore
-        kept = self._keep(self._gym.run_state.state, action, done, self._gym.params)
-        parts = {f"action/{k}": v for k, v in action.items()} if isinstance(action, dict) else {"action": action}
-        return {**parts, "reward": np.float32(reward), **jax.device_get(kept)}
+    def play(self, policy: Policy, steps: int) -> None:
+        """Let a policy act until the end, for at most some steps."""
+        policy = policy.traced()
+        carry, key = policy.init, jax.random.key(self.seed)
+        for step in range(steps):
+            if self.over:
+                break
+            carry, action = _act(policy, carry, self.obs, jax.random.fold_in(key, step))
+            self.act(jax.tree.map(np.asarray, action))
 
     @property
     def steps(self) -> int:
         """Steps done so far."""
-        return len(self._frames) - 1
+        return len(self._transitions)
 
     @property
     def rewards(self) -> np.ndarray:
         """The reward of each step, float (steps,)."""
-        return np.asarray([frame["reward"] for frame in self._frames[1:]], float)
+        return self.record["reward"][1:].astype(float)
 
     @property
     def total(self) -> float:
@@ -89,67 +89,71 @@ class Life:
 
     @property
     def record(self) -> Record:
-        """Everything so far as `record_episode` gives it: named arrays with a leading time axis, step 0 the start."""
-        return {name: np.stack([frame[name] for frame in self._frames]) for name in self._frames[0]}
+        """The record so far, as from `record_episode`: named arrays with a leading time axis, the start first."""
+        return self._gym.episode_log.record
 
     @property
     def last(self) -> dict[str, Any]:
-        """What the record has of the last step."""
-        return self._frames[-1]
+        """The last frame of the record."""
+        return {name: values[-1] for name, values in self.record.items()}
 
     @property
     def episode(self) -> Episode:
-        """What was seen, done and earned so far; ConfigError before the first step."""
-        actions, rewards, ends, cuts = zip(*self._done, strict=True) if self._done else ((), (), (), ())
-        return Episode.of(self._seen, actions, rewards, ends, cuts, self._told, self.seed)
+        """Observations, actions and rewards so far; ConfigError before the first step."""
+        columns = zip(*self._transitions, strict=True) if self._transitions else ((), (), (), ())
+        actions, rewards, ends, cuts = columns
+        return Episode.of(self._observations, actions, rewards, ends, cuts, self._infos, self.seed)
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What the family says of an episode, as in the table of `harvestgym run`."""
+        """The columns of the family for this episode, as in the table of `harvestgym run`."""
         one = jax.tree.map(lambda v: np.asarray(v)[None], self.info)
         ends = np.asarray([self.terminated]), np.asarray([self.over and not self.terminated])
         episode = Episodes(np.asarray([self.total]), np.asarray([self.steps]), *ends, one)  # pyright: ignore
-        told = family_function(self.id, "summary")(self.env, episode)
-        return {name: np.asarray(value)[0].item() for name, value in told.items()}
+        columns = family_function(self.id, "summary")(self.env, episode)
+        return {name: np.asarray(value)[0].item() for name, value in columns.items()}
 
 
-@lru_cache(maxsize=8)
-def keeper(id: str, env: Env[Any, Any]) -> Callable[..., dict[str, Any]]:
-    """The family's `record` for an environment, compiled."""
-    return jax.jit(partial(family_function(id, "record"), env))
+@jax.jit
+def _act(policy: Policy, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    return policy.act(carry, obs, key)
 
 
-class Session(Life):
-    """An episode in the hands of a person; families say in subclasses what a person can do."""
+class Session(LiveEpisode):
+    """An episode played by a user; the families add their own actions in subclasses."""
 
     unit = "step"
     overrides: Mapping[str, Any] = MappingProxyType({})
-    """With what the environment was made."""
+    """Keyword arguments with which the environment was made."""
 
     @property
     def longest(self) -> int:
-        """Steps after which the clock ends the episode."""
+        """The largest number of steps of an episode."""
         return horizon(self.env)
 
     def again(self, seed: int) -> Session:
-        """A new episode of the same environment."""
+        """Begin a new episode of the same environment."""
         session = type(self)(self.id, self.env, seed)
         session.overrides = self.overrides
         return session
 
     def rehearse(self) -> None:
-        """Compile what an episode needs, in another one, so that nobody waits for the first step."""
+        """Compile all that an episode needs by a step of another one, so that the first step is fast."""
         other = self.again(self.seed)
         other.act(other.idle if other.idle is not None else np.zeros_like(self.env.action_space.sample()))
 
+    def scene(self, record: Record | None = None) -> Scene:
+        """The picture of the last step, by default from the whole record."""
+        return family_function(self.id, "scene")(self.env, self.record if record is None else record, self.steps)
+
     def replay(self, path: Path) -> None:
-        """Write the episode so far as a page to watch, see `evaluate.replay`; needs the extra `plot`."""
+        """Write the episode so far as an HTML page, see `evaluate.replay`; needs the extra `plot`."""
         if find_spec("plotly") is None:
             raise ConfigError("a replay needs pip install 'harvestgym[plot]'")
         write_replay(self.id, self.env, self.record, path, about=f"played by hand, seed {self.seed}")
 
     def save(self, folder: Path) -> Path:
-        """Keep the episode as a demonstration in a new file of a folder; its path. Needs the extra `data`."""
+        """Write the episode as a demonstration to a new file in a folder; return its path. Needs the extra `data`."""
         name = f"{Path(self.id).stem if self.id.endswith(FILES) else self.id.replace('/', '-')}-human-{self.seed}"
         paths = (folder / f"{name}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
         path = next(path for path in paths if not path.exists())
@@ -157,44 +161,27 @@ class Session(Life):
 
     @property
     def rivals(self) -> list[str]:
-        """The policies that this episode can be compared with."""
-        own = family_function(self.id, "policies")(self.env)
-        known = own if self.idle is None else {**own, "none": None}
-        return [name for name in RIVALS if name in known]
+        """The policies to compare this episode with."""
+        available = family_function(self.id, "policies")(self.env)
+        return [name for name in RIVALS if name in available or (name == "none" and self.idle is not None)]
 
     @property
     def idle(self) -> Any:
-        """The action that does nothing; None where there is no such thing."""
+        """The action that does nothing; None if there is none."""
         return noop_action(self.env.action_space)
 
     def rival(self, name: str) -> Rival:
-        """What a named policy makes of this seed, until its end or, in an endless life, as many steps as done here."""
-        life = played(Life(self.id, self.env, self.seed), policy_named(self.id, self.env, name), self.limit)
-        return Rival(RIVALS.get(name, name), life.total, life.rewards, life.columns)
+        """Play a named policy on this seed to the end, or in an endless episode for the steps done here."""
+        other = LiveEpisode(self.id, self.env, self.seed)
+        other.play(policy_named(self.id, self.env, name), self.limit)
+        return Rival(RIVALS.get(name, name), other.total, other.rewards, other.columns)
 
     @property
     def limit(self) -> int:
-        """Steps that a rival gets."""
+        """The largest number of steps of a rival."""
         return self.longest
 
     @property
     def step_unit(self) -> str:
-        """What a step is, for the heads of tables."""
+        """The unit of a step, for the heads of tables."""
         return self.env.step_unit
-
-
-def played(life: Life, policy: Policy, steps: int) -> Life:
-    """`life` after a policy has acted in it until it is over, or for some steps."""
-    policy = policy.traced()
-    carry, key = policy.init, jax.random.key(life.seed)
-    for step in range(steps):
-        if life.over:
-            break
-        carry, action = _act(policy, carry, life.obs, jax.random.fold_in(key, step))
-        life.act(jax.tree.map(np.asarray, action))
-    return life
-
-
-@jax.jit
-def _act(policy: Policy, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
-    return policy.act(carry, obs, key)

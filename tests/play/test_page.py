@@ -1,4 +1,4 @@
-"""The page, played in a real browser against a server of its own: seasons, years and steps, by clicking."""
+"""The pages in a real browser against a server for each family: seasons, years and steps, by clicking."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def known(seen: Visit, what: str) -> str:
     )
 
 
-def test_a_season_from_seed_to_harvest_and_what_others_made_of_it(browser: Any, games: dict[str, Served]) -> None:
+def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: dict[str, Served]) -> None:
     """Waters once a week where the plant is thirsty, harvests when it is ripe: the score beats doing nothing."""
     with visit(browser, games["farm"].url) as seen:
         wait_for_text(seen, "day", "day 0 of 220")
@@ -146,9 +146,7 @@ def test_a_season_from_seed_to_harvest_and_what_others_made_of_it(browser: Any, 
     assert episode.rewards.sum() == pytest.approx(scores[0], abs=1e-3)
 
 
-def test_two_tabs_are_two_seasons_that_outlive_a_reload_and_a_seed_may_be_asked_for(
-    browser: Any, games: dict[str, Served]
-) -> None:
+def test_tabs_have_seasons_of_their_own_that_survive_a_reload(browser: Any, games: dict[str, Served]) -> None:
     url = games["paid"].url
     with visit(browser, url) as one, visit(browser, f"{url}?seed=4") as other:
         one.page.click(part("go"))
@@ -165,7 +163,7 @@ def test_two_tabs_are_two_seasons_that_outlive_a_reload_and_a_seed_may_be_asked_
     other.check()
 
 
-def test_looks_are_paid_for_and_a_mistake_is_told(browser: Any, games: dict[str, Served]) -> None:
+def test_observations_cost_and_mistakes_are_shown(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["paid"].url, PHONE) as seen:
         assert "Nothing yet" in seen.page.inner_text(part("known"))
         seen.page.click(part("want-0"))
@@ -186,7 +184,7 @@ def test_looks_are_paid_for_and_a_mistake_is_told(browser: Any, games: dict[str,
     seen.check()
 
 
-def test_years_of_a_fishery_with_the_optimum_at_the_end(browser: Any, games: dict[str, Served]) -> None:
+def test_fishery_ends_with_the_optimum(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["fishing"].url) as seen:
         seen.page.locator(f"input{part('amount-0')}, {part('amount-0')} input").first.fill("0.07")
         wait_for_text(seen, "share", "9 % of the stock")
@@ -205,7 +203,7 @@ def test_years_of_a_fishery_with_the_optimum_at_the_end(browser: Any, games: dic
     seen.check()
 
 
-def test_steps_of_a_forager_by_keys_and_buttons(browser: Any, games: dict[str, Served]) -> None:
+def test_forager_moves_by_keys_and_buttons(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["forager"].url) as seen:
         first = seen.page.locator(f"{part('view')} img").first.get_attribute("src")
         for key in ("ArrowLeft",) * 4 + ("ArrowUp",):
@@ -220,7 +218,7 @@ def test_steps_of_a_forager_by_keys_and_buttons(browser: Any, games: dict[str, S
     seen.check()
 
 
-def test_on_a_phone_one_walks_and_looks_without_scrolling(browser: Any, games: dict[str, Served]) -> None:
+def test_forager_on_a_phone_needs_no_scrolling(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["forager"].url, PHONE) as seen:
         seen.page.click(part("west"))
         seen.page.locator(f"{part('view')} img").first.wait_for()
@@ -237,13 +235,13 @@ def test_on_a_phone_one_walks_and_looks_without_scrolling(browser: Any, games: d
 
 
 @pytest.mark.parametrize("seed", ["abc", "-1", "1.5", "99999999999"])
-def test_a_seed_that_is_none_is_told(browser: Any, games: dict[str, Served], seed: str) -> None:
+def test_a_wrong_seed_is_refused(browser: Any, games: dict[str, Served], seed: str) -> None:
     with visit(browser, f"{games['farm'].url}?seed={seed}") as seen:
-        seen.page.wait_for_selector(f"text=wanted a whole number from 0 to 4294967295, found '{seed}'")
+        seen.page.wait_for_selector(f"text=expected a whole number from 0 to 4294967295, got '{seed}'")
     seen.check()
 
 
-def test_nothing_but_the_page_is_served_and_to_nobody_else(games: dict[str, Served]) -> None:
+def test_only_the_page_is_served_and_only_locally(games: dict[str, Served]) -> None:
     url = games["farm"].url
     with pytest.raises(urllib.error.HTTPError, match="404") as missing:
         urllib.request.urlopen(f"{url}nowhere", timeout=10)
@@ -251,7 +249,7 @@ def test_nothing_but_the_page_is_served_and_to_nobody_else(games: dict[str, Serv
     with pytest.raises(urllib.error.HTTPError, match="400"):
         urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "example.org"}), timeout=10)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
-        route.connect(("192.0.2.1", 9))  # sends nothing: tells which address of ours the outside would see
+        route.connect(("192.0.2.1", 9))  # sends nothing: finds our address as seen from outside
         outside = route.getsockname()[0]
     port = int(url.rstrip("/").rpartition(":")[2])
     if not outside.startswith("127."):
@@ -259,7 +257,7 @@ def test_nothing_but_the_page_is_served_and_to_nobody_else(games: dict[str, Serv
             socket.create_connection((outside, port), timeout=3)
 
 
-def test_what_cannot_be_served_is_told_before_any_work(games: dict[str, Served], tmp_path: Path) -> None:
+def test_a_wrong_port_or_folder_is_refused_first(games: dict[str, Served], tmp_path: Path) -> None:
     port = int(games["farm"].url.rstrip("/").rpartition(":")[2])
     with pytest.raises(ConfigError, match="choose another --port"):
         play.run("farm/bean-clay-1x1-v0", port=port)
@@ -267,7 +265,7 @@ def test_what_cannot_be_served_is_told_before_any_work(games: dict[str, Served],
         play.run("farm/bean-clay-1x1-v0", host="203.0.113.1", port=0)
     file = tmp_path / "file"
     file.touch()
-    with pytest.raises(ConfigError, match="wanted a folder"):
+    with pytest.raises(ConfigError, match="expected a folder"):
         play.run("farm/bean-clay-1x1-v0", folder=file)
 
 

@@ -1,4 +1,4 @@
-"""Episodes in the hands of a person, without a page: they are the episodes that everyone else plays."""
+"""Sessions of the three families without a page: they equal the episodes of Gymnasium."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets import episodes
-from harvestgym.play.farmer import FarmerSession
-from harvestgym.play.fisher import FisherSession
-from harvestgym.play.forager import ForagerSession
-from harvestgym.play.sessions import start
+from harvestgym.play.farm_session import FarmSession
+from harvestgym.play.fishing_session import FishingSession
+from harvestgym.play.forager_session import ForagerSession
+from harvestgym.play.sessions import start_session
 
 FARM, PAID = "farm/bean-clay-1x1-v0", "farm/paid-looks-1x1-v0"
 DAYS = 6
 
 
-def farmer(id: str = FARM, seed: int = 3) -> FarmerSession:
-    session = start(id, seed, DAYS)
-    assert isinstance(session, FarmerSession)
+def farmer(id: str = FARM, seed: int = 3) -> FarmSession:
+    session = start_session(id, seed, DAYS)
+    assert isinstance(session, FarmSession)
     return session
 
 
 @pytest.fixture(scope="module")
-def season() -> FarmerSession:
+def season() -> FarmSession:
     """A season with water on the second day, its last day to come."""
     session = farmer()
     for day in range(DAYS - 1):
@@ -36,7 +36,7 @@ def season() -> FarmerSession:
     return session
 
 
-def test_a_season_by_hand_is_the_one_of_gymnasium(season: FarmerSession) -> None:
+def test_a_season_by_hand_equals_gymnasium(season: FarmSession) -> None:
     env = gymnasium.make(FARM, rules={"horizon#day": DAYS})
     obs, _ = env.reset(seed=3)
     seen, rewards = [obs], []
@@ -48,25 +48,25 @@ def test_a_season_by_hand_is_the_one_of_gymnasium(season: FarmerSession) -> None
     np.testing.assert_array_equal(season.rewards, rewards)
 
 
-def test_what_is_known_is_what_was_seen_and_no_more(season: FarmerSession) -> None:
+def test_known_values_are_the_observed_ones(season: FarmSession) -> None:
     labels = season.model.plan.labels
-    told = dict(zip(labels, season.obs.tolist(), strict=True))
+    observed = dict(zip(labels, season.obs.tolist(), strict=True))
     water = season.value(0, "available_Water#L")
-    assert water is not None and water[0, 0] == pytest.approx(told["Field-0/Soil-0/available_Water#L/(0, 0)"])
+    assert water is not None and water[0, 0] == pytest.approx(observed["Field-0/Soil-0/available_Water#L/(0, 0)"])
     assert season.value(0, "microlife_health_index#%") is None
     known = {fact.name: fact for fact in season.facts(0, (0, 0))}
-    stage = ("none", "seed", "grow")[int(told["Field-0/Plant-0/stage/(0, 0)"])]
+    stage = ("none", "seed", "grow")[int(observed["Field-0/Plant-0/stage/(0, 0)"])]
     assert known["Plant stage"].value.strip() == stage and known["Plant stage"].age == 0
     hidden = season.beliefs["Field-0/Soil-0/microlife_health_index#%"]
     assert np.isnan(hidden).all() and np.isfinite(season.beliefs["Field-0/Plant-0/stage"]).all()
 
 
-def test_the_books_sum_to_the_score(season: FarmerSession) -> None:
-    assert sum(season.books.values()) == pytest.approx(season.total, abs=1e-6)
-    assert season.books["intervention cost"] == pytest.approx(-0.005)
+def test_accounts_sum_to_the_score(season: FarmSession) -> None:
+    assert sum(season.accounts.values()) == pytest.approx(season.total, abs=1e-6)
+    assert season.accounts["intervention cost"] == pytest.approx(-0.005)
 
 
-def test_a_look_costs_once_and_is_remembered() -> None:
+def test_an_observation_costs_once_and_is_remembered() -> None:
     session = farmer(PAID)
     assert session.value(0, "available_Water#L") is None
     assert session.look([0]) == pytest.approx(0.003)
@@ -77,31 +77,31 @@ def test_a_look_costs_once_and_is_remembered() -> None:
     session.end_day()
     ages = {fact.name: fact.age for fact in session.facts(0, (0, 0))}
     assert ages == {"Soil available Water": 2}
-    assert session.yesterday == [] and session.called["Field-0", "Weeds-0"] == "Weeds"
-    assert session.books["observation cost"] == pytest.approx(-0.003)
+    assert session.yesterday == [] and session.titles["Field-0", "Weeds-0"] == "Weeds"
+    assert session.accounts["observation cost"] == pytest.approx(-0.003)
 
 
 @pytest.mark.parametrize(
-    ("mistake", "told"),
+    ("mistake", "words"),
     [
-        (lambda s: s.order(9), "wanted an action from 0 to 1"),
-        (lambda s: s.order(0, (5, 5), (0, 0)), r"wants a plot among \[\(0, 0\)\]"),
-        (lambda s: s.order(0, (0, 0), (7, 0)), "wants a choice for each of"),
-        (lambda s: s.order(0, (0, 0), ()), "wants a choice for each of"),
+        (lambda s: s.order(9), "expected an action from 0 to 1"),
+        (lambda s: s.order(0, (5, 5), (0, 0)), r"expected a plot among \[\(0, 0\)\]"),
+        (lambda s: s.order(0, (0, 0), (7, 0)), "expected a choice for each of"),
+        (lambda s: s.order(0, (0, 0), ()), "expected a choice for each of"),
         (lambda s: [s.order(0, (0, 0), (1, 0)) for _ in range(2)], "at most 1 a day"),
-        (lambda s: s.remove(4), "wanted an order"),
+        (lambda s: s.remove(4), "expected an order"),
         (lambda s: s.look([0]), "everything is seen for nothing"),
     ],
 )
-def test_a_mistake_is_told_and_lets_no_day_pass(season: FarmerSession, mistake: object, told: str) -> None:
+def test_a_mistake_raises_and_no_day_passes(season: FarmSession, mistake: object, words: str) -> None:
     before = season.total, season.day
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=words):
         mistake(season)  # type: ignore[operator]
     assert (season.total, season.day) == before
     season.orders.clear()
 
 
-def test_a_season_is_kept_as_a_demonstration_and_read_back(season: FarmerSession, tmp_path: Path) -> None:
+def test_a_season_is_saved_as_a_demonstration(season: FarmSession, tmp_path: Path) -> None:
     paths = [season.save(tmp_path), season.save(tmp_path)]
     assert len(set(paths)) == 2 and all(path.parent == tmp_path for path in paths)
     kept = episodes.read(paths[0])
@@ -112,10 +112,10 @@ def test_a_season_is_kept_as_a_demonstration_and_read_back(season: FarmerSession
     np.testing.assert_array_equal(episode.observations, season.episode.observations)
 
 
-def test_the_rivals_play_the_same_weather(season: FarmerSession) -> None:
-    """Who does what the rival does gets what the rival got."""
-    idle = start(FARM, 3, DAYS)
-    assert isinstance(idle, FarmerSession)
+def test_rivals_play_the_same_weather(season: FarmSession) -> None:
+    """The same actions give the same rewards."""
+    idle = start_session(FARM, 3, DAYS)
+    assert isinstance(idle, FarmSession)
     while not idle.over:
         idle.end_day()
     assert season.rivals == ["expert", "none"]
@@ -125,19 +125,19 @@ def test_the_rivals_play_the_same_weather(season: FarmerSession) -> None:
 
 
 def test_years_of_a_fishery() -> None:
-    session = start("fishing/logistic-v0", 1, 5)
-    assert isinstance(session, FisherSession) and session.rivals == ["expert", "sdp-finite"]
+    session = start_session("fishing/logistic-v0", 1, 5)
+    assert isinstance(session, FishingSession) and session.rivals == ["expert", "sdp-finite"]
     while not session.over:
         session.fish([0.05])
     assert session.year == 5 and session.total == pytest.approx(0.25)
     assert session.rival("sdp-finite").total > session.total
     for wrong in ([], [-1.0], [float("nan")], [0.1, 0.1]):
-        with pytest.raises(ConfigError, match="wanted 1 numbers"):
+        with pytest.raises(ConfigError, match="expected 1 numbers"):
             session.fish(wrong)
 
 
 def test_steps_of_a_forager() -> None:
-    session = start("forager/two-biome-v1", 0)
+    session = start_session("forager/two-biome-v1", 0)
     assert isinstance(session, ForagerSession) and session.rivals == ["expert"]
     at = [(int(session.last["x#cell"]), int(session.last["y#cell"]))]
     for way in ("north", "east", "south", "west"):
@@ -150,6 +150,6 @@ def test_steps_of_a_forager() -> None:
         session.go("norht")
 
 
-def test_what_cannot_be_played_is_refused() -> None:
+def test_an_unknown_id_is_refused() -> None:
     with pytest.raises(ConfigError, match="bean-clay-1x1-v0"):
-        start("farm/bean-clay-1x1-v9")
+        start_session("farm/bean-clay-1x1-v9")

@@ -1,1 +1,1 @@
-"""The page on which a person plays, and the server that shows it."""
+"""The page of a game, and its server."""

@@ -1,4 +1,4 @@
-"""What every page has: a head, a bar with the score and the buttons, messages, and the end of an episode."""
+"""The base of the pages: a head, a bar with the score and the buttons, messages, and the end of an episode."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Chart, Line
 from harvestgym.play.session import Rival, Session
 
-from .drawing import chart_of
-from .parts import box, button, number, picture, shown, words
+from .elements import box, button, cell_text, chart, number, words
 
 STYLE = Path(__file__).with_name("style.css")
 COLOURS = ("#009e73", "#0072b2", "#e69f00", "#8a8a8a")
-"""Of the person and the rivals in charts (Okabe and Ito 2008)."""
+"""Of the user and the rivals in charts (Okabe and Ito 2008)."""
 
-LET_GO = """
+BLUR_BUTTONS = """
 document.addEventListener('click', e => {
   const b = e.target.closest('button'); if (b && e.detail > 0) b.blur();
 });
 """
-"""A button that was clicked gives the keyboard back, so that Enter goes to the page and not to the button again."""
+"""Takes the focus from a clicked button, so that Enter goes to the page."""
 
 
-def dress() -> None:
-    """The style of a page, and what its buttons do by themselves; before the browser is there."""
+def add_style() -> None:
+    """Add the style and the script of a page, before the browser connects."""
     ui.add_css(STYLE)
-    ui.add_body_html(f"<script>{LET_GO}</script>")
+    ui.add_body_html(f"<script>{BLUR_BUTTONS}</script>")
 
 
 class Page:
@@ -40,38 +39,38 @@ class Page:
 
     Args:
         session: the episode.
-        folder: for episodes that are kept.
+        folder: for saved episodes.
         scratch: for files that live as long as the server.
     """
 
     go = "Next"
-    """What the main button says."""
+    """Text of the main button."""
 
     def __init__(self, session: Session, folder: Path, scratch: Path) -> None:
         self.session: Any = session
         self.folder, self.scratch = folder, scratch
         self.rivals: list[Rival] | None = None
         self.replay = ""
-        self.begun: Callable[[Session], None] = lambda session: None
+        self.on_begin: Callable[[Session], None] = lambda session: None
 
-    # What families say.
+    # Defined by the families.
 
     def body(self) -> None:
         """The middle of the page."""
         raise NotImplementedError
 
     def advance(self) -> None:
-        """What the main button and Enter do."""
+        """Do what the main button and Enter stand for."""
         raise NotImplementedError
 
     def pressed(self, key: str) -> None:
-        """A key other than Enter."""
+        """Handle a key other than Enter."""
 
     def tallies(self) -> list[tuple[str, str]]:
-        """Names and numbers for the bar, beside the score."""
+        """Names and numbers for the bar, next to the score."""
         return []
 
-    # What is the same for all.
+    # The same for all.
 
     def build(self, title: str, doc: str) -> None:
         """Fill an empty page."""
@@ -84,29 +83,29 @@ class Page:
         with box("footer", "bar"):
             self.bar()
             with box("div", "buttons"):
-                button("New", self._ask_anew, "quiet", "new", title="Begin another episode")
+                button("New", self._ask_seed, "quiet", "new", title="Begin another episode")
                 self.main = button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
                 self.keep = button("Save as demonstration", self._save, "main-button", "save")
         self._show_buttons()
-        self._ask_others()
+        self._start_comparison()
         ui.keyboard(on_key=self._key, repeating=True)
 
     @ui.refreshable_method
     def bar(self) -> None:
-        """The score, and what it is made of."""
+        """The score and its parts."""
         with box("div", "tallies"):
             number(f"{self.session.total:.3f}", "score so far", "score", "score")
             for name, value in self.tallies():
                 number(value, name)
 
     def _show_buttons(self) -> None:
-        """The buttons stay the same elements, so that a click in haste is not lost."""
+        """Show one of two buttons; they stay the same elements, so that a quick click is not lost."""
         self.main.set_visibility(not self.finished)
         self.keep.set_visibility(self.finished)
 
     @ui.refreshable_method
     def ending(self) -> None:
-        """What came of it, beside what others made of the same seed; empty before the end."""
+        """The result next to those of others on the same seed; empty before the end."""
         if not self.finished:
             return
         with box("section", "card ending", "ending"):
@@ -118,12 +117,12 @@ class Page:
                 return
             with box("div", "beside"):
                 self._standings(self.rivals)
-                picture(chart_of(self._race(self.rivals), 640, 260), "score over time, yours and theirs")
+                chart(self._race(self.rivals), "score over time, yours and theirs", width=640, height=260)
             self.again()
 
     @ui.refreshable_method
     def again(self) -> None:
-        """A way to watch the episode again, step by step, on a page of its own."""
+        """A link to the replay of the episode, or a button that makes it."""
         if self.replay:
             ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")
         else:
@@ -131,7 +130,7 @@ class Page:
 
     @property
     def finished(self) -> bool:
-        """Whether the end is to be shown."""
+        """Whether to show the end."""
         return self.session.over
 
     def verdict(self) -> str:
@@ -141,7 +140,7 @@ class Page:
 
     @property
     def lasted(self) -> int:
-        """How long it took, in the unit of the session."""
+        """Length of the episode, in the unit of the session."""
         return self.session.steps
 
     def _standings(self, rivals: list[Rival]) -> None:
@@ -160,7 +159,7 @@ class Page:
         with box("tr", kind):
             words("th", name)
             for value in values:
-                words("td", shown(value))
+                words("td", cell_text(value))
 
     def _race(self, rivals: list[Rival]) -> Chart:
         runs = [("you", self.session.rewards), *((r.name, r.rewards) for r in rivals)]
@@ -171,10 +170,10 @@ class Page:
         longest = max(len(rewards) for _, rewards in runs)
         return Chart(f"Score, by {self.session.step_unit.removesuffix('s')}", "", longest, lines, {})
 
-    # What happens.
+    # Events.
 
     def guarded(self, do: Callable[[], Any]) -> Callable[[], None]:
-        """`do`, its refusals shown as messages; the page is then drawn anew."""
+        """Return a function that calls `do`, shows its errors as messages, and redraws the page."""
 
         def act() -> None:
             try:
@@ -186,22 +185,28 @@ class Page:
         return act
 
     def refresh(self) -> None:
-        """Draw anew what changes; at the end, ask others for theirs."""
+        """Redraw what changes; at the end, let others play."""
         self.bar.refresh()
         self._show_buttons()
         self.redraw()
         self.ending.refresh()
-        self._ask_others()
+        self._start_comparison()
 
-    def _ask_others(self) -> None:
+    def _start_comparison(self) -> None:
         if self.finished and self.rivals is None:
             background_tasks.create(self.compare())
 
     def redraw(self) -> None:
-        """Draw the middle anew."""
+        """Redraw the middle."""
+
+    def advance_by(self, steps: int) -> None:
+        """Advance some steps, until the episode is over."""
+        for _ in range(steps):
+            if not self.session.over:
+                self.advance()
 
     async def compare(self) -> None:
-        """Let the others play, in a thread, and show what they made of it."""
+        """Let the others play, in a thread, and show their results."""
         session = self.session
         rivals = await run.io_bound(lambda: [session.rival(name) for name in session.rivals])
         if session is self.session:
@@ -209,7 +214,7 @@ class Page:
             self.ending.refresh()
 
     async def _make_replay(self) -> None:
-        """Write the replay, in a thread, and show where it is."""
+        """Write the replay, in a thread, and show its link."""
         session, path = self.session, self.scratch / f"{uuid4().hex}.html"
         ui.notify("Drawing every day of it …", position="top")
         try:
@@ -235,30 +240,30 @@ class Page:
 
         self.guarded(save)()
 
-    def _ask_anew(self) -> None:
+    def _ask_seed(self) -> None:
         with ui.dialog(value=True) as dialog, ui.card():
             ui.label("Begin another episode?")
             seed = ui.number("Seed", value=self.session.seed, min=0, max=2**32 - 1, precision=0).props("data-part=seed")
             with ui.row():
                 button("Go on with this one", dialog.close, "quiet")
-                button("Begin", lambda: self._anew(seed.value, dialog), "main-button", "begin")
+                button("Begin", lambda: self._begin(seed.value, dialog), "main-button", "begin")
 
-    def _anew(self, seed: Any, dialog: ui.dialog) -> None:
+    def _begin(self, seed: Any, dialog: ui.dialog) -> None:
         def begin() -> None:
-            self.session = self.session.again(seed_of(seed))
+            self.session = self.session.again(parse_seed(seed))
             self.rivals, self.replay = None, ""
-            self.begun(self.session)
+            self.on_begin(self.session)
             dialog.close()
 
         self.guarded(begin)()
 
 
-def seed_of(given: Any) -> int:
-    """A seed as a person gives it; ConfigError if it is none."""
+def parse_seed(given: Any) -> int:
+    """Read a seed from user input; ConfigError if it is none."""
     try:
         seed = int(given)
+        if 0 <= seed < 2**32 and seed == float(given):
+            return seed
     except (TypeError, ValueError):
-        raise ConfigError(f"seed: wanted a whole number from 0 to {2**32 - 1}, found {given!r}") from None
-    if not 0 <= seed < 2**32 or seed != float(given):
-        raise ConfigError(f"seed: wanted a whole number from 0 to {2**32 - 1}, found {given!r}")
-    return seed
+        pass
+    raise ConfigError(f"seed: expected a whole number from 0 to {2**32 - 1}, got {given!r}")

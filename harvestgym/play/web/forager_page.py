@@ -1,4 +1,4 @@
-"""The page of a forager: what is in view, four ways to go, what it paid."""
+"""The page of a forager: the view, four directions, the rewards."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.scene import Chart, Line, Map
-from harvestgym.play.forager import WAYS, ForagerSession
-from harvestgym.registry import family_function
+from harvestgym.play.forager_session import DIRECTIONS, ForagerSession
 
-from .drawing import chart_of, legend_of, map_of
+from .elements import box, button, chart, image, legend, number, words
 from .page import Page
-from .parts import box, button, number, picture, words
+from .svg_images import map_image
 
 SIGNS = {"north": "▲", "west": "◀", "east": "▶", "south": "▼"}
 
 
-class ForagePage(Page):
-    """A life in a world larger than what is in view."""
+class ForagerPage(Page):
+    """An episode in a world larger than the view."""
 
     go = "Stop here"
 
@@ -38,13 +37,13 @@ class ForagePage(Page):
         self.stopped = self.session.steps > 0
 
     def pressed(self, key: str) -> None:
-        if key in WAYS:
-            self.guarded(lambda: self.walk(WAYS[key]))()
+        if key in DIRECTIONS:
+            self.guarded(lambda: self.walk(DIRECTIONS[key]))()
 
-    def walk(self, way: str) -> None:
-        """A step; a life that was looked back at goes on."""
+    def walk(self, direction: str) -> None:
+        """Do a step; a stopped episode continues."""
         self.stopped, self.rivals = False, None
-        self.session.go(way)
+        self.session.go(direction)
 
     def body(self) -> None:
         with box("div", "columns"):
@@ -53,7 +52,7 @@ class ForagePage(Page):
             with box("div", "side"):
                 with box("section", "card doing", "doing"):
                     self.paid()
-                    self._pad()
+                    self._direction_pad()
                 self.course()
 
     def redraw(self) -> None:
@@ -62,37 +61,34 @@ class ForagePage(Page):
 
     @ui.refreshable_method
     def view(self) -> None:
-        """What is in view, the forager in the middle; at the end the world."""
+        """The view with the forager in its centre; at the end the world."""
         record = {name: values for name, values in self.session.record.items() if self.finished or name != "world"}
-        scene = family_function(self.session.id, "scene")(self.session.env, record, self.session.steps)
+        scene = self.session.scene(record)
         with box("section", "card fields", "view"):
             with box("div", "views"):
                 for panel in (panel for panel in scene.panels if isinstance(panel, Map)):
                     with box("figure"):
                         words("figcaption", panel.title)
-                        picture(map_of(panel).address, panel.title)
-            with box("ul", "legend"):
-                for icon, meaning in legend_of(scene):
-                    with box("li"):
-                        picture(icon, "", "icon")
-                        words("span", meaning)
+                        image(map_image(panel).address, panel.title)
+            legend(scene)
 
     @ui.refreshable_method
     def paid(self) -> None:
-        """What the last step paid."""
-        number(f"{self.session.last['reward']:+g}", "paid by the last step", "date", "paid")
+        """The reward of the last step."""
+        number(f"{self.session.last['reward']:+g}", "reward of the last step", "date", "paid")
 
-    def _pad(self) -> None:
-        """Four ways to go; they stay the same elements, so that a click in haste is not lost."""
+    def _direction_pad(self) -> None:
+        """Four directions; the buttons stay the same elements, so that a quick click is not lost."""
         with box("div", "pad"):
-            for way, sign in SIGNS.items():
-                button(sign, self.guarded(lambda way=way: self.walk(way)), f"way {way}", way, aria_label=way)
+            for direction, sign in SIGNS.items():
+                step = self.guarded(lambda direction=direction: self.walk(direction))
+                button(sign, step, f"way {direction}", direction, aria_label=direction)
         words("p", "Or use the arrow keys.", "quiet")
 
     @ui.refreshable_method
     def course(self) -> None:
         """The reward so far."""
         total = np.cumsum([0.0, *self.session.rewards])
-        chart = Chart("Reward so far", "", max(len(total) - 1, 10), (Line("", total, "#009e73"),), {})
+        lines = (Line("", total, "#009e73"),)
         with box("section", "card course"):
-            picture(chart_of(chart), f"reward so far: {total[-1]:g}")
+            chart(Chart("Reward so far", "", max(len(total) - 1, 10), lines, {}), f"reward so far: {total[-1]:g}")

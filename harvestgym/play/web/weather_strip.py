@@ -1,44 +1,43 @@
-"""The strip above a field: the date, the weather of the day, and how likely rain is on the days ahead."""
+"""The strip above a field: the date, the weather of the day, and the probability of rain on the days ahead."""
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from harvestgym.farm.view.words import calendar_date, key_unit
+from harvestgym.play.farm_session import FarmSession
 
-from harvestgym.play.farmer import FarmerSession, unit
+from .elements import box, number, words
 
-from .parts import box, number, words
-
-STRIP = {
+VARIABLES = {
     "air_temperature/min#°C": "lowest", "air_temperature/mean#°C": "mean", "air_temperature/max#°C": "highest",
     "rain/amount#mm": "rain", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
     "consecutive_dry#day": "dry for",
 }  # fmt: skip
-"""What of the weather the strip shows, in order, and what it calls it."""
+"""The variables of the strip in order, and their names there."""
 
 
-def strip(session: FarmerSession, field: int) -> None:
-    """What is known of the day on a field."""
+def weather_strip(session: FarmSession, field: int) -> None:
+    """Add what is known of the day on a field."""
     fields = session.model.fields
     of = f", {fields[field].name}" if len(fields) > 1 else ""
     with box("section", "card sky", "sky"):
-        number(_date(session, field), f"day {session.day} of {session.days}{of}", "date", "day")
-        for key, name in STRIP.items():
+        number(_date_text(session, field), f"day {session.day} of {session.days}{of}", "date", "day")
+        for key, name in VARIABLES.items():
             value = session.value(field, key)
             if value is not None:
-                number(f"{float(value):.3g}{unit(key).replace('km.h-1', 'km/h')}", name)
+                number(f"{float(value):.3g} {key_unit(key).replace('km.h-1', 'km/h')}".strip(), name)
         _forecast(session, field)
 
 
-def _date(session: FarmerSession, field: int) -> str:
+def _date_text(session: FarmSession, field: int) -> str:
     number = session.value(field, "day#int365")
     if number is None:
         return f"Day {session.day}"
-    at = date(2023, 1, 1) + timedelta(days=int(number) - 1)
-    return f"{at.day} {at:%B}"
+    date = calendar_date(float(number))
+    return f"{date.day} {date:%B}"
 
 
-def _forecast(session: FarmerSession, field: int) -> None:
-    """A column for each day ahead, as high as rain is likely."""
+def _forecast(session: FarmSession, field: int) -> None:
+    """Add a column for each day ahead, as high as the probability of rain."""
     chances = session.value(field, "forecast/rain")
     if chances is None:
         return

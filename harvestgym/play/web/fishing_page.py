@@ -1,4 +1,4 @@
-"""The page of a fishery: what the survey saw, a slider for the year, catch and score."""
+"""The page of a fishery: the survey, a slider for the decision of the year, catch and score."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.scene import Chart, Line, Map
-from harvestgym.play.fisher import FisherSession
-from harvestgym.registry import family_function
+from harvestgym.play.fishing_session import FishingSession
 from harvestgym.render.svg import to_svg
 
-from .drawing import address, chart_of, map_of
+from .elements import box, button, chart, image, number, words
 from .page import Page
-from .parts import box, button, number, picture, words
+from .svg_images import map_image, svg_address
 
 COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-CAUGHT = "#d55e00"
+CATCH_COLOUR = "#d55e00"
 SPAN = 10
+"""Years of the button that repeats a decision."""
 
 
-class FishPage(Page):
+class FishingPage(Page):
     """A fishery, year by year."""
 
     go = "End the year"
 
-    def __init__(self, session: FisherSession, folder: Path, scratch: Path) -> None:
+    def __init__(self, session: FishingSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
         self.amounts = [0.0] * session.targets
 
@@ -51,7 +51,7 @@ class FishPage(Page):
 
     @ui.refreshable_method
     def year(self) -> None:
-        """The year, the survey, and last year's catch."""
+        """The year, the survey, and the catch of last year."""
         with box("section", "card sky", "sky"):
             number(f"Year {self.session.year}", f"of {self.session.longest}", "date", "day")
             for name, seen in zip(self._names(), self.session.survey, strict=True):
@@ -69,41 +69,35 @@ class FishPage(Page):
 
     @ui.refreshable_method
     def course(self) -> None:
-        """What was seen and caught so far; at the end what was so, beside what the optimum would have done."""
+        """Surveys and catches so far; at the end the true stock, and the course of the optimum."""
         if self.session.over:
-            scene = family_function(self.session.id, "scene")(self.session.env, self.session.record, self.session.steps)
+            scene = self.session.scene()
             with box("section", "card", "truth"):
                 words("h2", "How it really was")
-                picture(address(to_svg(scene)), scene.title, "wide")
+                image(svg_address(to_svg(scene)), scene.title, "wide")
             return
+        observed = self.session.beliefs
         with box("section", "card course", "course"):
-            for panel in self._shoals():
-                picture(map_of(panel).address, "the stocks, as they were seen", "wide")
-            picture(chart_of(self._seen(), 640, 250), "what the surveys saw")
-            picture(chart_of(self._done(), 640, 250), "what was done")
+            for panel in () if observed is None else self.session.scene(observed).panels:
+                if isinstance(panel, Map):
+                    image(map_image(panel).address, "the stocks, as observed", "wide")
+            chart(self._survey_chart(), "what the surveys saw", width=640, height=250)
+            chart(self._catch_chart(), "what was done", width=640, height=250)
 
-    def _shoals(self) -> list[Map]:
-        """Several stocks as fish in the sea, as many as were seen."""
-        seen = self.session.beliefs
-        if seen is None:
-            return []
-        scene = family_function(self.session.id, "scene")(self.session.env, seen, self.session.steps)
-        return [panel for panel in scene.panels if isinstance(panel, Map)]
-
-    def _seen(self) -> Chart:
-        seen = self.session.record["seen"].reshape(self.session.steps + 1, -1).T
-        lines = [Line(*line) for line in zip(self._names(), seen, COLOURS, strict=False)]
+    def _survey_chart(self) -> Chart:
+        observed = self.session.record["seen"].reshape(self.session.steps + 1, -1).T
+        lines = [Line(*line) for line in zip(self._names(), observed, COLOURS, strict=False)]
         return self._chart("Stock, as the survey saw it", lines)
 
-    def _done(self) -> Chart:
+    def _catch_chart(self) -> Chart:
         if self.session.protects:
             return self._chart("Score so far", [Line("", np.cumsum([0.0, *self.session.rewards]), COLOURS[1])])
         caught = self.session.record["catch"].reshape(self.session.steps + 1, -1).sum(1).astype(float)
         caught[0] = np.nan
-        return self._chart("Catch of the year", [Line("", caught, CAUGHT)])
+        return self._chart("Catch of the year", [Line("", caught, CATCH_COLOUR)])
 
     def _chart(self, title: str, lines: list[Line]) -> Chart:
-        """Lines over all the years, from nothing up, so that small changes look small."""
+        """Lines over all the years, from zero, so that small changes look small."""
         values = np.concatenate([line.values for line in lines])
         top = float(np.max(values, initial=0.0, where=np.isfinite(values))) or 1.0
         low = float(np.min(values, initial=0.0, where=np.isfinite(values)))
@@ -111,7 +105,7 @@ class FishPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """A slider and a number for each thing that is to be decided."""
+        """A slider and a number for each target."""
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
@@ -119,16 +113,10 @@ class FishPage(Page):
             for target in range(self.session.targets):
                 self._slider(target)
             self.share()
-            button(f"Let {SPAN} years pass like this", self.guarded(self.span), "quiet", "span")
-
-    def span(self) -> None:
-        """Let some years pass with the same decision."""
-        for _ in range(SPAN):
-            if not self.session.over:
-                self.advance()
+            button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance_by(SPAN)), "quiet", "span")
 
     def _slider(self, target: int) -> None:
-        """A slider over the sensible half of the quotas, and a number for any of them."""
+        """A slider over the lower half of the quotas, and a number for any of them."""
         choices = self.session.choices
         step, most = float(choices[1] - choices[0]), float(choices[-1])
         with box("div", "slide"):
@@ -153,9 +141,9 @@ class FishPage(Page):
 
     @ui.refreshable_method
     def share(self) -> None:
-        """A quota as a share of what was seen."""
-        seen = float(self.session.survey.sum())
-        if self.session.protects or self.session.model.units.control == "rate" or seen <= 0:
+        """A quota as a share of the observed stock."""
+        observed = float(self.session.survey.sum())
+        if self.session.protects or self.session.model.units.control == "rate" or observed <= 0:
             return
-        share = 100 * sum(self.amounts) / seen
+        share = 100 * sum(self.amounts) / observed
         words("p", f"That is {share:.0f} % of the stock that the survey saw.", "quiet", "share")

@@ -1,4 +1,4 @@
-"""The page of a farm: the weather above, the field in the middle, what is known and what can be done beside it."""
+"""The page of a farm: the weather above, the fields in the middle, knowledge and actions at the side."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.scene import Chart, Map, Scene
-from harvestgym.play.farmer import Fact, FarmerSession, named, unit
-from harvestgym.registry import family_function
+from harvestgym.farm.view.words import key_unit, key_words, number_text
+from harvestgym.play.farm_session import Fact, FarmSession
 
-from .drawing import chart_of, legend_of, map_of
+from .elements import box, button, chart, image, legend, words
 from .page import Page
-from .parts import box, button, picture, words
-from .sky import strip
+from .svg_images import map_image
+from .weather_strip import weather_strip
 
-MOVES = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
+STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
 
 WEEK = 7
-FEW = 6
-"""Actions of which the page says what they do; of more it does when the pointer rests on one."""
+MOST_DESCRIBED = 6
+"""More actions than these are described in tooltips only."""
 
 
 class FarmPage(Page):
@@ -29,19 +29,19 @@ class FarmPage(Page):
 
     go = "End the day"
 
-    def __init__(self, session: FarmerSession, folder: Path, scratch: Path) -> None:
+    def __init__(self, session: FarmSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
         self.field, self.plot = 0, (0, 0)
         self.wanted: set[int] = set()
         self.picked: dict[tuple[int, int], int] = {}
-        self._drawn: tuple[Any, Scene] | None = None
+        self._drawn: tuple[Any, int, Scene] | None = None
 
     @property
     def lasted(self) -> int:
         return self.session.day
 
     def tallies(self) -> list[tuple[str, str]]:
-        return [(name, f"{value:+.3f}") for name, value in self.session.books.items() if abs(value) > 5e-7]
+        return [(name, f"{value:+.3f}") for name, value in self.session.accounts.items() if abs(value) > 5e-7]
 
     def advance(self) -> None:
         self.session.end_day()
@@ -49,22 +49,16 @@ class FarmPage(Page):
         for refused in self.session.refused:
             ui.notify(f"Not done, the farmer's day was over: {refused}", type="warning", position="top")
 
-    def week(self) -> None:
-        """Let some days pass with nothing done, until the season is over."""
-        for _ in range(WEEK):
-            if not self.session.over:
-                self.advance()
-
     def pressed(self, key: str) -> None:
-        if key in MOVES:
-            at = tuple(np.add(self.plot, MOVES[key]).tolist())
+        if key in STEPS:
+            at = tuple(np.add(self.plot, STEPS[key]).tolist())
             if at in np.ndindex(self._shape(self.field)):
                 self.choose(self.field, at)
 
     def choose(self, field: int, plot: tuple[int, int]) -> None:
-        """Look at a plot."""
+        """Choose a plot."""
         self.field, self.plot = field, plot
-        for part in (self.fields, self.beside, self.looks, self.doing):
+        for part in (self.fields, self.knowledge, self.looks, self.doing):
             part.refresh()
 
     def _of_field(self, joined: str = " of ") -> str:
@@ -75,7 +69,7 @@ class FarmPage(Page):
     def _shape(self, field: int) -> tuple[int, int]:
         return self.session.model.fields[field].shape
 
-    # What is drawn.
+    # Parts.
 
     def body(self) -> None:
         self.sky()
@@ -86,12 +80,12 @@ class FarmPage(Page):
                 self.looks()
                 self.today()
                 self.doing()
-                self.beside()
+                self.knowledge()
             with box("div", "below"):
                 self.charts()
 
     def redraw(self) -> None:
-        for part in (self.sky, self.fields, self.charts, self.looks, self.today, self.beside):
+        for part in (self.sky, self.fields, self.charts, self.looks, self.today, self.knowledge):
             part.refresh()
         if self.session.steps == 0 or self.session.over:
             self.doing.refresh()
@@ -100,17 +94,16 @@ class FarmPage(Page):
     def sky(self) -> None:
         """The day, its weather and the forecast, for each field."""
         for field in range(len(self.session.model.fields)):
-            strip(self.session, field)
+            weather_strip(self.session, field)
 
     @property
     def scene(self) -> Scene:
-        """The farm as the farmer knows it, at the end as it is; drawn up once a step."""
+        """The farm as the farmer knows it, at the end as it is; made once a step."""
         session = self.session
-        if self._drawn is None or self._drawn[0] is not session.last:
-            record = session.record if session.over else session.beliefs
-            seen = family_function(session.id, "scene")(session.env, record, session.steps)
-            self._drawn = session.last, seen
-        return self._drawn[1]
+        if self._drawn is None or self._drawn[:2] != (session, session.steps):
+            scene = session.scene(session.record if session.over else session.beliefs)
+            self._drawn = session, session.steps, scene
+        return self._drawn[2]
 
     @ui.refreshable_method
     def fields(self) -> None:
@@ -123,27 +116,23 @@ class FarmPage(Page):
                     with box("figure"):
                         words("figcaption", panel.title if len(maps) > 1 else "")
                         self._map(field, panel)
-            with box("ul", "legend"):
-                for icon, meaning in legend_of(scene):
-                    with box("li"):
-                        picture(icon, "", "icon")
-                        words("span", meaning)
+            legend(scene)
 
     @ui.refreshable_method
     def charts(self) -> None:
-        """The course of the season, as far as it is known."""
+        """The course of the season, as far as known."""
         with box("section", "card charts"):
             for panel in self.scene.panels:
                 if isinstance(panel, Chart):
-                    picture(chart_of(panel), panel.title)
+                    chart(panel)
 
     def _map(self, field: int, panel: Map) -> None:
-        drawn = map_of(panel)
+        drawn = map_image(panel)
         x, y, w, h = (f"{100 * share:.4f}%" for share in drawn.plots)
         length, width = panel.shape
         grid = f"grid-template: repeat({width}, minmax(0, 1fr)) / repeat({length}, minmax(0, 1fr))"
         with box("div", "map", style=f"--aspect: {drawn.aspect:.4f}"):
-            picture(drawn.address, panel.title)
+            image(drawn.address, panel.title)
             with box("div", "plots", style=f"left: {x}; top: {y}; width: {w}; height: {h}; {grid}"):
                 for j, i in np.ndindex(width, length):
                     chosen = "chosen" if (field, (i, j)) == (self.field, self.plot) else ""
@@ -152,8 +141,8 @@ class FarmPage(Page):
                     button("✎" * planned, do, f"plot {chosen}", part, aria_label=f"plot ({i}, {j})")
 
     @ui.refreshable_method
-    def beside(self) -> None:
-        """What is known of the plot and of the field."""
+    def knowledge(self) -> None:
+        """The known values of the plot and of the field."""
         with box("section", "card known", "known"):
             words("h2", f"Known of plot {self.plot}{self._of_field()}")
             self._facts(self.session.facts(self.field, self.plot))
@@ -174,37 +163,34 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """What can be ordered. Not drawn anew every day, so that a click in haste is not lost."""
+        """The actions. Not redrawn every day, so that a quick click is not lost."""
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
             words("h2", f"To do on plot {self.plot}{self._of_field()}")
-            self._rows([r for r, row in enumerate(self.session.model.actions.rows) if self._fits(row)])
-            whole = [r for r, row in enumerate(self.session.model.actions.rows)
-                     if row.field == self.field and not row.action.plot]  # fmt: skip
+            rows = [(r, row) for r, row in enumerate(self.session.model.actions.rows) if row.field == self.field]
+            self._rows([r for r, row in rows if row.action.plot and self.plot in row.plots])
+            whole = [r for r, row in rows if not row.action.plot]
             if whole:
                 words("h2", f"To do on the whole field{self._of_field(', ')}")
                 self._rows(whole)
 
-    def _fits(self, row: Any) -> bool:
-        return row.field == self.field and row.action.plot and self.plot in row.plots
-
     @ui.refreshable_method
     def looks(self) -> None:
-        """What can be seen this morning, and at what price."""
+        """The observations of this morning, and their prices."""
         if self.session.over or not self.session.looks:
             return
         with box("section", "card looks", "looks"):
             words("h2", "Look this morning" if not self.session.looked else "Looked this morning")
-            for number_, (look, price) in enumerate(zip(self.session.looks, self.session.prices, strict=True)):
+            for number, (look, price) in enumerate(zip(self.session.looks, self.session.prices, strict=True)):
                 if look.variable.field == self.field and look.plot in (None, self.plot):
-                    self._look(number_, look, float(price))
+                    self._look(number, look, float(price))
             self.bill()
 
     def _look(self, at: int, look: Any, price: float) -> None:
         where = "" if look.plot is None else f" on plot {look.plot}"
-        told = f"{self.session.label(look.variable)}{where}, {price:g}"
-        tick = ui.checkbox(told, value=at in self.wanted, on_change=lambda e: self._want(at, e.value))
+        label = f"{self.session.label(look.variable)}{where}, {price:g}"
+        tick = ui.checkbox(label, value=at in self.wanted, on_change=lambda e: self._want(at, e.value))
         tick.props(f"dense data-part=want-{at}").set_enabled(not self.session.looked)
 
     def _want(self, at: int, yes: bool | None) -> None:
@@ -213,13 +199,10 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def bill(self) -> None:
-        """What the looks that are ticked cost, on the button that pays."""
+        """The button that buys the ticked observations, with their cost."""
         if not self.session.looked:
             price = float(sum(self.session.prices[list(self.wanted)]))
-            button(f"Look, for {price:g}", self.guarded(self._go_and_see), "", "look")
-
-    def _go_and_see(self) -> None:
-        self.session.look(sorted(self.wanted))
+            button(f"Look, for {price:g}", self.guarded(lambda: self.session.look(sorted(self.wanted))), "", "look")
 
     def _rows(self, rows: list[int]) -> None:
         if not rows:
@@ -227,8 +210,8 @@ class FarmPage(Page):
         for r in rows:
             row = self.session.model.actions.rows[r]
             with box("div", "order", f"order-{r}", title=row.action.doc):
-                words("b", f"{self.session.called[row.names]}: {named(row.action.name)}")
-                if len(self.session.model.actions.rows) <= FEW:
+                words("b", f"{self.session.titles[row.names]}: {key_words(row.action.name)}")
+                if len(self.session.model.actions.rows) <= MOST_DESCRIBED:
                     words("span", row.action.doc, "quiet")
                 for k, (parameter, grid) in enumerate(zip(row.allowed, row.grids[1:], strict=True)):
                     if len(grid) > 1:
@@ -236,25 +219,25 @@ class FarmPage(Page):
                 button("Add", self.guarded(lambda r=r: self._add(r)), "add", f"add-{r}")
 
     def _pick(self, place: tuple[int, int], parameter: Any, grid: Any) -> None:
-        """A choice of a parameter's value, by its place; it stays as it was until another is chosen."""
-        told = {i: value if isinstance(value, str) else f"{value:.3g}{unit(parameter.key)}"
-                for i, value in enumerate(grid if parameter.continuous else parameter.choices)}  # fmt: skip
+        """A choice of the value of a parameter, by its index; it persists until another is chosen."""
+        values = grid if parameter.continuous else parameter.choices
+        texts = {i: number_text(value, key_unit(parameter.key)) for i, value in enumerate(values)}
 
         def picked(event: Any) -> None:
             self.picked[place] = int(event.value)
 
-        kind = ui.toggle if len(told) <= 5 else ui.select
-        pick = kind(told, value=self.picked.get(place, 0), on_change=picked)
-        pick.props("dense no-caps unelevated").classes("pick").tooltip(named(parameter.key))
+        kind = ui.toggle if len(texts) <= 5 else ui.select
+        pick = kind(texts, value=self.picked.get(place, 0), on_change=picked)
+        pick.props("dense no-caps unelevated").classes("pick").tooltip(key_words(parameter.key))
 
     def _add(self, row: int) -> None:
-        mine = self.session.model.actions.rows[row]
-        values = tuple(self.picked.get((row, k), 0) for k in range(len(mine.allowed)))
-        self.session.order(row, self.plot if mine.action.plot else None, values)
+        chosen = self.session.model.actions.rows[row]
+        values = tuple(self.picked.get((row, k), 0) for k in range(len(chosen.allowed)))
+        self.session.order(row, self.plot if chosen.action.plot else None, values)
 
     @ui.refreshable_method
     def today(self) -> None:
-        """Today's orders, each with a button that takes it off."""
+        """The orders of today, each with a button that takes it off."""
         if self.session.over:
             return
         with box("section", "card today", "today"):
@@ -268,6 +251,6 @@ class FarmPage(Page):
             if not self.session.orders:
                 words("p", "Nothing: the day passes by itself.", "quiet")
                 with box("div", "buttons"):
-                    button(f"Let {WEEK} days pass", self.guarded(self.week), "quiet", "week")
+                    button(f"Let {WEEK} days pass", self.guarded(lambda: self.advance_by(WEEK)), "quiet", "week")
                     if self.session.yesterday:
                         button("As yesterday", self.guarded(self.session.repeat), "quiet", "repeat")

@@ -1,4 +1,4 @@
-"""Years in the hands of a fisher: what the survey shows, a quota for the year, the catch."""
+"""A fishery played by a user year by year: the survey, a quota, the catch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harvestgym.registry import family_function
 from .session import Session
 
 
-class FisherSession(Session):
+class FishingSession(Session):
     """A fishery, or a stock under protection, year by year."""
 
     unit = "year"
@@ -26,15 +26,10 @@ class FisherSession(Session):
 
     @property
     def rivals(self) -> list[str]:
-        """Those of every session, without an optimum that holds only for who sees the stock as it is."""
-        own = family_function(self.id, "policies")(self.env)
-        known = own.get("expert") is own.get("sdp")
-        return [name for name in super().rivals if known or name != "sdp-finite"]
-
-    @property
-    def step_unit(self) -> str:
-        """A step is a year."""
-        return "years"
+        """Those of every session; the optimum only where it is the expert, since it needs exact surveys."""
+        available = family_function(self.id, "policies")(self.env)
+        exact = available.get("expert") is available.get("sdp")
+        return [name for name in super().rivals if exact or name != "sdp-finite"]
 
     @property
     def year(self) -> int:
@@ -43,22 +38,22 @@ class FisherSession(Session):
 
     @property
     def survey(self) -> np.ndarray:
-        """The biomass that was seen at the start of the year."""
+        """The biomass observed at the start of the year."""
         return np.asarray(self.model.units.survey(np.asarray(self.obs)))
 
     @property
     def protects(self) -> bool:
-        """Whether nothing is caught here, and the stock itself is worth something."""
+        """Whether nothing is caught and the stock itself has a value."""
         return hasattr(self.model.params, "benefit")
 
     @property
     def drives(self) -> bool:
-        """Whether an action is against what presses on the stock."""
+        """Whether an action works against the pressure on the stock."""
         return hasattr(self.model, "pushed")
 
     @property
     def question(self) -> str:
-        """What is to be decided every year."""
+        """The question to the user every year."""
         if self.drives:
             return "Effort against the pressure on the stock"
         if self.protects:
@@ -67,29 +62,29 @@ class FisherSession(Session):
 
     @property
     def beliefs(self) -> Record | None:
-        """The record with the stocks as they were seen; None where surveys do not tell them apart."""
+        """The record with the stocks as observed; None where surveys do not separate them."""
         record = self.record
-        seen = record["seen"].reshape(len(record["reward"]), -1)
-        if seen.shape != record["stock"].shape:
+        observed = record["seen"].reshape(len(record["reward"]), -1)
+        if observed.shape != record["stock"].shape:
             return None
-        return record | {"stock": seen, "biomass": seen.sum(1)}
+        return {**record, "stock": observed, "biomass": observed.sum(1)}
 
     @property
     def targets(self) -> int:
-        """How many numbers are to be decided."""
+        """How many numbers to decide."""
         return self.model.units.targets
 
     @cached_property
     def choices(self) -> np.ndarray:
-        """What can be decided for each target: the levels, or steps of a two-hundredth of the most."""
+        """The possible numbers of a target: the levels, or 201 steps up to the largest."""
         units, space = self.model.units, self.model.action_space
         if units.levels:
             return np.asarray([np.ravel(units.wanted(i))[0] for i in range(units.levels)])
         return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
 
     def fish(self, amounts: list[float]) -> float:
-        """Decide, in units of biomass or as shares, and let the year pass; its reward."""
+        """Decide, in units of biomass or as shares, and let the year pass; return its reward."""
         low, high = float(self.choices[0]), float(self.choices[-1])
         if len(amounts) != self.targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
-            raise ConfigError(f"quota: wanted {self.targets} numbers from {low:g} to {high:g}, found {amounts}")
+            raise ConfigError(f"quota: expected {self.targets} numbers from {low:g} to {high:g}, got {amounts}")
         return self.act(np.asarray(self.model.units.action(np.asarray(amounts, np.float32))))

@@ -1,6 +1,6 @@
-"""Maps, charts and legends as pictures on a page, drawn by the renderer of the pictures.
+"""Maps, charts and legends as SVG images of a page, drawn by `harvestgym.render`.
 
-Each is the address of an SVG (a data: address), so that nothing of one drawing can touch another.
+Each is a data: address, so that the styles and ids of images cannot collide.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harvestgym.render.svg import Vector
 from harvestgym.render.svg_store import Framed
 
 WIDTH = 560
-"""Of the page that a map is drawn on, px: the smaller, the larger its letters beside its plots."""
+"""Width of the page on which a map is laid out, px; smaller means larger letters."""
 
 RIM = 4
 """Of `Framed.around`, px."""
@@ -25,16 +25,16 @@ RIM = 4
 FONT = "Helvetica, Arial, sans-serif"
 
 
-class Drawn(NamedTuple):
-    """A map: its address, its width over its height, and where its plots are, in shares of its width and height."""
+class MapImage(NamedTuple):
+    """A map: its address, its width over its height, and the box of its plots as shares of width and height."""
 
     address: str
     aspect: float
     plots: Box
 
 
-def map_of(panel: Map) -> Drawn:
-    """A map without its title and legend, to the edge of its margin."""
+def map_image(panel: Map) -> MapImage:
+    """Draw a map without its title and legend, to the edge of its margin."""
     marks = tuple(replace(mark, meaning="") for mark in panel.marks)
     pen = Framed({})
     layout.lay(Scene("", (replace(panel, title="", marks=marks, legend=()),)), pen, WIDTH)
@@ -43,31 +43,31 @@ def map_of(panel: Map) -> Drawn:
     unit = (wide - 2 * RIM) / (length + 2 * margin)
     edge = RIM + margin * unit
     plots = Box(edge / wide, edge / high, length * unit / wide, width * unit / high)
-    return Drawn(_address_of(pen, x, y, wide, high), wide / high, plots)
+    return MapImage(_pen_address(pen, x, y, wide, high), wide / high, plots)
 
 
-def chart_of(chart: Chart, width: int = 480, height: int = 230) -> str:
-    """The address of a chart."""
+def chart_image(chart: Chart, width: int = 480, height: int = 230) -> str:
+    """Draw a chart."""
     pen = Vector()
     charts.draw(chart, pen, Box(4, 2, width - 8, height - 4), 15)
-    return _address_of(pen, 0, 0, width, height)
+    return _pen_address(pen, 0, 0, width, height)
 
 
-def legend_of(scene: Scene) -> list[tuple[str, str]]:
-    """What the marks of a scene mean: the address of an icon, and the words."""
+def legend_images(scene: Scene) -> list[tuple[str, str]]:
+    """Draw the icon of each meaning in the legend of a scene; return icons and meanings."""
     out = []
     for mark in scene.legend:
         pen = Vector()
         layout.symbol(mark, pen, 16, 16, 32)
-        out.append((_address_of(pen, 0, 0, 32, 32), mark.meaning))
+        out.append((_pen_address(pen, 0, 0, 32, 32), mark.meaning))
     return out
 
 
-def _address_of(pen: Vector, x: float, y: float, width: float, height: float) -> str:
+def _pen_address(pen: Vector, x: float, y: float, width: float, height: float) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{x:g} {y:g} {width:g} {height:g}" font-family="{FONT}">'
-    return address("".join((head, "<defs>", *pen.symbols.values(), "</defs>", *pen.parts, "</svg>")))
+    return svg_address("".join((head, "<defs>", *pen.symbols.values(), "</defs>", *pen.parts, "</svg>")))
 
 
-def address(svg: str) -> str:
-    """The data: address of an SVG."""
+def svg_address(svg: str) -> str:
+    """Encode an SVG as a data: address."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

@@ -1,0 +1,202 @@
+"""A farm season played by a user: what is known, observations that cost, the orders of the day, the end of the day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.timeline import Record
+from harvestgym.farm.view.action_log import COSTS, describe_action
+from harvestgym.farm.view.recorder import LastObserved, known, last_observed
+from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, value_text
+
+from .session import Session
+
+Plot = tuple[int, int]
+
+
+class Fact(NamedTuple):
+    """A known value: its name, its text, and the days since it was observed."""
+
+    name: str
+    value: str
+    age: int
+
+
+@dataclass(frozen=True)
+class Order:
+    """An intervention on the list of a day: its number in the integer form, its words, its place and its cost."""
+
+    number: int
+    words: str
+    field: int
+    plot: Plot | None
+    cost: float
+
+
+class FarmSession(Session):
+    """A season. In mode "ao" the observations of the morning are one step, and the end of the day is another."""
+
+    unit = "day"
+
+    def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
+        super().__init__(id, env, seed)
+        self.model: Any = env
+        self.orders: list[Order] = []
+        self.yesterday: list[Order] = []
+        self.refused: list[str] = []
+
+    def act(self, action: Any) -> float:
+        vars(self).pop("known", None)
+        return super().act(action)
+
+    # What is known.
+
+    @property
+    def day(self) -> int:
+        """Days since the start."""
+        return int(self.info["day"])
+
+    @property
+    def days(self) -> int:
+        """Days of the longest season."""
+        return int(self.model.params.horizon)
+
+    @property
+    def asks(self) -> bool:
+        """Whether observing is a step of its own."""
+        return hasattr(self.model, "offered")
+
+    @property
+    def looked(self) -> bool:
+        """Whether the observations of this morning are done."""
+        return self.steps % 2 == 1 and self.asks
+
+    @cached_property
+    def looks(self) -> tuple[Any, ...]:
+        """The observations that can be bought."""
+        return self.model.offered.items if self.asks else ()
+
+    @cached_property
+    def prices(self) -> np.ndarray:
+        """The price of each of `looks`."""
+        if not self.looks:
+            return np.zeros(0)
+        return np.asarray(self.model.params.score.observation_prices(self.model.offered, self.model.variables))
+
+    @cached_property
+    def known(self) -> dict[str, LastObserved]:
+        """The last observed value of each number of each variable, and its step (-1 for never)."""
+        record = self.record
+        last = {v.name: last_observed(record, v) for v in self.model.variables}
+        return {name: LastObserved(values[-1], steps[-1]) for name, (values, steps) in last.items()}
+
+    @property
+    def beliefs(self) -> Record:
+        """The record as the farmer knows it: each number as last observed, NaN before."""
+        return known(self.model, self.record)
+
+    def facts(self, field: int, plot: Plot | None) -> list[Fact]:
+        """The known values of a plot of a field or, without a plot, of the field as a whole."""
+        facts, steps_per_day = [], getattr(self.model, "steps_per_day", 1)
+        for variable in self.model.variables:
+            if variable.field != field or variable.per_plot != (plot is not None):
+                continue
+            values, steps = (part[... if plot is None else (..., *plot)] for part in self.known[variable.name])
+            if (steps < 0).any():
+                continue
+            text = ", ".join(value_text(value, variable.meta) for value in np.ravel(values))
+            unit = "" if code_labels(variable.meta) else key_unit(variable.key)
+            age = self.steps // steps_per_day - int(np.max(steps)) // steps_per_day
+            facts.append(Fact(self.label(variable), f"{text} {unit}".strip(), age))
+        return facts
+
+    @cached_property
+    def titles(self) -> dict[tuple[str, str], str]:
+        """The title of each entity, see `entity_titles`."""
+        return entity_titles(self.model)
+
+    def label(self, variable: Any) -> str:
+        """The title of the entity of a variable, and its key in words."""
+        return f"{self.titles[variable.where]} {key_words(variable.key)}"
+
+    def value(self, field: int, key: str) -> np.ndarray | None:
+        """The known value of a variable of a field by its key, `rain/amount#mm`; None if it was never observed."""
+        for variable in self.model.variables:
+            if variable.field == field and variable.key == key:
+                values, steps = self.known[variable.name]
+                return values if (steps >= 0).all() else None
+        return None
+
+    # Actions.
+
+    def look(self, which: list[int]) -> float:
+        """Buy some of `looks`, by number, once a day; return their cost."""
+        if not self.asks or self.looked:
+            raise ConfigError("look: today's looks are over" if self.asks else "look: everything is seen for nothing")
+        request = np.zeros(len(self.looks), np.int8)
+        for number in which:
+            if not 0 <= number < len(self.looks):
+                raise ConfigError(f"look: expected a number from 0 to {len(self.looks) - 1}, got {number}")
+            request[number] = 1
+        self.act(self.idle | ({"request": request} if len(request) else {}))
+        return float(self.info["observation cost"])
+
+    def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> Order:
+        """Put an intervention on the list: a row of the action table, a plot, and the index of each value."""
+        if self.over:
+            raise ConfigError("order: the season is over")
+        if len(self.orders) >= self.model.schedule:
+            raise ConfigError(f"order: at most {self.model.schedule} a day; take one off the list first")
+        table = self.model.actions
+        if not 0 <= row < len(table.rows):
+            raise ConfigError(f"order: expected an action from 0 to {len(table.rows) - 1}, got {row}")
+        chosen, (plots, *grids) = table.rows[row], table.rows[row].grids
+        if plot not in plots:
+            raise ConfigError(f"order: {chosen.action.name} expected a plot among {list(plots)}, got {plot}")
+        sizes = [len(grid) for grid in grids]
+        if len(values) != len(sizes) or any(not 0 <= v < n for v, n in zip(values, sizes, strict=True)):
+            raise ConfigError(f"order: {chosen.action.name} expected a choice for each of {sizes}, got {values}")
+        at = int(np.ravel_multi_index((plots.index(plot), *values), [len(plots), *sizes]))
+        number = table.numbers(chosen, farmer)[at]
+        cost = float(np.asarray(self.model.params.score.intervention_costs)[row])
+        order = Order(number, describe_action(self.model, table.choices[number]), chosen.field, plot, cost)
+        self.orders.append(order)
+        return order
+
+    def remove(self, at: int) -> None:
+        """Take an order off the list."""
+        if not 0 <= at < len(self.orders):
+            raise ConfigError(f"remove: expected an order from 0 to {len(self.orders) - 1}, got {at}")
+        del self.orders[at]
+
+    def repeat(self) -> None:
+        """Add the orders of yesterday to the list."""
+        self.orders += self.yesterday[: self.model.schedule - len(self.orders)]
+
+    def end_day(self) -> float:
+        """Do what is on the list and let the day pass; return its reward."""
+        before = self.total
+        if self.asks and not self.looked:
+            self.look([])
+        numbers = np.zeros(self.model.schedule, np.int64)
+        numbers[: len(self.orders)] = [order.number for order in self.orders]
+        action = numbers if self.model.schedule > 1 else numbers[0]
+        self.act(self.idle | {"order": action} if self.asks else action)
+        accepted = self.info["accepted"][: len(self.orders)]
+        self.refused = [order.words for order, done in zip(self.orders, accepted, strict=True) if not done]
+        self.yesterday, self.orders = self.orders, []
+        return self.total - before
+
+    @property
+    def accounts(self) -> dict[str, float]:
+        """Gains and costs so far by name, costs negative; their sum is the score."""
+        record, prefix = self.record, "info/reward/"
+        gains = {name.removeprefix(prefix): float(values.sum()) for name, values in record.items()
+                 if name.startswith(prefix)}  # fmt: skip
+        return gains | {name: -float(record[f"info/{name}"].sum()) for name in COSTS}

@@ -1,0 +1,38 @@
+"""A forager episode played by a user: steps in four directions, and their rewards."""
+
+from __future__ import annotations
+
+from harvestgym.core.errors import ConfigError, check_name
+
+from .session import Session
+
+DIRECTIONS = {"ArrowUp": "north", "ArrowRight": "east", "ArrowDown": "south", "ArrowLeft": "west"}
+"""The arrow keys in the order of the actions, and their directions."""
+
+MOST_STEPS = 10_000
+"""Steps of an episode that nothing else ends."""
+
+
+class ForagerSession(Session):
+    """An episode, step by step."""
+
+    @property
+    def idle(self) -> None:
+        """A forager always moves."""
+        return None
+
+    @property
+    def longest(self) -> int:
+        return min(super().longest, MOST_STEPS)
+
+    @property
+    def limit(self) -> int:
+        """An episode may have no end: a rival gets the steps done so far."""
+        return self.steps
+
+    def go(self, direction: str) -> float:
+        """Step north, east, south or west; return the reward."""
+        check_name("direction", direction, DIRECTIONS.values())
+        if self.steps >= self.longest:
+            raise ConfigError(f"an episode by hand has at most {self.longest} steps; begin a new one")
+        return self.act(list(DIRECTIONS.values()).index(direction))
