@@ -14,6 +14,9 @@ from starlette.responses import PlainTextResponse, Response
 
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
+from harvestgym.play.farm_session import FarmSession
+from harvestgym.play.fishing_session import FishingSession
+from harvestgym.play.forager_session import ForagerSession
 from harvestgym.play.session import Session
 
 from .elements import box, words
@@ -25,8 +28,8 @@ from .page import Page, add_style, parse_seed
 LOOPBACK = ["127.0.0.1", "localhost"]
 
 
-PAGES: dict[str, type[Page]] = {
-    "FarmSession": FarmPage, "FishingSession": FishingPage, "ForagerSession": ForagerPage,
+PAGES: dict[type[Session], type[Page]] = {
+    FarmSession: FarmPage, FishingSession: FishingPage, ForagerSession: ForagerPage,
 }  # fmt: skip
 
 
@@ -50,7 +53,7 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
                 words("h1", "This season cannot begin")
                 words("p", str(error))
             return
-        page = PAGES[type(tab["session"]).__name__](tab["session"], folder, Path(scratch))
+        page = PAGES[type(tab["session"])](tab["session"], folder, Path(scratch))
         page.on_begin = lambda session: tab.update(session=session)
         page.build(first.id, registry.doc(first.id))
 
