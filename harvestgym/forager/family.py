@@ -151,7 +151,7 @@ def describe(env: Forager) -> list[Table]:
 
 
 def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
-    """The same lives on the host engine, as a Gymnasium environment; None without the extra `fast`."""
+    """The same episodes on the host engine, as a Gymnasium environment; None without the extra `fast`."""
     if not FAST:
         return None
     from harvestgym.forager.numba_engine.gym_env import ForagerGym
@@ -173,7 +173,7 @@ def policies(env: Forager) -> dict[str, Policy]:
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
-    """Per life: mean reward of a step, objects collected, the running rate at the end and the last regret."""
+    """Per episode: mean reward of a step, objects collected, the running rate at the end and the last regret."""
     length = np.maximum(np.asarray(episodes.length), 1)
     info = episodes.info
     return {
@@ -193,7 +193,7 @@ def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params
 
 
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:
-    """A life as a plot: where the agent went, and its reward rate."""
+    """An episode as a plot: where the agent went, and its reward rate."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")

@@ -43,7 +43,7 @@ BEGINNING = 5_000
 
 
 def draw_seed(key: jax.Array) -> jax.Array:
-    """uint32 (2,): the seed of the life that begins with a key."""
+    """uint32 (2,): the seed of the episode that begins with a key."""
     return jax.random.bits(key, (2,), jnp.uint32)
 
 
@@ -78,7 +78,7 @@ class Forager(Env[ForagerState, ForagerParams]):
 
     @property
     def evaluation_steps(self) -> int:
-        """Steps of a life that go into a table or a picture: its own limit, and of an endless one the beginning."""
+        """Steps of an episode that go into a table or a picture: its horizon, or the beginning of an endless one."""
         return self.horizon or BEGINNING
 
     @property
@@ -101,7 +101,7 @@ class Forager(Env[ForagerState, ForagerParams]):
     # -- the five parts ------------------------------------------------------------------------------------
 
     def initial(self, key: jax.Array, params: ForagerParams) -> ForagerState:
-        """A life whose seed is 64 bits of the key."""
+        """An episode whose seed is 64 bits of the key."""
         return self.begin(draw_seed(key))
 
     def begin(self, words: Any) -> ForagerState:

@@ -1,4 +1,4 @@
-"""A life under JAX as a pytree, and the numbers of a world that may be mapped over."""
+"""The state of an episode under JAX as a pytree, and the parameters that may be mapped over."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class ForagerParams:
     """Numbers that may be mapped over, drawn or differentiated."""
 
     worth: jax.Array = par("worth", "factor on the reward of each kind")
-    horizon: jax.Array = par("horizon#step", "steps after which a life is truncated, 0 for never", low=0, dtype="int")
+    horizon: jax.Array = par("horizon#step", "steps until truncation, 0 for never", low=0, dtype="int")
 
 
 @pytree
 class ForagerState:
-    """A life. Coordinates, clock and slots are words (uint32)."""
+    """The state of an episode. Coordinates, clock and slots are words (uint32)."""
 
     words: jax.Array = var("seed", "the two words of the seed", dtype="int", axes=())
     clock: jax.Array = var("clock#step", "high and low word of the number of steps", dtype="int", axes=())

@@ -1,1 +1,1 @@
-"""The forager on the host, compiled by numba: fast single lives and threaded batches."""
+"""The forager on the host, compiled by numba: fast single episodes and threaded batches."""

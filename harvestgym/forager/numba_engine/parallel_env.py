@@ -1,8 +1,8 @@
 """Several foragers in one world, as a PettingZoo parallel environment.
 
 In a step the agents move in their order; whoever comes first collects. They do not block each other and share
-one map; each sees the others as one more kind, the last one. Noise in rewards belongs to the step: those who
-collect in the same step share it.
+one map; each sees the others as one more kind, the last one. Noise in rewards belongs to the step: agents
+that collect in the same step share it.
 """
 
 from __future__ import annotations

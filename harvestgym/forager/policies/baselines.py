@@ -1,6 +1,6 @@
-"""Baselines that act on what is in view: the nearest object that pays, and the best path within the aperture.
+"""Baselines that act on the view: towards the nearest object that pays, and along the best path in the aperture.
 
-Both know the expected worth of each kind, learnt from nothing: they are yardsticks, not learners.
+Both know the expected reward of each kind: they are references, not learners.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.world import STEPS
 
 STRAY = 0.1
-"""Share of steps that the greedy agent takes at random, round what hurts: else a wall would hold it for ever."""
+"""Share of steps that the greedy agent takes at random, around what hurts: else a wall would hold it for ever."""
 
 
-def _worths(env: Forager) -> jax.Array:
-    """float32 (kinds + 2,): expected reward at the first moment, of nothing, each kind and the outside."""
+def _expected_rewards(env: Forager) -> jax.Array:
+    """float32 (kinds + 2,): expected reward at the first step, of nothing, each kind and the outside."""
     zero, words = jnp.uint32(0), jnp.zeros(2, jnp.uint32)
     now = [k.reward(JaxContext(zero, zero, words, i, zero)) for i, k in enumerate(env.world.kinds)]
     return jnp.array([0.0, *(float(w) for w in now), 0.0], jnp.float32)
@@ -46,7 +46,7 @@ class _Planner:
         seen = _seen(obs)
         open_ = jnp.array([True, *(not k.blocking or k.collectable for k in self.env.world.kinds), False])
         choices = plan(jnp.array(self.worth)[seen], open_[seen], self.sweeps, self.discount)
-        return carry, best(choices, key)
+        return carry, choose_best(choices, key)
 
 
 def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float) -> jax.Array:
@@ -68,16 +68,16 @@ def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float) -> ja
         return pad(jnp.where(open_ & (worth <= 0), most, 0.0), 0.0)
 
     value = jax.lax.fori_loop(0, sweeps, sweep, jnp.zeros((rows + 2, cols + 2)))
-    return beside(gain + discount * value)
+    return neighbours(gain + discount * value)
 
 
-def beside(grid: jax.Array) -> jax.Array:
+def neighbours(grid: jax.Array) -> jax.Array:
     """(4,): the cells of a view that lie next to its centre, by action."""
     rows, cols = grid.shape
     return jnp.stack([grid[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in STEPS])
 
 
-def best(choices: jax.Array, key: jax.Array) -> jax.Array:
+def choose_best(choices: jax.Array, key: jax.Array) -> jax.Array:
     """The best action; where several are as good, a random one of them."""
     tie = jax.random.uniform(key, (4,))
     return jnp.argmax(jnp.where(choices >= jnp.max(choices) - 1e-6, 1 + tie, 0)).astype(jnp.int32)
@@ -85,7 +85,7 @@ def best(choices: jax.Array, key: jax.Array) -> jax.Array:
 
 @dataclass(frozen=True)
 class _Greedy:
-    """A step towards the nearest object in view that pays, round what hurts if another way is as short."""
+    """A step towards the nearest object in view that pays, around what hurts if another way is as short."""
 
     env: Forager
     worth: tuple[float, ...]
@@ -99,9 +99,9 @@ class _Greedy:
         target = jnp.argmin(jnp.where(good, far, rows + cols))
         tx, ty = jnp.asarray(x).ravel()[target], jnp.asarray(y).ravel()[target]
         nearer = [(abs(tx - dx) + abs(ty - dy)) < abs(tx) + abs(ty) for dx, dy in STEPS]
-        next_ = beside(seen)
+        next_ = neighbours(seen)
         strays = jax.random.bernoulli(jax.random.fold_in(key, 1), STRAY)
-        return carry, best(self._scores(jnp.stack(nearer) & jnp.any(good) & ~strays, next_), key)
+        return carry, choose_best(self._scores(jnp.stack(nearer) & jnp.any(good) & ~strays, next_), key)
 
     def _scores(self, nearer: jax.Array, ahead: jax.Array) -> jax.Array:
         shut = jnp.array([False, *(k.blocking and not k.collectable for k in self.env.world.kinds), True])
@@ -110,7 +110,7 @@ class _Greedy:
 
 
 def _table(env: Forager) -> tuple[float, ...]:
-    return tuple(float(w) for w in np.asarray(_worths(env)))
+    return tuple(float(w) for w in np.asarray(_expected_rewards(env)))
 
 
 def greedy(env: Forager) -> Policy:

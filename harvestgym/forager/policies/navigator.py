@@ -1,6 +1,6 @@
-"""An expert that sees colours only: it knows the biomes, the laws and the clock, and keeps count of where it is.
+"""An expert for observations in colours: it knows the biomes, the laws and the clock, and counts its own position.
 
-Foods of one colour are told apart by the biome of their cell. Where nothing in view pays it walks to the biome
+It distinguishes foods of one colour by the biome of their cell. Where nothing in view pays it walks to the biome
 that pays most now, and so crosses the world when the foods change sign.
 """
 
@@ -21,7 +21,7 @@ from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.reward_laws import Fourier
 from harvestgym.forager.world import STEPS
 
-from .baselines import beside, best, plan
+from .baselines import choose_best, neighbours, plan
 
 Position: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
 """int32 x, y and clock, as the agent has counted them."""
@@ -34,13 +34,13 @@ class _Navigator:
 
     def __call__(self, carry: Position, obs: jax.Array, key: jax.Array) -> tuple[Position, jax.Array]:
         x, y, clock = carry
-        kinds, worth = self._kinds(obs, x, y), self._worths(clock)
+        kinds, worth = self._kinds(obs, x, y), self._expected_rewards(clock)
         open_ = jnp.array([True, *(not k.blocking for k in self.env.world.kinds), False])[kinds]
         pays = worth[kinds]
         path = plan(pays, open_, sum(self.env.aperture) // 2 + 1, self.discount)
-        far = self._towards(worth, x, y) - 2.0 * (beside(pays) < 0) - 1e6 * ~beside(open_)
-        action = best(jnp.where(jnp.max(path) > 0, path, far), key)
-        dx, dy = jnp.asarray(STEPS, jnp.int32)[action] * beside(open_)[action]
+        far = self._towards(worth, x, y) - 2.0 * (neighbours(pays) < 0) - 1e6 * ~neighbours(open_)
+        action = choose_best(jnp.where(jnp.max(path) > 0, path, far), key)
+        dx, dy = jnp.asarray(STEPS, jnp.int32)[action] * neighbours(open_)[action]
         world = self.env.world
         return ((x + dx) % world.width, (y + dy) % world.height, clock + 1), action
 
@@ -59,8 +59,8 @@ class _Navigator:
             out = jnp.where(here & native, i + 1, out)
         return out
 
-    def _worths(self, clock: jax.Array) -> jax.Array:
-        """float32 (kinds + 2,): what nothing, each kind and the outside pay now; random series count for 0."""
+    def _expected_rewards(self, clock: jax.Array) -> jax.Array:
+        """float32 (kinds + 2,): the rewards of nothing, each kind and the outside now; random series count for 0."""
         words, zero = jnp.zeros(2, jnp.uint32), jnp.uint32(0)
         laws = [(i, k.reward) for i, k in enumerate(self.env.world.kinds)]
         now = [0.0 if isinstance(law, Fourier) else law(JaxContext(zero, to_word(clock), words, i, zero))
@@ -68,7 +68,7 @@ class _Navigator:
         return jnp.stack([jnp.float32(w) for w in (0.0, *now, 0.0)])
 
     def _towards(self, worth: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-        """(4,): 1 for each action that leads to the middle of the best biome, 0 for all who are in it."""
+        """(4,): 1 for each action that leads to the middle of the best biome, 0 for all if it is there already."""
         world, kinds = self.env.world, self.env.world.kinds
         rows = []
         for g in world.regions:
@@ -85,6 +85,6 @@ class _Navigator:
 
 
 def navigator(env: Forager, discount: float = 0.9) -> Policy:
-    """The expert of worlds shown in colours, from the start of a life on."""
+    """The expert for observations in colours, from the start of an episode on."""
     x, y = env.world.start
     return Policy((jnp.int32(x), jnp.int32(y), jnp.int32(0)), _Navigator(env, discount))

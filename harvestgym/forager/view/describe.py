@@ -1,4 +1,4 @@
-"""What a forager's world is made of, as tables for people."""
+"""The tables that describe a foraging world."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from harvestgym.forager.kinds import Delay, DelayLaw, Kind
 
 
 def describe(env: Forager) -> list[Table]:
-    """The tables of `harvestgym show`: kinds, regions, faces, state and parameters."""
+    """The tables of `harvestgym show`: kinds, regions, spaces, state and parameters."""
     state, params = fields_table("State", ForagerState), fields_table("Parameters", ForagerParams)
-    return [_kinds(env), _regions(env), _faces(env), state, params]
+    return [_kinds(env), _regions(env), _spaces(env), state, params]
 
 
 def _kinds(env: Forager) -> Table:
@@ -20,8 +20,8 @@ def _kinds(env: Forager) -> Table:
 
 
 def _collision(kind: Kind) -> str:
-    told = ["blocks"] * kind.blocking + ["is collected"] * kind.collectable
-    return " and ".join(told) or "pays and stays"
+    words = ["blocks"] * kind.blocking + ["is collected"] * kind.collectable
+    return " and ".join(words) or "pays and stays"
 
 
 def _worth(kind: Kind) -> str:
@@ -53,7 +53,7 @@ def _regions(env: Forager) -> Table:
     return Table(f"Regions, a {env.world.edge}", ("region", "cells", "objects", "renewed"), rows)
 
 
-def _faces(env: Forager) -> Table:
+def _spaces(env: Forager) -> Table:
     carried = f"; carried off every {env.world.teleport_every} steps" if env.world.teleport_every else ""
     rows = [
         ("action", str(env.action_space), f"north, east, south, west{carried}"),

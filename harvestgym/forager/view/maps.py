@@ -1,4 +1,4 @@
-"""The maps of a life: the aperture, the whole of a small world, the neighbourhood in a large one, where it has been."""
+"""Maps of an episode: the aperture, a small world or the surroundings in a large one, and the visited cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AROUND = 10
 """Cells shown on each side of the agent in a large world."""
 
 MEMORY, TRAIL, COARSE = 2000, 60, 24
-"""Steps of which the views are remembered; steps of the trail; cells of the side of the map of where it has been."""
+"""Steps whose views are remembered; steps of the trail; cells across the map of visited cells."""
 
 UNSEEN, SEEN, NOW, BEEN, TRACK = "#d9d9d9", "#ffffff", "#fff0b3", "#0072b2", "#8a5a00"
 GROUNDS = ("#ffffff", "#e9f3e2", "#e3ecf8", "#f9e9e4", "#f1e8f8")
@@ -28,15 +28,15 @@ GROUNDS = ("#ffffff", "#e9f3e2", "#e3ecf8", "#f9e9e4", "#f1e8f8")
 
 
 def aperture(env: Forager, past: Record) -> Map:
-    """What the agent sees, itself in the centre; what looks alike has one colour."""
+    """Draw the view, the agent in the centre; kinds of one colour have one legend entry."""
     rows, cols = env.aperture
     colors = _hex(tints[0] for tints in choose_colors(env.world.kinds))
     alike = [" or ".join(k.name for k, c in zip(env.world.kinds, colors, strict=True) if c == color)
              for color in colors]  # fmt: skip
-    told = [alike[i] if alike[i] != kind.name else label_kind(kind) for i, kind in enumerate(env.world.kinds)]
-    marks = _things(env, past["view"][-1], colors, told)
+    labels = [alike[i] if alike[i] != kind.name else label_kind(kind) for i, kind in enumerate(env.world.kinds)]
+    marks = _things(env, past["view"][-1], colors, labels)
     me = _agent((cols / 2, rows / 2))
-    return Map("What the agent sees", (cols, rows), (*marks, me), legend=_legend(env, colors, told))
+    return Map("What the agent sees", (cols, rows), (*marks, me), legend=_legend(env, colors, labels))
 
 
 def whole(env: Forager, past: Record) -> Map:
@@ -85,42 +85,44 @@ def visited(env: Forager, past: Record) -> Map:
 # -- marks -------------------------------------------------------------------------------------------------
 
 
-def _things(env: Forager, cells: np.ndarray, colors: list[str], told: list[str]) -> list[Mark]:
+def _things(env: Forager, cells: np.ndarray, colors: list[str], labels: list[str]) -> list[Mark]:
     """What stands in each cell."""
     kinds = env.world.kinds
     rows, cols = np.nonzero(cells >= 0)
     return [
-        _outside((col, row)) if kind == len(kinds) else _thing(kinds[kind], (col, row), colors[kind], told[kind])
+        _outside((col, row)) if kind == len(kinds) else _thing(kinds[kind], (col, row), colors[kind], labels[kind])
         for row, col, kind in zip(rows.tolist(), cols.tolist(), cells[rows, cols].tolist(), strict=True)
     ]
 
 
-def _thing(kind: Kind, cell: tuple[float, float], color: str, told: str) -> Mark:
+def _thing(kind: Kind, cell: tuple[float, float], color: str, label: str) -> Mark:
     """An object: what blocks is a square, food is a disc, what stays and pays is a ring."""
     shape, size = ("square", 1.0) if kind.blocking else ("disc", 0.7) if kind.collectable else ("ring", 0.8)
-    return Mark(shape, _centre(cell), size, color, meaning=told)
+    return Mark(shape, _centre(cell), size, color, meaning=label)
 
 
 def _outside(cell: tuple[float, float]) -> Mark:
     return Mark("square", _centre(cell), 1, _hex([OUTSIDE])[0], meaning="outside of the world")
 
 
-def _legend(env: Forager, colors: list[str], told: list[str]) -> tuple[Mark, ...]:
-    """What the legend says from the first step on, whether or not it is in sight."""
-    known = [_thing(kind, (0, 0), color, text) for kind, color, text in zip(env.world.kinds, colors, told, strict=True)]
+def _legend(env: Forager, colors: list[str], labels: list[str]) -> tuple[Mark, ...]:
+    """Entries of the legend from the first step on, in view or not."""
+    known = [
+        _thing(kind, (0, 0), color, text) for kind, color, text in zip(env.world.kinds, colors, labels, strict=True)
+    ]
     outside = [_outside((0, 0))] if env.world.edge == "wall" else []
     return _agent((0.0, 0.0)), *known, *outside
 
 
 def label_kind(kind: Kind) -> str:
-    """What the legend says of a kind."""
+    """The legend entry of a kind."""
     worth = kind.constant
     pays = f", {worth:+g}" if worth else ""
     return f"{kind.name}{pays}{', in the way' if kind.blocking else ''}"
 
 
 def distinct_colors(env: Forager) -> list[str]:
-    """A colour for each kind, that of the aperture unless a kind before it looks alike."""
+    """A colour for each kind, that of the aperture unless a kind before it has the same."""
     colors = _hex(tints[0] for tints in choose_colors(env.world.kinds))
     spare = [color for color in _hex(PALETTE) if color not in colors]
     return [spare.pop(0) if color in colors[:i] and spare else color for i, color in enumerate(colors)]

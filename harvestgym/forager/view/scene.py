@@ -1,4 +1,4 @@
-"""A life to look at: what the agent sees, the world or what it remembers of it, where it was, and its reward.
+"""The picture of an episode: the view, the world or the remembered part of it, the visited cells, and the rewards.
 
 Nothing here grows with the world: a world that is not small is shown as the agent has seen it.
 """
@@ -18,14 +18,14 @@ from harvestgym.forager.world import EMPTY
 from .maps import aperture, neighbourhood, visited, whole
 
 NO_ACTION = -1
-"""The action of a row of a record that was not reached by one: the start, or where a life was taken up again."""
+"""The action of a row of a record that was not reached by one: the start, or where a saved episode continues."""
 
 WAYS = ("north", "east", "south", "west")
 RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
 
 
 def scene(env: Forager, record: Record, step: int) -> Scene:
-    """The life at `step` of a record, and how it came there."""
+    """The picture of an episode at `step` of a record."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
     maps = [aperture(env, past), whole(env, past)] if "world" in past else [
         aperture(env, past), neighbourhood(env, past), visited(env, past)]  # fmt: skip
@@ -37,7 +37,7 @@ def scene(env: Forager, record: Record, step: int) -> Scene:
 
 def _charts(env: Forager, past: Record) -> list[Chart]:
     reward, first = past["reward"], int(past["clock#step"][0])
-    # A life has no end to leave room for: the room doubles where it is full.
+    # An endless episode has no known length: the axis doubles where it is full.
     steps = 100 * 2 ** max(0, math.ceil(math.log2(max(len(reward) - 1, 1) / 100)))
     total = np.cumsum(reward)
     over = "" if not first else f", from step {first:,}"

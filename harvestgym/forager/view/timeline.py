@@ -1,4 +1,4 @@
-"""A recorded life in words and tables: where the forager went, what it met, what that paid."""
+"""A recorded episode in words and tables: the path of the forager, its collisions, its rewards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOCS = {
 
 
 def timeline(env: Forager, record: Record) -> Timeline:
-    """The steps of a record, as `record_episode` makes it; of what is in view, the picture tells."""
+    """The steps of a record, as `record_episode` makes it; the view is in the picture only."""
     return Timeline(
         when=[f"step {step}" for step in range(len(record["reward"]))],
         watcher="",

@@ -182,7 +182,7 @@ def test_layers_exclude_each_other():
     assert (env.cells() >= 0).sum() == 9000
 
 
-def test_objects_generated_in_mid_life_wait_where_their_cell_is_taken():
+def test_objects_generated_in_mid_episode_wait_where_their_cell_is_taken():
     env = ForagerEnv(ForagerConfig(12, {"flower": Flower, "wall": Wall}, aperture=5, seed=4))
     env.generate_objects(0.5, "flower")
     env.start()
