@@ -1,4 +1,4 @@
-"""What a farm file says, as frozen plain data: fields, farmers, rules, scoring, an expert.
+"""The schema of a farm file as frozen plain data: fields, farmers, rules, scoring, an expert.
 
 The models below are the whole schema: unknown keys, missing parts and wrong types are refused together,
 each with its path; `json_schema()` serves editors.
@@ -28,13 +28,13 @@ from harvestgym.core.risk import Risk
 from harvestgym.core.tree import WIDE
 
 FILES = ("table",)
-"""Keys of an entity's set that name a file; one in a farm file is looked for beside it."""
+"""Keys of an entity's set that name a file; it is searched for next to the farm file that names it."""
 
 Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
 
 
 def _number(value: Any) -> Any:
-    """What is no number though it could be taken for one: `no`, and numbers in quotes."""
+    """Refuse values that pydantic would convert to a number: `no`, and numbers in quotes."""
     if isinstance(value, (bool, str)):
         hint = "not yes/no/true/false" if isinstance(value, bool) else "without quotes"
         raise ValueError(f"expected a number, {hint}")
@@ -193,7 +193,7 @@ AnyOfAll = list[Annotated[list[ParsedCondition], Field(min_length=1)]]
 
 
 class RulesSpec(Strict):
-    """How the game starts, what is seen and allowed, and how it ends."""
+    """The rules of an episode: its start, its observations and actions, and its end."""
 
     horizon: Days = Field(alias="horizon#day", default=360)
     init: dict[str, dict[str, dict[str, ValueSpec]]] = {}
@@ -258,7 +258,7 @@ WhenDrawn = Annotated[
 
 
 class ForecastSpec(Strict):
-    """How many days of contexts are forecast, and the variance that is added per day, in squared spans."""
+    """The number of days of contexts that are forecast, and the variance added per day, in squared spans."""
 
     lookahead: StrictInt = Field(alias="lookahead#day", default=3, ge=1, le=30)
     noise: Number = Field(alias="noise#day-1", default=0.01, ge=0, le=1)
@@ -272,7 +272,7 @@ DrawSpec = Annotated[
 
 
 class ContextSpec(Strict):
-    """What is drawn anew, by its path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and when.
+    """The draws of a context, each by its path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and when.
 
     `only` names some choices of a draw; the others are never drawn, and what is seen has a place for them still.
     """

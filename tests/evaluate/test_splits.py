@@ -43,7 +43,7 @@ def test_training_never_sees_a_soil_or_a_site_of_a_test() -> None:
     met = {}
     for name in ("train", "test"):
         env: Any = splits.make("farm/contexts-1x1-v0", name)
-        draw = jax.vmap(lambda key, env=env: env.drawing.first(key, env.params).numbers)
+        draw = jax.vmap(lambda key, env=env: env.sampler.first(key, env.params).numbers)
         met[name] = np.asarray(draw(jax.random.split(jax.random.key(0), 300)))[:, :2]
         assert env.observation_space == harvestgym.make("farm/contexts-1x1-v0").observation_space
     for column in (0, 1):

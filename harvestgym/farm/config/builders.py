@@ -79,7 +79,7 @@ class BasicRule:
         horizon: days after which the game is truncated.
         max_action_schedule_size: the most actions of a step, 1 unless the file says otherwise.
         max_action_schedule_cost: what the interventions of a day may cost.
-        further: rules of your own by name.
+        further: custom rules by name.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class BasicScore:
         score_configuration: a YAML file with all of it; or
         cost_configuration, reward_configuration: one for the costs and one for the rewards. A missing file is
             generated, in its folder.
-        terms: further terms by name, of your own or of `harvestgym.farm.engine.reward_terms`.
+        terms: further terms by name, custom or of `harvestgym.farm.engine.reward_terms`.
         values: entries of those files, such as `intervention_cost=0.5, stage=1, yield_=1`.
     """
 

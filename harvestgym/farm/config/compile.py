@@ -129,7 +129,7 @@ def name_farm(fields: Mapping[str, FieldParams], farmers: Sequence[Any] = ()) ->
 
 
 def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
-    """What can be requested, each number once and none that is free."""
+    """The items that can be requested, each number once and none that is free."""
     whole = {item.variable for item in (*requested.items, *free.items) if item.plot is None}
     kept = (item for item in requested.items if item not in free.items)
     return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))

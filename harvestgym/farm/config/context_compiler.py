@@ -58,18 +58,18 @@ def compile_context(model: FarmModel, read_field: Callable[[FieldSpec], FieldPar
     reader = _Reader(model, read_field)
     shown = _shown(context)
     reads = [reader.read(name, value, name in shown) for name, value in context.draws.items()]
-    reads = _limited(reads, context.only)
+    reads = _restrict_choices(reads, context.only)
     reads.sort(key=lambda read: read.single)
-    _check_apart(reads)
+    _check_disjoint(reads)
     days, lookahead = _days(context, shown)
-    drawing = ContextSampler(tuple(read.draw for read in reads), days, context.every.episodes or 1, lookahead)
+    sampler = ContextSampler(tuple(read.draw for read in reads), days, context.every.episodes or 1, lookahead)
     parts = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
     noise: Any = np.float32(context.forecast.noise if context.forecast else 0.0)
     plain = {f.name: getattr(model.defaults, f.name) for f in dataclasses.fields(model.defaults)}
     tables: Any = tuple(read.table for read in reads)
     parts["defaults"] = ContextParams(**plain, tables=tables, noise=noise)
     kind = ContextActiveFarm if isinstance(model, ActiveFarm) else ContextFarm
-    return kind(**parts, drawing=drawing)
+    return kind(**parts, sampler=sampler)
 
 
 def _shown(context: ContextSpec) -> list[str]:
@@ -80,7 +80,7 @@ def _shown(context: ContextSpec) -> list[str]:
     return context.shown
 
 
-def _limited(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence[str]]) -> list[CompiledDraw]:
+def _restrict_choices(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence[str]]) -> list[CompiledDraw]:
     """The draws with those choices that are held back taken out of what is drawn."""
     choices = {read.draw.name: read.draw for read in reads if read.draw.kind == "choice"}
     for name, wanted in only.items():
@@ -103,7 +103,7 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
     return days, context.forecast.lookahead
 
 
-def _check_apart(reads: Sequence[CompiledDraw]) -> None:
+def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
     for i, read in enumerate(reads):
         for other in reads[:i]:
             if read.single == other.single and read.decides & other.decides:
@@ -277,12 +277,12 @@ def _check_finite(values: np.ndarray, where: str) -> None:
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         raise ConfigError(
             f"{where}: the sets differ in a label, a whole number or a bound that is infinite, "
-            "of which there is no mean; list the sets as choices instead"
+            "which have no mean; list the sets as choices instead"
         )
 
 
 def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:
-    """A name for each choice; those of a field by the sets that they name, if this tells them apart."""
+    """A name for each choice; those of a field by the sets that they name, if these differ."""
     if of_field:
         short = tuple(", ".join(part for part in choice.values() if isinstance(part, str)) for choice in choices)
         if all(short) and len(set(short)) == len(short):

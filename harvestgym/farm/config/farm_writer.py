@@ -20,7 +20,7 @@ SHORT = 90
 
 
 def name_kind(cls: type) -> str:
-    """How a farm file names a class: one of ours by its name, others as `module:Class`."""
+    """The name of a class in a farm file: built-in ones by their name, others as `module:Class`."""
     ours = cls.__module__.startswith("harvestgym.farm.")
     return cls.__name__ if ours else f"{cls.__module__}:{cls.__qualname__}"
 

@@ -33,11 +33,11 @@ class Source:
         self.path, self._value = None if path is None else Path(path), value
 
     def label(self, otherwise: str) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         return otherwise if self.path is None else str(self.path)
 
     def read(self) -> Mapping[str, Any]:
-        """What it says; nothing if the file is still to be generated; ConfigError if it has no folder."""
+        """Its content; empty if the file is still to be generated; ConfigError if it has no folder."""
         if self.path is None:
             return _mapping({} if self._value is None else self._value, "rules")
         if self.path.is_dir():
@@ -226,14 +226,14 @@ def _branch(tree: Mapping[str, Any], shape: tuple[int, int]) -> dict[str, Any]:
 
 def score_text(names: NameTable, score: ScoreSpec, keys: Sequence[str]) -> str:
     """A score file, or the costs or the rewards of one, with every entry."""
-    told = {k: v for k, v in score.model_dump(by_alias=True).items() if k in keys}
-    if "intervention_costs" in told:
+    entries = {k: v for k, v in score.model_dump(by_alias=True).items() if k in keys}
+    if "intervention_costs" in entries:
         rows = [(f.name, s.name, a.name) for f in names.fields for s in f.slots for a in s.kind.actions]
-        told["intervention_costs"] = _costs(rows, score.intervention_cost, score.intervention_costs)
-    if "observation_costs" in told:
+        entries["intervention_costs"] = _costs(rows, score.intervention_cost, score.intervention_costs)
+    if "observation_costs" in entries:
         rows = [(*v.where, v.key) for v in names.variables]
-        told["observation_costs"] = _costs(rows, score.observation_cost, score.observation_costs)
-    return to_yaml(told)
+        entries["observation_costs"] = _costs(rows, score.observation_cost, score.observation_costs)
+    return to_yaml(entries)
 
 
 def _costs(rows: Sequence[tuple[str, str, str]], each: float, known: Mapping[str, Any]) -> dict[str, Any]:

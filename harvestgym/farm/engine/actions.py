@@ -33,7 +33,7 @@ ActionTuple = tuple[str, str, str, str, dict[str, Any]]
 
 
 class Orders(NamedTuple):
-    """A schedule of at most m actions as arrays; a kind of 0 is «nothing».
+    """A schedule of at most m actions as arrays; a kind of 0 is no action.
 
     Attributes:
         kind: int32 (m,), 1 + the row of the table.
@@ -61,13 +61,13 @@ class ActionRow:
 
     @cached_property
     def grids(self) -> tuple[Sequence[Any], ...]:
-        """What the integer form counts through, the last fastest: the plots, then the values of each parameter."""
+        """The grids of the integer form, the last counted fastest: the plots, then the values of each parameter."""
         values = [_grid(p, whole) for p, whole in zip(self.allowed, self.action.parameters, strict=True)]
         return (self.plots if self.action.plot else (None,), *values)
 
     @property
     def count(self) -> int:
-        """How many concrete actions the row is, for one farmer."""
+        """The number of concrete actions of the row, for one farmer."""
         return math.prod(len(grid) for grid in self.grids)
 
     def place(self, choice: Choice) -> int | None:
@@ -103,7 +103,7 @@ def _words(whole: Parameter) -> list[str]:
 
 
 def _encode(whole: Parameter, value: Any) -> float:
-    """A number as it is, a word as its place among those of the kind, whatever the rules leave of them."""
+    """A number as it is, a word as its position among those of the kind, also where the rules allow fewer."""
     return float(_words(whole).index(value)) if value in _words(whole) else float(value)
 
 

@@ -1,4 +1,4 @@
-"""The farm with active observation (AO-MDP, section 2): a day is two half-steps, look and then act.
+"""The farm with active observation (AO-MDP, section 2): a day is two half-steps, observe and then act.
 
 In the first half-step the farmer chooses what to observe and pays for each entry seen; in the second an
 intervention is chosen with that knowledge and the day passes. What was not observed is masked.
@@ -22,12 +22,12 @@ from .model import FarmModel, FarmParams, FarmState
 from .observations import ObservationPlan, Requests, RequestTable
 
 Inspection = tuple[tuple[Any, ...], jax.Array, jax.Array, jax.Array]
-"""What the farmers remember, their wages, which entries were seen, what was paid."""
+"""The memories of the farmers, their wages, which entries were seen, and the price."""
 
 
 @pytree
 class ActiveState(FarmState):
-    """The farm's state, and what the farmer has asked to see this morning."""
+    """The farm's state, and the requests of this morning."""
 
     acting: jax.Array = var("acting", "whether the next half-step is the intervention", dtype="bool", axes=())
     asked: jax.Array = var("asked", "which entries of the offer were seen", dtype="bool", axes=("entry",))
@@ -44,7 +44,7 @@ class ActiveFarm(FarmModel):
     and then the offered ones; values that were not observed are 0 and their mask is 0.
 
     Attributes:
-        offered: what can be asked for, look by look.
+        offered: the items that can be requested.
     """
 
     steps_per_day: ClassVar[int] = 2
@@ -77,7 +77,7 @@ class ActiveFarm(FarmModel):
 
     @cached_property
     def request_table(self) -> RequestTable:
-        """What one can ask for in the paper's terms."""
+        """Everything that can be requested, as observations of the Farm-Gym paper."""
         return RequestTable(self.variables, self.offered)
 
     def _morning(self, state: FarmState) -> ActiveState:
@@ -103,7 +103,7 @@ class ActiveFarm(FarmModel):
         return jax.tree.map(lambda a, b: jnp.where(state.acting, a, b), passed, looked)
 
     def _observe(self, state: ActiveState, request: Any, params: FarmParams) -> Inspection:
-        """What the farmers have time for, in the order of the list or else of the offer."""
+        """Make the observations that the farmers have time for, in the order of the list or else of the offer."""
         if isinstance(request, Requests):
             return self._answer_requests(state, request, params)
         wanted = jnp.asarray(request).astype(bool)

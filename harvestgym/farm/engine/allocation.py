@@ -1,7 +1,7 @@
 """The allocator: the needs of all hosts and the ground of each plot become one share, conserving both.
 
 It is part of the engine, not an entity: takers and giver use the same result, so nothing is created or
-lost between them, whatever kinds stand on the field.
+lost between them, for any kinds on the field.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
 
 
 def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) -> jax.Array:
-    """Host by host, of whom there are few, by additions, which XLA fuses with what uses them."""
+    """Host by host, as there are few, by additions, which XLA fuses with their uses."""
     given = list(asked)
     for level in sorted(set(priorities), reverse=True):
         equals = [host for host, priority in enumerate(priorities) if priority == level]
@@ -44,6 +44,6 @@ def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) 
 
 
 def _part(total: jax.Array, stock: jax.Array) -> jax.Array:
-    """Of what is asked in total, the share that the stock allows, 0 to 1."""
+    """The fraction of the total request that the stock allows, 0 to 1."""
     short = total > stock
     return jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)

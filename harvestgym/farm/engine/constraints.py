@@ -1,4 +1,4 @@
-"""Further rules of a game: what else is forbidden of a day, and what else ends it; the base of your own."""
+"""Further rules of an episode: they forbid actions or end it. `Rule` is the base of custom ones."""
 
 from __future__ import annotations
 

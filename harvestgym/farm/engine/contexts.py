@@ -1,7 +1,7 @@
-"""Contextual farms (section 2): a part of the parameters is drawn anew, per episode, for several, or day by day.
+"""Contextual farms (section 2): some parameters are drawn again, per episode, for several, or day by day.
 
 What was drawn is a vector of numbers in the state; which entries of the parameters it decides is structure. So
-one compiled program lives every context. A day passes under the context of its morning; whatever is read of a
+one compiled program lives every context. A day passes under the context of its morning; every value of a
 state is read under the context of that state.
 """
 
@@ -31,7 +31,7 @@ STREAM = "context"
 
 @pytree
 class Context:
-    """What is in force, since when, and (where it is forecast) what will be.
+    """The context in force, since when, and (where it is forecast) the ones to come.
 
     `numbers` has the index of each choice, the shares of each mixture and the value of each range, in order.
     """
@@ -62,7 +62,7 @@ class LeafUpdate:
     size: int
     entries: tuple[int, ...] = ()
 
-    def into(self, leaf: Any, values: jax.Array) -> jax.Array:
+    def apply(self, leaf: Any, values: jax.Array) -> jax.Array:
         """The leaf with `values` (size,) in it."""
         old = jnp.asarray(leaf)
         if not self.entries:
@@ -95,7 +95,7 @@ class ContextDraw:
 
     @property
     def width(self) -> int:
-        """How many numbers it is."""
+        """The number of its numbers."""
         return len(self.labels) if self.kind == "mixture" else 1
 
     @property
@@ -103,7 +103,7 @@ class ContextDraw:
         """The names of the numbers that are seen of it: one for each choice, 1 for that in force."""
         return [self.name] if self.kind == "range" else [f"{self.name}/{label}" for label in self.labels]
 
-    def drawn(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
+    def sample(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
         """Its numbers from uniforms (..., width): all choices alike, all shares alike (Dirichlet of ones)."""
         if self.kind == "choice":
             eligible = np.asarray(self.only or range(len(self.labels)), np.float32)
@@ -120,8 +120,8 @@ class ContextDraw:
             return jnp.asarray(table)[numbers[0].astype(jnp.int32)]
         return numbers if self.kind == "range" else numbers @ table
 
-    def seen(self, numbers: jax.Array) -> jax.Array:
-        """What is seen of numbers (..., width): (..., features)."""
+    def features_of(self, numbers: jax.Array) -> jax.Array:
+        """The visible features (..., features) of numbers (..., width)."""
         if self.kind == "choice":
             return (numbers == jnp.arange(len(self.labels))).astype(jnp.float32)
         return numbers
@@ -133,7 +133,7 @@ class ContextDraw:
         return jnp.stack([jnp.zeros(len(self.labels)), jnp.ones(len(self.labels))])
 
     def range_text(self, table: Any) -> str:
-        """What there is to draw, in words."""
+        """Its choices or range in words."""
         if self.kind == "range":
             return f"{table[0, 0]:g} to {table[1, 0]:g}"
         drawn = [self.labels[i] for i in self.only] or self.labels
@@ -155,7 +155,7 @@ class ContextSampler:
     Attributes:
         draws: whole sets first, then single parameters, which have the last word.
         days: after how many days of an episode there is a new context; 0 for none within an episode.
-        episodes: how many episodes of a lane share one.
+        episodes: how many episodes of an environment share one.
         lookahead: how many days are forecast.
     """
 
@@ -166,7 +166,7 @@ class ContextSampler:
 
     @property
     def width(self) -> int:
-        """How many numbers a context is."""
+        """The number of numbers of a context."""
         return sum(draw.width for draw in self.draws)
 
     @property
@@ -182,7 +182,7 @@ class ContextSampler:
         return f"every {unit}" if number == 1 else f"every {number} {unit}s"
 
     def texts(self, params: FarmParams) -> list[str]:
-        """What each draw is drawn from, in words."""
+        """The choices or range of each draw, in words."""
         assert isinstance(params, ContextParams)
         return [draw.range_text(table) for draw, table in zip(self.draws, params.tables, strict=True)]
 
@@ -191,44 +191,44 @@ class ContextSampler:
         ends = np.cumsum([draw.width for draw in self.draws])
         return [numbers[..., end - draw.width : end] for draw, end in zip(self.draws, ends, strict=True)]
 
-    def drawn(self, uniform: jax.Array, params: ContextParams) -> jax.Array:
+    def sample(self, uniform: jax.Array, params: ContextParams) -> jax.Array:
         """Numbers from uniforms, both (..., width)."""
         parts = zip(self.draws, self.split(uniform), params.tables, strict=True)
-        return jnp.concatenate([draw.drawn(u, table) for draw, u, table in parts], -1)
+        return jnp.concatenate([draw.sample(u, table) for draw, u, table in parts], -1)
 
-    def seen(self, numbers: jax.Array) -> jax.Array:
-        """What is seen of numbers (..., width); (..., features of a day)."""
+    def features_of(self, numbers: jax.Array) -> jax.Array:
+        """The visible features (..., features of a day) of numbers (..., width)."""
         pairs = [(draw, part) for draw, part in zip(self.draws, self.split(numbers), strict=True) if draw.shown]
         nothing = jnp.zeros((*numbers.shape[:-1], 0))
-        return jnp.concatenate([nothing, *(draw.seen(part) for draw, part in pairs)], -1)
+        return jnp.concatenate([nothing, *(draw.features_of(part) for draw, part in pairs)], -1)
 
     def ends(self, params: ContextParams) -> jax.Array:
         """The least and the greatest value of each number of a day that is seen, (2, features of a day)."""
         pairs = zip(self.draws, params.tables, strict=True)
         return jnp.concatenate([jnp.zeros((2, 0)), *(draw.ends(table) for draw, table in pairs if draw.shown)], 1)
 
-    def put(self, params: ContextParams, numbers: jax.Array) -> FarmParams:
+    def apply(self, params: ContextParams, numbers: jax.Array) -> FarmParams:
         """The parameters in force: plain ones, so that nothing is put into them twice."""
         names = FarmParams.__dataclass_fields__
         leaves, tree = jax.tree.flatten(FarmParams(**{name: getattr(params, name) for name in names}))
         for draw, part, table in zip(self.draws, self.split(numbers), params.tables, strict=True):
             values, start = draw.values(part, table), 0
             for write in draw.writes:
-                leaves[write.leaf] = write.into(leaves[write.leaf], values[start : start + write.size])
+                leaves[write.leaf] = write.apply(leaves[write.leaf], values[start : start + write.size])
                 start += write.size
         return tree.unflatten(leaves)
 
-    def first(self, key: jax.Array, params: ContextParams) -> Context:
+    def sample_context(self, key: jax.Array, params: ContextParams) -> Context:
         """A new context, with those of the days to come where they are forecast."""
         now, later = keys_for(key, ("now", "forecast"))
-        drawn = self.drawn(jax.random.uniform(now, (1 + self.lookahead, self.width)), params)
+        drawn = self.sample(jax.random.uniform(now, (1 + self.lookahead, self.width)), params)
         return Context(
-            numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=self._foretold(later, drawn[1:], params)
+            numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=self._forecast(later, drawn[1:], params)
         )
 
     def next_episode(self, key: jax.Array, last: Context, anew: jax.Array, params: ContextParams) -> Context:
         """The context of the episode after one under `last`; a new one where its episodes are over or `anew`."""
-        fresh, kept = self.first(key, params), replace(last, episodes=last.episodes + 1)
+        fresh, kept = self.sample_context(key, params), replace(last, episodes=last.episodes + 1)
         over = anew | (last.episodes >= self.episodes)
         return jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, kept)
 
@@ -237,13 +237,13 @@ class ContextSampler:
         if not self.days:
             return context
         now, later = keys_for(key, ("now", "forecast"))
-        drawn = jnp.concatenate([context.ahead, self.drawn(jax.random.uniform(now, (1, self.width)), params)])
+        drawn = jnp.concatenate([context.ahead, self.sample(jax.random.uniform(now, (1, self.width)), params)])
         numbers = jnp.where(day % self.days == 0, drawn[0], context.numbers)
-        return replace(context, numbers=numbers, ahead=drawn[1:], forecast=self._foretold(later, drawn[1:], params))
+        return replace(context, numbers=numbers, ahead=drawn[1:], forecast=self._forecast(later, drawn[1:], params))
 
-    def _foretold(self, key: jax.Array, ahead: jax.Array, params: ContextParams) -> jax.Array:
-        """What is said of the days ahead: an error whose variance grows with the lead, kept within the ends."""
-        seen = self.seen(ahead)
+    def _forecast(self, key: jax.Array, ahead: jax.Array, params: ContextParams) -> jax.Array:
+        """The forecast of the days ahead, with an error whose variance grows with the lead, within the ends."""
+        seen = self.features_of(ahead)
         if not self.lookahead:
             return seen
         low, high = self.ends(params)
@@ -258,18 +258,18 @@ class ContextFarm(FarmModel):
     An observation ends with the numbers that are seen of the context, a choice one-hot.
 
     Attributes:
-        drawing: what is drawn, and when.
+        sampler: draws the contexts.
     """
 
-    drawing: ContextSampler
+    sampler: ContextSampler
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         space: Any = super().observation_space
         assert isinstance(self.defaults, ContextParams)
         with jax.ensure_compile_time_eval():
-            ends = np.asarray(self.drawing.ends(self.defaults))
-        low, high = np.tile(ends, 1 + self.drawing.lookahead)
+            ends = np.asarray(self.sampler.ends(self.defaults))
+        low, high = np.tile(ends, 1 + self.sampler.lookahead)
         if isinstance(space, gymnasium.spaces.Dict):
             values = _longer(space["values"], np.minimum(low, 0), np.maximum(high, 0))
             ones = np.ones(len(low), np.float32)
@@ -279,35 +279,35 @@ class ContextFarm(FarmModel):
     @property
     def context_labels(self) -> list[str]:
         """The name of each number of `info["context"]`."""
-        named = [d.features if d.kind == "mixture" else [d.name] for d in self.drawing.draws]
+        named = [d.features if d.kind == "mixture" else [d.name] for d in self.sampler.draws]
         return [name for names in named for name in names]
 
     def context_text(self, state: FarmState) -> str:
         """The context of one state, in words."""
-        parts = zip(self.drawing.draws, self.drawing.split(np.asarray(state.context.numbers)), strict=True)
+        parts = zip(self.sampler.draws, self.sampler.split(np.asarray(state.context.numbers)), strict=True)
         return "; ".join(f"{draw.name}: {draw.text(part)}" for draw, part in parts)
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
         assert isinstance(params, ContextParams)
-        return self._started(key, self.drawing.first(key_for(key, STREAM), params), params)
+        return self._started(key, self.sampler.sample_context(key_for(key, STREAM), params), params)
 
     def _started(self, key: jax.Array, context: Context, params: ContextParams) -> FarmState:
-        return replace(super().initial(key, self.drawing.put(params, context.numbers)), context=context)
+        return replace(super().initial(key, self.sampler.apply(params, context.numbers)), context=context)
 
     def again(self, key: jax.Array, last: FarmState, anew: jax.Array, params: FarmParams) -> tuple[FarmState, Timestep]:
         """Begin the episode after one that ended in `last`, under its context until its episodes are over."""
         assert isinstance(params, ContextParams)
-        start, look = keys_for(key, ("initial", "observation"))
-        context = self.drawing.next_episode(key_for(start, STREAM), last.context, anew, params)
-        return self._opened(look, self._started(start, context, params), params)
+        start, observe = keys_for(key, ("initial", "observation"))
+        context = self.sampler.next_episode(key_for(start, STREAM), last.context, anew, params)
+        return self._opened(observe, self._started(start, context, params), params)
 
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         assert isinstance(params, ContextParams)
         new, report = super().day(key, state, orders, self._in_force(state, params))
-        return replace(new, context=self.drawing.next_day(key_for(key, STREAM), state.context, new.day, params)), report
+        return replace(new, context=self.sampler.next_day(key_for(key, STREAM), state.context, new.day, params)), report
 
     def _in_force(self, state: FarmState, params: FarmParams) -> FarmParams:
-        return self.drawing.put(params, state.context.numbers) if isinstance(params, ContextParams) else params
+        return self.sampler.apply(params, state.context.numbers) if isinstance(params, ContextParams) else params
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
         return super().value(variable, state, self._in_force(state, params) if variable.derived else params)
@@ -318,7 +318,7 @@ class ContextFarm(FarmModel):
     def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:
         seen = super().observation(key, state, action, self._in_force(state, params))
         context = state.context
-        more = jnp.concatenate([self.drawing.seen(context.numbers), context.forecast.ravel()])
+        more = jnp.concatenate([self.sampler.features_of(context.numbers), context.forecast.ravel()])
         if not isinstance(seen, dict):
             return jnp.concatenate([seen, more])
         return {

@@ -1,6 +1,6 @@
-"""Who works: a farmer takes what is asked of a day, or is busy, and may want wages.
+"""Farmers: workers with a capacity, hours, wages and a budget, who accept or refuse the orders of a day.
 
-A farmer of your own is a `@pytree` class with `work` (and `look`, where observations are asked for); what it
+A custom farmer is a `@pytree` class with `work` (and `look`, where observations are requested); what it
 remembers from day to day (a budget, say) is given back to it.
 """
 
@@ -17,7 +17,7 @@ UNLIMITED = 2**31 - 1
 
 
 class WorkRequest(NamedTuple):
-    """What is asked of one farmer, in list order.
+    """The orders or observations for one farmer, in list order.
 
     Attributes:
         wanted: bool (n,), whether there is such an order, for this farmer.
@@ -35,7 +35,7 @@ class WorkRequest(NamedTuple):
 
 
 class WorkResult(NamedTuple):
-    """What a farmer did: which orders (bool (n,)), what is remembered, and the wages for it."""
+    """Which orders a farmer did (bool (n,)), its new memory, and the wages."""
 
     done: jax.Array
     memory: Any
@@ -47,7 +47,7 @@ class Farmer:
     """Base of all farmers: does everything, for nothing."""
 
     def init(self) -> Any:
-        """What is remembered on the first morning."""
+        """The memory on the first morning."""
         return ()
 
     def work(self, memory: Any, work: WorkRequest) -> WorkResult:
@@ -78,7 +78,7 @@ class BasicFarmer(Farmer):
 
 
 class HourlyMemory(NamedTuple):
-    """What a farmer with hours remembers: minutes worked today, and money left."""
+    """The memory of a farmer with hours: minutes worked today, and money left."""
 
     minutes: jax.Array
     money: jax.Array
@@ -86,7 +86,7 @@ class HourlyMemory(NamedTuple):
 
 @pytree
 class HourlyFarmer(Farmer):
-    """Has so many hours a day, of which each observation and intervention takes some; wants wages; has a budget.
+    """Works some hours a day, of which each observation and intervention takes some, for wages and within a budget.
 
     An order that takes more time or money than is left is refused, and what comes after it may still be done.
     """

@@ -77,7 +77,7 @@ class FarmState:
 
 
 class DayReport(NamedTuple):
-    """What crossed the boundary in a day: per field the flows per plot, over the farm the tally."""
+    """The flows across the boundary in a day: per field the flows per plot, over the farm the tally."""
 
     flows: tuple[dict[str, jax.Array], ...]
     tally: dict[str, jax.Array]
@@ -119,7 +119,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
 
     def recipe(self) -> dict[str, str]:
-        """How it is made, for `core.checkpoint`: what its file says. ConfigError if a part lives in Python only."""
+        """The text of its farm file, for `core.checkpoint`; ConfigError if a part lives in Python only."""
         return {"text": load_object("harvestgym.farm.config.farm_writer:write_farm")(self.spec)}
 
     @classmethod
@@ -231,7 +231,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return taken, tuple(memories), wages
 
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
-        """What scores and rules may look at."""
+        """The values that scores and rules may read."""
         return RewardContext(
             state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day
         )
@@ -328,7 +328,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return gain - sum(self.costs(after, params).values(), jnp.float32(0.0))
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """What the step that led to `state` cost, by name; free observations cost nothing."""
+        """The costs of the step that led to `state`, by name; free observations cost nothing."""
         named = {"intervention cost": state.cost, "wages": state.wages}
         costs = {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
         return costs | {"observation cost": jnp.float32(0.0)}

@@ -25,7 +25,7 @@ class ObservedItem:
 
     @property
     def size(self) -> int:
-        """How many numbers it shows, which is what a per-entry cost counts."""
+        """The number of entries, each of which has a cost."""
         if self.plot is None:
             return int(np.prod(self.variable.shape, dtype=int))
         return int(np.prod(self.variable.shape[:-2], dtype=int))
@@ -58,7 +58,7 @@ class ObservedItem:
 
 @dataclass(frozen=True)
 class ObservationPlan:
-    """What is seen, in order; the whole observation is one flat float32 vector."""
+    """The items of an observation, in order; the whole observation is one flat float32 vector."""
 
     items: tuple[ObservedItem, ...]
 
@@ -120,7 +120,7 @@ def plan_observations(variables: Sequence[Variable], references: Sequence[Sequen
 
 
 class Requests(NamedTuple):
-    """At most m observations asked for; a group of 0 is «nothing».
+    """At most m observations asked for; a group of 0 is no request.
 
     Attributes:
         farmer: int32 (m,).

@@ -1,4 +1,4 @@
-"""Terms that a score may add to BasicScore: life, soil, what leaches, money; and the base of your own.
+"""Reward terms that a score may add to BasicScore: life, soil, leaching, money. `Term` is the base of custom ones.
 
 A term reads a `RewardContext` and returns the value of a day, and at the end, once, the value of the season. The
 reward is the sum of all terms.
@@ -19,7 +19,7 @@ VariableReader = Callable[[str, str, str], jax.Array]
 
 
 class RewardContext(NamedTuple):
-    """What a score may look at.
+    """The values that a score may read.
 
     Attributes:
         today, totals: the tallies of the day and of the season so far, scalars by name (`"harvest#kg"`, `"water#L"`).
@@ -40,11 +40,11 @@ class Term:
     """Base of all terms: worth nothing."""
 
     def daily(self, context: RewardContext) -> jax.Array:
-        """What the day was worth."""
+        """The reward of the day."""
         return jnp.float32(0.0)
 
     def final(self, context: RewardContext) -> jax.Array:
-        """What the season was worth, paid once when it ends."""
+        """The reward of the season, paid once when it ends."""
         return jnp.float32(0.0)
 
 
@@ -68,12 +68,12 @@ class Tally(Term):
 
 @pytree
 class Market(Term):
-    """What the harvest of each plant fetches when the game ends (`Field-0/Plant-1: 2.5`), for crops of unequal worth.
+    """The market price of the harvest of each plant when the game ends (`Field-0/Plant-1: 2.5`).
 
-    A plant without a price fetches nothing; set `yield` of the score to 0, or its kilograms count beside the money.
+    A plant without a price is worth nothing; set `yield` of the score to 0, or its kilograms count as well.
     """
 
-    prices: dict[str, jax.Array] = open_par("prices", "worth of a kilogram of what a plant bears")
+    prices: dict[str, jax.Array] = open_par("prices", "worth of a kilogram of the harvest of a plant")
 
     def final(self, context: RewardContext) -> jax.Array:
         kilograms = {name: context.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
@@ -103,7 +103,7 @@ class Biodiversity(Term):
 
 @pytree
 class SoilHealth(Term):
-    """What the mean microlife of the soils is at the end, below or above what it should be (0 to 1)."""
+    """The mean microlife of the soils at the end, minus a reference (0 to 1)."""
 
     weight: jax.Array = par("weight", "worth of a microlife of 1 more", default=1.0)
     wanted: jax.Array = par("wanted", "microlife that is worth nothing", low=0, high=1, default=0.0)

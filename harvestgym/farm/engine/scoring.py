@@ -38,14 +38,14 @@ class Score:
     terms: dict[str, Term]
 
     def prices(self, orders: Orders) -> jax.Array:
-        """What each order costs if it is executed, float32 (m,)."""
+        """The price of each order if it is executed, float32 (m,)."""
         if not self.intervention_costs.shape[-1]:
             return jnp.zeros(orders.kind.shape)
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
         return jnp.where(orders.kind > 0, each, 0.0)
 
     def observation_prices(self, plan: ObservationPlan, table: Sequence[Variable]) -> jax.Array:
-        """What each look of a plan costs: the unit cost of its variable times the entries seen."""
+        """The price of each item of a plan: the unit cost of its variable times the entries seen."""
         at = np.asarray([table.index(item.variable) for item in plan.items], int)
         entries = np.asarray([item.size for item in plan.items], np.float32)
         return jnp.asarray(self.observation_costs)[at] * entries

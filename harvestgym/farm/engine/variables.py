@@ -37,7 +37,7 @@ class FieldSlots:
 
     @property
     def hosts(self) -> tuple[EntitySlot, ...]:
-        """The entities on which others may live, in the order of the host axis: by name, whatever the file says."""
+        """The entities on which others may live, in the order of the host axis, which is by name."""
         return tuple(sorted((s for s in self.slots if s.kind.host), key=lambda slot: slot.name))
 
 

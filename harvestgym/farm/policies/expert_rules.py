@@ -29,11 +29,11 @@ EACH = "each"
 
 LONG_AGO = 10**6
 ItemReader = Callable[[ObservedItem], tuple[jax.Array, jax.Array]]
-"""The numbers of a look, and whether each is seen."""
+"""The numbers of an item, and whether each is seen."""
 
 
 class RuleParams(NamedTuple):
-    """What a compiled policy is told beside its structure.
+    """The parameters of a compiled policy.
 
     Attributes:
         values: the reference values of the triggers, rule by rule.
@@ -47,7 +47,7 @@ class RuleParams(NamedTuple):
 
 
 class ExpertMemory(NamedTuple):
-    """What is carried: days since each candidate was done, and whether the next half-step is the intervention."""
+    """The carried memory: days since each candidate was done, and whether the next half-step is the intervention."""
 
     since: jax.Array
     acting: jax.Array
@@ -69,7 +69,7 @@ class CompiledRule:
 
     @property
     def size(self) -> int:
-        """How many candidates it is."""
+        """The number of its candidate actions."""
         return max(len(self.plots), 1)
 
     def fires(self, values: ReferenceValues, read: ItemReader) -> tuple[jax.Array, jax.Array]:
@@ -113,15 +113,15 @@ class RuleSet:
         read = self._reader(obs)
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
         wanted = jnp.concatenate([fired for fired, _ in found]) & (carry.since >= numbers.pause)
-        line = self._line(wanted, jnp.concatenate([need for _, need in found]))
+        chosen = self._select(wanted, jnp.concatenate([need for _, need in found]))
         order = (
             jnp.zeros(self.schedule, jnp.int32)
-            .at[: len(line)]
-            .set(jnp.where((wanted & ~self._asking)[line], jnp.asarray(numbers.actions)[line], 0))
+            .at[: len(chosen)]
+            .set(jnp.where((wanted & ~self._asking)[chosen], jnp.asarray(numbers.actions)[chosen], 0))
         )
         order = order[0] if self.schedule == 1 else order
-        done = jnp.zeros(len(self._asking), bool).at[line].set(wanted[line])
-        memory = self._remembered(carry, jnp.where(carry.acting, done & ~self._asking, wanted & self._asking))
+        done = jnp.zeros(len(self._asking), bool).at[chosen].set(wanted[chosen])
+        memory = self._remember(carry, jnp.where(carry.acting, done & ~self._asking, wanted & self._asking))
         return memory, order if self.offered is None else self._request(wanted) | {"order": order}
 
     @property
@@ -134,11 +134,11 @@ class RuleSet:
         """Which candidates are observations."""
         return np.asarray([bool(self.rules[i].requests) for i in self._ranks])
 
-    def _line(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
+    def _select(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
         """The interventions of a day: those wanted, by rule, within a rule by need, as many as the schedule holds."""
         return jnp.lexsort((-need, self._ranks, ~(wanted & ~self._asking)))[: self.schedule]
 
-    def _remembered(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
+    def _remember(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
         """A day is counted for an intervention when it is its turn, for an observation when it is that one's."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)

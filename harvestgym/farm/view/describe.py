@@ -96,10 +96,10 @@ def _observation_table(env: FarmModel) -> Table:
 
 def context_table(env: ContextFarm) -> Table:
     """Make the table of the parameters that are drawn at random, and of their place in the observation."""
-    pairs = zip(env.drawing.draws, env.drawing.texts(env.params), strict=True)
+    pairs = zip(env.sampler.draws, env.sampler.texts(env.params), strict=True)
     rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
     columns = ("what", "drawn from", "seen as, at the end of the observation")
-    return Table(f"Context, drawn {env.drawing.when}", columns, rows)
+    return Table(f"Context, drawn {env.sampler.when}", columns, rows)
 
 
 def _codes_text(meta: Meta) -> str:

@@ -77,7 +77,7 @@ def crowded(shape: tuple[int, int]) -> bool:
 def _params_of_day(env: FarmModel, record: Record, step: int) -> FarmParams:
     """The parameters of the day; a context may have drawn some of them."""
     if isinstance(env, ContextFarm) and isinstance(env.params, ContextParams):
-        return jax.device_get(env.drawing.put(env.params, np.asarray(record["info/context"][step])))  # pyright: ignore
+        return jax.device_get(env.sampler.apply(env.params, np.asarray(record["info/context"][step])))  # pyright: ignore
     return env.params
 
 
@@ -104,8 +104,8 @@ def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots,
     """The name of the parameter set of an entity, from the file or a context, and of the sets that it extends."""
     slot, which = field.slots[e], env.spec.fields[field.name].entities[e][1]
     if isinstance(env, ContextFarm):
-        numbers = env.drawing.split(np.asarray(record["info/context"][step]))
-        for draw, part in zip(env.drawing.draws, numbers, strict=True):
+        numbers = env.sampler.split(np.asarray(record["info/context"][step]))
+        for draw, part in zip(env.sampler.draws, numbers, strict=True):
             if draw.name == f"{field.name}/{slot.name}" and draw.kind == "choice":
                 which = draw.labels[int(part[0])]
     parents = _parents(slot.kind.file())
@@ -131,8 +131,8 @@ def _context_lines(env: FarmModel, record: Record, step: int) -> list[str]:
     """The values that the context of this day has drawn."""
     if not isinstance(env, ContextFarm):
         return []
-    parts = env.drawing.split(np.asarray(record["info/context"][step]))
-    return [f"drawn: {draw.name}: {draw.text(part)}" for draw, part in zip(env.drawing.draws, parts, strict=True)]
+    parts = env.sampler.split(np.asarray(record["info/context"][step]))
+    return [f"drawn: {draw.name}: {draw.text(part)}" for draw, part in zip(env.sampler.draws, parts, strict=True)]
 
 
 def _title(env: FarmModel, record: Record, step: int) -> str:

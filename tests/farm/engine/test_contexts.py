@@ -87,7 +87,7 @@ def test_draws_follow_their_laws() -> None:
                                  "Field-0/latitude#°": [40.0, 45.0, 50.0, 55.0]}},
     ))  # fmt: skip
     keys = jax.random.split(jax.random.key(3), 4000)
-    numbers = np.asarray(jax.vmap(lambda key: env.drawing.first(key, env.params).numbers)(keys))
+    numbers = np.asarray(jax.vmap(lambda key: env.sampler.sample_context(key, env.params).numbers)(keys))
     shares, depth, place = numbers[:, :3], numbers[:, 3], numbers[:, 4]
     np.testing.assert_allclose(shares.sum(1), 1, atol=1e-6)
     for share in shares.T:
@@ -99,7 +99,7 @@ def test_draws_follow_their_laws() -> None:
 
 
 def soil_under(env: Any, *numbers: float) -> Any:
-    return env.drawing.put(env.params, jnp.asarray(numbers, jnp.float32)).fields[0].entities[1]
+    return env.sampler.apply(env.params, jnp.asarray(numbers, jnp.float32)).fields[0].entities[1]
 
 
 def test_a_mixture_is_the_mean_of_its_soils_and_a_choice_is_the_soil_itself() -> None:
@@ -130,7 +130,7 @@ def test_what_belongs_together_is_drawn_together() -> None:
     """Latitude and weather of three sites; the parameters in force are those of one of them, never of two."""
     env = contextual(harvestgym.make(ID))
     for i, (site, latitude) in enumerate((("seattle_generated", 47.45), ("montpellier", 43.62), ("lille", 50.62))):
-        now = env.drawing.put(env.params, jnp.asarray([i, 0, 0.5], jnp.float32)).fields[0]
+        now = env.sampler.apply(env.params, jnp.asarray([i, 0, 0.5], jnp.float32)).fields[0]
         alone = harvestgym.make(BEAN, entities={"Weather-0": site}).params.fields[0].entities[0]
         jax.tree.map(np.testing.assert_array_equal, now.entities[0], alone)
         assert float(now.place.latitude) == pytest.approx(latitude)
@@ -184,7 +184,9 @@ def test_a_forecast_without_noise_is_what_comes_and_its_error_grows_with_the_lea
         np.testing.assert_array_equal(seen[t][1:], [seen[t + 1][0], seen[t + 2][0]])
     forecast = {"lookahead#day": 4, "noise#day-1": 0.001}
     noisy = contextual(springs({"every": "step", "draws": {FLOW: "(1, 5)"}, "forecast": forecast}))
-    first = jax.vmap(lambda key: noisy.drawing.first(key, noisy.params))(jax.random.split(jax.random.key(0), 4000))
+    first = jax.vmap(lambda key: noisy.sampler.sample_context(key, noisy.params))(
+        jax.random.split(jax.random.key(0), 4000)
+    )
     error = np.asarray(first.forecast - first.ahead)[:, :, 0]
     inside = (np.abs(np.asarray(first.ahead)[:, :, 0] - 3) < 1.2).T  # four deviations from the ends: nothing is cut
     for lead in range(4):
@@ -295,7 +297,7 @@ def test_a_farm_of_the_paper_has_contexts_in_any_spelling_and_prints_them() -> N
 
 def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
     env = harvestgym.make(BEAN, context={"draws": {"Field-0/Plant-0/flowers_max#nb": "(10, 13)"}})
-    assert [draw.labels for draw in contextual(env).drawing.draws] == [("10", "11", "12", "13")]
+    assert [draw.labels for draw in contextual(env).sampler.draws] == [("10", "11", "12", "13")]
 
 
 @pytest.mark.parametrize(
