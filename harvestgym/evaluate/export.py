@@ -63,7 +63,7 @@ class Exporter:
 
     def check(self) -> None:
         """ConfigError, with nothing written, if one of the files cannot be made or an extra is missing."""
-        from harvestgym.render.video import check_target
+        from harvestgym.render.video import check_video_path
 
         if self.out is not None:
             check_folder("--out", self.out)
@@ -74,7 +74,7 @@ class Exporter:
                 raise ConfigError(f"--html wants a file in a folder that is there, found {self.html}")
         for path, suffix in ((self.gif, ".gif"), (self.mp4, ".mp4")):
             if path is not None:
-                check_target(path, suffix)
+                check_video_path(path, suffix)
 
     def write(self, episode: Episode, bar: Bar) -> Iterator[Path]:
         """Write the files, one after the other, and give the path of each."""
@@ -87,11 +87,11 @@ class Exporter:
                 yield self._film(episode, path, bar)
 
     def _film(self, episode: Episode, path: Path, bar: Bar) -> Path:
-        from harvestgym.render.video import Film, write
+        from harvestgym.render.video import EpisodeFrames, write_video
 
         scene = registry.family_function(episode.id, "scene")
-        film = Film.of_record(scene, episode.env, episode.record, self.width)
-        return write(film, path, self.fps, bar(path.name, len(film)))
+        film = EpisodeFrames.of_record(scene, episode.env, episode.record, self.width)
+        return write_video(film, path, self.fps, bar(path.name, len(film)))
 
 
 def _folder(episode: Episode, out: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""A scene as pixels. Sprites and words are rasterised once per size, at several times it, and stamped from then on."""
+"""Scenes as pixels. Sprites and words are rasterised once per size, oversampled, and then stamped."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from PIL import Image, ImageColor, ImageDraw
 from harvestgym.core.scene import Scene, Sprite, Stroke
 
 from . import layout
-from .primitives import INK, PAPER, Box, extent, font, plain
+from .primitives import INK, PAPER, Box, load_font, replace_missing_glyphs, text_width
 
-FINER = 4
-"""How many times finer than the page sprites are rasterised."""
+OVERSAMPLING = 4
+"""Pixels of a sprite's raster per pixel of the page."""
 
 
 def to_rgb(scene: Scene, width: int = 960) -> np.ndarray:
-    """The scene as uint8 (height, width, 3); the height follows from the kinds of its panels."""
+    """Draw a scene as uint8 (height, width, 3); the height follows from the kinds of its panels."""
     width = width // 2 * 2
-    image = Image.new("RGB", (width, layout.height(scene, width)), PAPER)
-    layout.lay(scene, Canvas(image), width)
+    image = Image.new("RGB", (width, layout.page_height(scene, width)), PAPER)
+    layout.draw_scene(scene, ImagePainter(image), width)
     return np.asarray(image)
 
 
-class Canvas:
-    """A pen for Pillow images."""
+class ImagePainter:
+    """A painter on a Pillow image."""
 
     def __init__(self, image: Image.Image) -> None:
         self.image = image
 
     def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
-        """A filled rectangle."""
+        """Draw a filled rectangle."""
         x, y, right, down = (round(v) for v in (box.x, box.y, box.x + box.w, box.y + box.h))
         if right <= x or down <= y:
             return
@@ -40,19 +40,19 @@ class Canvas:
         self.image.paste(colour, (x, y, right, down), mask)
 
     def disc(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """A filled circle."""
-        self.sprite(_circle(colour, False), x, y, side, opacity)
+        """Draw a filled circle."""
+        self.sprite(_make_circle(colour, False), x, y, side, opacity)
 
     def ring(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """A circle."""
-        self.sprite(_circle(colour, True), x, y, side, opacity)
+        """Draw a circle."""
+        self.sprite(_make_circle(colour, True), x, y, side, opacity)
 
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
     ) -> None:
-        """A line; one that follows the pixels is drawn sharp."""
+        """Draw a line; horizontal and vertical ones are sharp."""
         if dashed:
-            for piece in _dashes(points):
+            for piece in _split_dashes(points):
                 self.line(piece, colour, width)
             return
         straight = len({x for x, _ in points}) == 1 or len({y for _, y in points}) == 1
@@ -71,14 +71,14 @@ class Canvas:
         self.image.paste(colour, (x, y, x + mask.width, y + mask.height), mask)
 
     def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:
-        """A sprite."""
+        """Draw a sprite."""
         size = max(1, round(side))
-        stamp = _raster(sprite, size, round(20 * opacity))
+        stamp = _draw_sprite(sprite, size, round(20 * opacity))
         self.image.paste(stamp, (round(x - size / 2), round(y - size / 2)), stamp)
 
     def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
-        """A line of text with a rim of the other lightness, so that it can be read on anything."""
-        rim, ink = _letters(plain(text), size)
+        """Draw a line of text with a contrasting rim, readable on any background."""
+        rim, ink = draw_text_masks(replace_missing_glyphs(text), size)
         shift = {"l": 0.0, "m": 0.5, "r": 1.0}[anchor[0]]
         left = round(x - shift * (ink.width - 2 * _HALO) - _HALO)
         at = (left, round(y - ink.height / 2), left + ink.width, round(y - ink.height / 2) + ink.height)
@@ -87,23 +87,23 @@ class Canvas:
 
 
 _HALO, _RIM = 2, 170
-"""Around letters: its width, px, and how much it covers, of 255."""
+"""The rim around letters: its width, px, and its opacity, of 255."""
 
 
 @lru_cache(maxsize=4096)
-def _raster(sprite: Sprite, size: int, twentieths: int) -> Image.Image:
-    fine = size * FINER
+def _draw_sprite(sprite: Sprite, size: int, twentieths: int) -> Image.Image:
+    fine = size * OVERSAMPLING
     image = Image.new("RGBA", (fine, fine))
     draw = ImageDraw.Draw(image)
     for stroke in sprite.strokes:
-        _stroke(draw, stroke, fine)
+        _draw_stroke(draw, stroke, fine)
     image = image.convert("RGBa").resize((size, size), Image.Resampling.BOX).convert("RGBA")
     if twentieths < 20:
         image.putalpha(image.getchannel("A").point([a * twentieths // 20 for a in range(256)]))
     return image
 
 
-def _stroke(draw: ImageDraw.ImageDraw, stroke: Stroke, size: int) -> None:
+def _draw_stroke(draw: ImageDraw.ImageDraw, stroke: Stroke, size: int) -> None:
     points = [(x * size, y * size) for x, y in stroke.points]
     if stroke.shape == "polygon":
         draw.polygon(points, fill=stroke.colour)
@@ -115,36 +115,36 @@ def _stroke(draw: ImageDraw.ImageDraw, stroke: Stroke, size: int) -> None:
 
 
 @lru_cache
-def _circle(colour: str, hollow: bool) -> Sprite:
+def _make_circle(colour: str, hollow: bool) -> Sprite:
     whole = Stroke("ellipse", ((0.5, 0.5), (0.5, 0.5)), colour)
     around = tuple((0.5 + 0.44 * np.cos(a), 0.5 + 0.44 * np.sin(a)) for a in np.linspace(0, 2 * np.pi, 41))
     return Sprite("ring", (Stroke("line", around, colour, 0.1),)) if hollow else Sprite("disc", (whole,))
 
 
 @lru_cache(maxsize=4096)
-def _letters(text: str, size: int) -> tuple[Image.Image, Image.Image]:
-    """What the rim and the ink of a line of text cover."""
-    both = np.zeros((2, round(1.25 * size) + 2 * _HALO, round(extent(text, size)) + 2 * _HALO), np.uint8)
+def draw_text_masks(text: str, size: int) -> tuple[Image.Image, Image.Image]:
+    """Draw the masks of the rim and the ink of a line of text."""
+    both = np.zeros((2, round(1.25 * size) + 2 * _HALO, round(text_width(text, size)) + 2 * _HALO), np.uint8)
     x = 0
     for sign in text:
-        stamp = _sign(sign, size)
+        stamp = draw_glyph_masks(sign, size)
         room = both[..., x : x + stamp.shape[2]]
         np.maximum(room, stamp[..., : room.shape[2]], out=room)
-        x += round(extent(sign, size))
+        x += round(text_width(sign, size))
     return Image.fromarray(both[0]), Image.fromarray(both[1])
 
 
 @lru_cache(maxsize=4096)
-def _sign(sign: str, size: int) -> np.ndarray:
-    """What the rim and the ink of one sign cover, uint8 (2, height, width).
+def draw_glyph_masks(sign: str, size: int) -> np.ndarray:
+    """Draw the masks of the rim and the ink of one character, uint8 (2, height, width).
 
-    Lines are put together of signs, as there are many lines and few signs. In the font of Pillow a sign takes whole
-    pixels, whatever stands beside it.
+    Lines are composed of characters, as there are many lines and few characters. In Pillow's font a character takes
+    whole pixels, without kerning.
     """
-    tall, wide = round(1.25 * size) + 2 * _HALO, round(extent(sign, size)) + size
+    tall, wide = round(1.25 * size) + 2 * _HALO, round(text_width(sign, size)) + size
     sheets = Image.new("L", (wide, tall)), Image.new("L", (wide, tall))
     for sheet, stroke, cover in zip(sheets, (_HALO, 0), (_RIM, 255), strict=True):
-        ImageDraw.Draw(sheet).text((_HALO, tall / 2), sign, cover, font(size), "lm", stroke_width=stroke)
+        ImageDraw.Draw(sheet).text((_HALO, tall / 2), sign, cover, load_font(size), "lm", stroke_width=stroke)
     return np.stack([np.asarray(sheet) for sheet in sheets])
 
 
@@ -154,10 +154,10 @@ def _lightness(colour: str) -> float:
     return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
 
 
-def _dashes(
+def _split_dashes(
     points: Sequence[tuple[float, float]], on: float = 5.0, off: float = 4.0
 ) -> list[list[tuple[float, float]]]:
-    """The pieces of a dashed line between two points."""
+    """Split a dashed line between two points into its dashes."""
     (x0, y0), (x1, y1) = points[0], points[-1]
     length = float(np.hypot(x1 - x0, y1 - y0)) or 1.0
     starts = np.arange(0.0, length, on + off)

@@ -1,4 +1,4 @@
-"""A chart: lines over the steps of an episode, with ticks at round numbers and levels to compare with."""
+"""Charts: lines over the steps of an episode, with ticks at round numbers and reference levels."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ import numpy as np
 
 from harvestgym.core.scene import Chart
 
-from .primitives import INK, PALE, Box, Pen, extent, fitting
+from .primitives import INK, PALE, Box, Painter, fit_font_size, text_width
 
-FAINT = "#e4e1db"
+GRID_COLOUR = "#e4e1db"
 
 
-def draw(chart: Chart, pen: Pen, box: Box, size: int) -> None:
-    """The chart in its box."""
+def draw_chart(chart: Chart, painter: Painter, box: Box, size: int) -> None:
+    """Draw a chart in its box."""
     small = max(8, size - 3)
     title = f"{chart.title}, {chart.unit}" if chart.unit else chart.title
-    pen.text(box.x, box.y + 0.8 * size, title, fitting(title, 0.95 * box.w, size) or small)
-    names = _names(chart, pen, box, size, small)
-    low, high = chart.ends or _ends(chart)
-    ticks = _ticks(low, high, 4)
-    left = box.x + max((extent(_number(t), small) for t in ticks), default=0.0) + 8
+    painter.text(box.x, box.y + 0.8 * size, title, fit_font_size(title, 0.95 * box.w, size) or small)
+    names = _draw_names(chart, painter, box, size, small)
+    low, high = chart.ends or _find_range(chart)
+    ticks = _make_ticks(low, high, 4)
+    left = box.x + max((text_width(_format(t), small) for t in ticks), default=0.0) + 8
     frame = Box(left, names, box.x + box.w - left - 14, box.y + box.h - names - 1.9 * small)
     for tick in ticks:
-        y = _y(tick, low, high, frame)
-        pen.line([(frame.x, y), (frame.x + frame.w, y)], FAINT)
-        pen.text(frame.x - 5, y, _number(tick), small, INK, "rm")
-    for tick in _ticks(0, chart.steps, 6):
-        pen.text(_x(tick, chart, frame), frame.y + frame.h + small, _number(tick), small, INK, "mm")
-    pen.line([(frame.x, frame.y + frame.h), (frame.x + frame.w, frame.y + frame.h)], PALE)
-    _levels(chart, pen, frame, (low, high), small)
+        y = _to_y(tick, low, high, frame)
+        painter.line([(frame.x, y), (frame.x + frame.w, y)], GRID_COLOUR)
+        painter.text(frame.x - 5, y, _format(tick), small, INK, "rm")
+    for tick in _make_ticks(0, chart.steps, 6):
+        painter.text(_to_x(tick, chart, frame), frame.y + frame.h + small, _format(tick), small, INK, "mm")
+    painter.line([(frame.x, frame.y + frame.h), (frame.x + frame.w, frame.y + frame.h)], PALE)
+    _draw_levels(chart, painter, frame, (low, high), small)
     for line in chart.lines:
-        _line(line.values, line.colour, line.dots, chart, pen, frame, (low, high))
+        _draw_line(line.values, line.colour, line.dots, chart, painter, frame, (low, high))
 
 
-def _names(chart: Chart, pen: Pen, box: Box, size: int, small: int) -> float:
-    """The names of the lines in a row below the title, or more where they are long; where the frame begins."""
+def _draw_names(chart: Chart, painter: Painter, box: Box, size: int, small: int) -> float:
+    """Draw the names of the lines below the title, in rows; return the top of the frame."""
     x, y = box.x, box.y + 1.6 * size + 0.6 * small
     named = [line for line in chart.lines if line.label]
     for line in named:
-        wide = 16 + extent(line.label, small) + 12
+        wide = 16 + text_width(line.label, small) + 12
         if x > box.x and x + wide > box.x + box.w:
             x, y = box.x, y + 1.35 * small
-        pen.rect(Box(x, y - 2, 12, 4), line.colour)
-        pen.text(x + 16, y, line.label, small)
+        painter.rect(Box(x, y - 2, 12, 4), line.colour)
+        painter.text(x + 16, y, line.label, small)
         x += wide
     return y + (1.2 * small if named else 0.0)
 
 
-def _ends(chart: Chart) -> tuple[float, float]:
-    """The least and the greatest number there is to draw, 0 among them unless it is far."""
+def _find_range(chart: Chart) -> tuple[float, float]:
+    """Return the range of the numbers to draw, with 0 unless it is far away."""
     values = [np.asarray(line.values, float) for line in chart.lines] + [np.asarray(list(chart.levels.values()), float)]
     found = np.concatenate([v[np.isfinite(v)] for v in values])
     low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
@@ -60,47 +60,47 @@ def _ends(chart: Chart) -> tuple[float, float]:
     return (low - room * (low != 0), high + room)
 
 
-def _line(
-    values: np.ndarray, colour: str, dots: bool, chart: Chart, pen: Pen, frame: Box, ends: tuple[float, float]
+def _draw_line(
+    values: np.ndarray, colour: str, dots: bool, chart: Chart, painter: Painter, frame: Box, ends: tuple[float, float]
 ) -> None:
-    """The finite parts of a series; a gap where it is not."""
+    """Draw a series with gaps where it is not finite."""
     piece: list[tuple[float, float]] = []
     for step, value in [*enumerate(np.asarray(values, float).tolist()), (0, math.nan)]:
         if math.isfinite(value):
-            at = (_x(step, chart, frame), _y(min(max(value, ends[0]), ends[1]), *ends, frame))
+            at = (_to_x(step, chart, frame), _to_y(min(max(value, ends[0]), ends[1]), *ends, frame))
             piece.append(at)
             if dots:
-                pen.disc(*at, 5, colour)
+                painter.disc(*at, 5, colour)
         else:
             if len(piece) > 1 and not dots:
-                pen.line(piece, colour, 2.0)
+                painter.line(piece, colour, 2.0)
             elif piece and not dots:
-                pen.disc(*piece[0], 4, colour)
+                painter.disc(*piece[0], 4, colour)
             piece = []
 
 
-def _levels(chart: Chart, pen: Pen, frame: Box, ends: tuple[float, float], small: int) -> None:
-    """Dashed lines, their names at the right end, one above the other where they would touch."""
+def _draw_levels(chart: Chart, painter: Painter, frame: Box, ends: tuple[float, float], small: int) -> None:
+    """Draw dashed lines with their names at the right end, moved up where they would overlap."""
     last = math.inf
     for label, value in sorted(chart.levels.items(), key=lambda item: item[1]):
         if not (math.isfinite(value) and ends[0] <= value <= ends[1]):
             continue
-        y = _y(value, *ends, frame)
-        pen.line([(frame.x, y), (frame.x + frame.w, y)], PALE, 1.0, dashed=True)
+        y = _to_y(value, *ends, frame)
+        painter.line([(frame.x, y), (frame.x + frame.w, y)], PALE, 1.0, dashed=True)
         last = min(y - 0.6 * small, last - 1.2 * small)
-        pen.text(frame.x + frame.w, last, label, small, "#555555", "rm")
+        painter.text(frame.x + frame.w, last, label, small, "#555555", "rm")
 
 
-def _x(step: float, chart: Chart, frame: Box) -> float:
+def _to_x(step: float, chart: Chart, frame: Box) -> float:
     return frame.x + frame.w * step / max(chart.steps, 1)
 
 
-def _y(value: float, low: float, high: float, frame: Box) -> float:
+def _to_y(value: float, low: float, high: float, frame: Box) -> float:
     return frame.y + frame.h * (1 - (value - low) / ((high - low) or 1.0))
 
 
-def _ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers between two ends, at most about `most`."""
+def _make_ticks(low: float, high: float, most: int) -> list[float]:
+    """Return round numbers between two ends, at most about `most`."""
     span = high - low
     if span <= 0:
         return [low]
@@ -110,5 +110,5 @@ def _ticks(low: float, high: float, most: int) -> list[float]:
     return [step * n for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
-def _number(value: float) -> str:
+def _format(value: float) -> str:
     return f"{value:g}" if abs(value) < 1e5 else f"{value:.1e}"

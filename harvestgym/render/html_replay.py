@@ -20,94 +20,94 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.timeline import Timeline, Track
 
-from .svg_store import Pictures, Progress, Views
+from .svg_store import EpisodePictures, Progress, Views
 
-HERE = Path(__file__).parent
-VERSION = 1
-"""Of the layout of the data in a page."""
+FOLDER = Path(__file__).parent
+PAGE_VERSION = 1
+"""Version of the layout of the data in a page."""
 
 SCRIPTS = ("replay_data.js", "replay_charts.js", "replay.js")
-"""The page's own, in the order in which they are run as one."""
+"""Scripts of the page, in the order in which they run as one."""
 
-ALIGNED = 8
+ALIGNMENT = 8
 """Arrays begin at multiples of this many bytes, as typed arrays of a browser must."""
 
 
 def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress | None = None) -> str:
-    """The page of an episode; `views` gives the scene of a step, by the name of the view (`true`, `observed`).
+    """Write the page of an episode; `views` return the scene of a step, by the name of the view (`true`, `observed`).
 
-    Needs the extra `plot`, whose charts are written into the page; `progress` is told of every picture.
+    Needs the extra `plot`, whose charts are written into the page; `progress` is called for every picture.
     """
     from plotly.offline import get_plotlyjs
 
-    packed = Packed()
-    pictures = Pictures.of(views, len(story.when), progress)
-    data = _data(title, about, story, pictures, packed)
-    charts, own, style = (
-        _lines(text) for text in (get_plotlyjs(), "\n".join(map(_file, SCRIPTS)), _file("replay.css"))
-    )
-    return Template(_file("replay.html")).substitute(
+    packed = ArrayPacker()
+    pictures = EpisodePictures.of(views, len(story.when), progress)
+    data = _describe_episode(title, about, story, pictures, packed)
+    charts, own = (_normalise_newlines(text) for text in (get_plotlyjs(), "\n".join(map(_read_file, SCRIPTS))))
+    return Template(_read_file("replay.html")).substitute(
         title=escape(title),
         about=escape(about),
-        policy=escape(_policy(charts, own), quote=True),
-        style=_file("replay.css"),
+        policy=escape(_security_policy(charts, own), quote=True),
+        style=_read_file("replay.css"),
         symbols=pictures.symbols,
-        story=_json(data),
+        story=_to_json(data),
         arrays=packed.text(),
-        pictures=_zipped(_json(pictures.frames).encode()),
+        pictures=_compress(_to_json(pictures.frames).encode()),
         charts=charts,
         own=own,
     )
 
 
 def read_html(path: Path) -> dict[str, np.ndarray]:
-    """The record that a page holds, to the bit; ConfigError if the file is not such a page."""
+    """Read the record of a page, exact to the bit; ConfigError if the file is not such a page."""
     text = path.read_text(encoding="utf-8")
-    story, arrays = (_element(text, name) for name in ("story", "arrays"))
+    story, arrays = (_find_element(text, name) for name in ("story", "arrays"))
     if story is None or arrays is None:
-        raise ConfigError(f"{path}: wanted a page of `harvestgym run --html`, found another file")
+        raise ConfigError(f"{path}: expected a page of `harvestgym run --html`, got another file")
     data = json.loads(story)
-    if data["version"] != VERSION:
-        raise ConfigError(f"{path}: wanted a page of version {VERSION}, found {data['version']}; make it anew")
+    if data["version"] != PAGE_VERSION:
+        raise ConfigError(f"{path}: expected a page of version {PAGE_VERSION}, got {data['version']}; write it again")
     raw = zlib.decompress(base64.b64decode(arrays))
-    return {name: _array(raw, *place) for name, place in data["record"].items()}
+    return {name: _unpack(raw, *place) for name, place in data["record"].items()}
 
 
-class Packed:
-    """Arrays behind one another in a string of bytes, each found by its type, shape and place."""
+class ArrayPacker:
+    """Packs arrays one after the other into bytes; each is found by its type, shape and place."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
 
     def put(self, values: Any) -> list[Any]:
-        """Add an array; `[type, shape, place]`."""
+        """Add an array and return its `[type, shape, place]`."""
         array = np.asarray(values)
         place, raw = self._size, np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
-        raw += b"\0" * (-len(raw) % ALIGNED)
+        raw += b"\0" * (-len(raw) % ALIGNMENT)
         self._parts.append(raw)
         self._size += len(raw)
         return [array.dtype.name, list(array.shape), place]
 
     def text(self) -> str:
-        """All of it, compressed, in letters."""
-        return _zipped(b"".join(self._parts))
+        """Return all arrays, compressed, as text."""
+        return _compress(b"".join(self._parts))
 
 
-def _array(raw: bytes, dtype: str, shape: list[int], place: int) -> np.ndarray:
+def _unpack(raw: bytes, dtype: str, shape: list[int], place: int) -> np.ndarray:
     kind = np.dtype(dtype).newbyteorder("<")
     return np.frombuffer(raw, kind, int(np.prod(shape, dtype=int)), place).reshape(shape).astype(dtype)
 
 
-def _data(title: str, about: str, story: Timeline, pictures: Pictures, packed: Packed) -> dict[str, Any]:
+def _describe_episode(
+    title: str, about: str, story: Timeline, pictures: EpisodePictures, packed: ArrayPacker
+) -> dict[str, Any]:
     return {
-        "version": VERSION,
+        "version": PAGE_VERSION,
         "title": title,
         "about": about,
         "when": list(story.when),
         "watcher": story.watcher,
         "record": {name: packed.put(values) for name, values in story.record.items()},
-        "tracks": [_track(track, packed) for track in story.tracks],
+        "tracks": [_describe_track(track, packed) for track in story.tracks],
         "first": [[t.name for t in story.tracks].index(name) for name in story.first],
         "actions": [[a.step, a.who, a.what, a.cost, a.note] for a in story.actions],
         "gains": {name: packed.put(values) for name, values in story.gains.items()},
@@ -118,7 +118,7 @@ def _data(title: str, about: str, story: Timeline, pictures: Pictures, packed: P
     }
 
 
-def _track(track: Track, packed: Packed) -> dict[str, Any]:
+def _describe_track(track: Track, packed: ArrayPacker) -> dict[str, Any]:
     arrays = {"observed_mask": track.observed_mask, "observed_values": track.observed_values}
     return {
         "name": track.name,
@@ -132,8 +132,8 @@ def _track(track: Track, packed: Packed) -> dict[str, Any]:
     }
 
 
-def _policy(*scripts: str) -> str:
-    """A Content-Security-Policy under which these scripts run and no other, and nothing is fetched."""
+def _security_policy(*scripts: str) -> str:
+    """Return a Content-Security-Policy that allows only these scripts and no requests."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{one}'" for one in hashes)
     return (
@@ -142,25 +142,25 @@ def _policy(*scripts: str) -> str:
     )
 
 
-def _file(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
+def _read_file(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def _lines(text: str) -> str:
-    """A text with the ends of lines that a browser makes of any, as the hash is taken of those."""
+def _normalise_newlines(text: str) -> str:
+    """Use the line ends of a browser, which hashes the text with them."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _json(data: Any) -> str:
-    """JSON that can stand in an HTML element, whatever texts it holds."""
+def _to_json(data: Any) -> str:
+    """Write JSON that is safe inside an HTML element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _zipped(raw: bytes) -> str:
+def _compress(raw: bytes) -> str:
     return base64.b64encode(zlib.compress(raw, 9)).decode()
 
 
-def _element(text: str, name: str) -> str | None:
+def _find_element(text: str, name: str) -> str | None:
     found = re.search(rf'<script type="[a-z/]+" id="{name}">(.*?)</script>', text, re.DOTALL)
     return found[1] if found else None

@@ -1,4 +1,4 @@
-"""What a page is drawn with: few primitives, so that pixels and SVG come out of one layout."""
+"""Drawing primitives of a page, so that one layout gives pixels and SVG; and the metrics of the font."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harvestgym.core.scene import Sprite
 INK, PALE, PAPER = "#222222", "#8a8a8a", "#ffffff"
 
 _PLAIN = str.maketrans({"×": "x", "–": "-", "—": "-", "−": "-", "²": "2", "³": "3", "…": "...", "→": "->", "≥": ">="})
-"""Signs that the font of Pillow lacks, by those that it has."""
+"""Characters that Pillow's font lacks, and their replacements."""
 
 
 class Box(NamedTuple):
@@ -25,75 +25,75 @@ class Box(NamedTuple):
     h: float
 
 
-class Pen(Protocol):
+class Painter(Protocol):
     """Draws on a page; lengths in pixels, colours "#rrggbb", opacities 0 to 1."""
 
     def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
-        """A filled rectangle."""
+        """Draw a filled rectangle."""
         ...
 
     def disc(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """A filled circle of diameter `side`."""
+        """Draw a filled circle of diameter `side`."""
         ...
 
     def ring(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """A circle of outer diameter `side`."""
+        """Draw a circle of outer diameter `side`."""
         ...
 
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
     ) -> None:
-        """A line through the points."""
+        """Draw a line through the points."""
         ...
 
     def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:
-        """A sprite centred on (x, y)."""
+        """Draw a sprite centred on (x, y)."""
         ...
 
     def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
-        """A line of text; `anchor` is "l", "m" or "r" of it, then "m" for its middle. White behind dark letters."""
+        """Draw a line of text; `anchor` is "l", "m" or "r", then "m" for its middle. White behind dark letters."""
         ...
 
 
-def plain(text: str) -> str:
-    """The text in signs that every font here has."""
+def replace_missing_glyphs(text: str) -> str:
+    """Replace the characters that Pillow's font lacks."""
     return text.translate(_PLAIN)
 
 
 @lru_cache
-def font(size: int) -> ImageFont.FreeTypeFont:
-    """The font that comes with Pillow, the same on every machine; OSError without FreeType."""
+def load_font(size: int) -> ImageFont.FreeTypeFont:
+    """Load the font of Pillow, the same on every machine; OSError without FreeType."""
     found = ImageFont.load_default(size)
     if not isinstance(found, ImageFont.FreeTypeFont):
-        raise OSError("pictures need a Pillow with FreeType (its wheels have it); found one without")
+        raise OSError("pictures need a Pillow with FreeType, as its wheels have it; this one has none")
     return found
 
 
 @lru_cache(maxsize=4096)
-def extent(text: str, size: int) -> float:
-    """How wide a line of text is, px."""
-    return sum(_advance(sign, size) for sign in plain(text))
+def text_width(text: str, size: int) -> float:
+    """Return the width of a line of text, px."""
+    return sum(_advance(sign, size) for sign in replace_missing_glyphs(text))
 
 
 @lru_cache(maxsize=4096)
 def _advance(sign: str, size: int) -> float:
-    """How far a sign moves on: in this font, and as it is laid out, by whole pixels whatever stands beside it."""
-    return font(size).getlength(sign)
+    """Return the advance of a character; the font is laid out in whole pixels, without kerning."""
+    return load_font(size).getlength(sign)
 
 
-def wrapped(text: str, size: int, width: float) -> list[str]:
-    """The text in lines no wider than `width`, unless a word is."""
+def wrap_text(text: str, size: int, width: float) -> list[str]:
+    """Break a text into lines no wider than `width`, unless a word is."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and extent(longer, size) <= width:
+        if lines and text_width(longer, size) <= width:
             lines[-1] = longer
         else:
             lines.append(word)
     return lines or [""]
 
 
-def fitting(text: str, width: float, most: int, least: int = 8) -> int:
-    """The largest size of letters, at most `most`, at which the text is no wider than `width`; 0 below `least`."""
-    size = most if extent(text, most) <= width else int(most * width / extent(text, most))
+def fit_font_size(text: str, width: float, most: int, least: int = 8) -> int:
+    """Return the largest font size, at most `most`, at which the text fits `width`; 0 below `least`."""
+    size = most if text_width(text, most) <= width else int(most * width / text_width(text, most))
     return size if size >= least else 0

@@ -1,4 +1,4 @@
-"""A scene as text for a terminal: a cell of letters for each plot, charts as their last numbers."""
+"""Scenes as text for a terminal: letters for each plot, charts as their last numbers."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from PIL import ImageColor
 from harvestgym.core.scene import Chart, Map, Mark, Scene, Sprite, Words
 
 SHADES = " ·░▒▓█"
-"""Of squares, the lighter before the darker."""
+"""Shades of squares, from light to dark."""
 
-WIDEST = 120
-"""Columns of text that a map may take; its cells get narrower, to one letter."""
+MAX_COLUMNS = 120
+"""Maximum columns of a map; its cells get narrower, down to one letter."""
 
 
 def to_text(scene: Scene) -> str:
-    """The scene as lines of text."""
-    signs = _signs(scene)
+    """Write a scene as lines of text."""
+    signs = _assign_letters(scene)
     blocks = [scene.title]
     for panel in scene.panels:
         match panel:
             case Map():
-                blocks.append(_map(panel, signs))
+                blocks.append(_write_map(panel, signs))
             case Chart():
-                blocks.append(_chart(panel))
+                blocks.append(_write_chart(panel))
             case Words():
                 blocks.append("\n".join((panel.title, *(f"  {line}" for line in panel.lines if line))))
     legend = [f"  {_sign(mark, signs)} {mark.meaning}" for mark in scene.legend]
     return "\n\n".join([*blocks, *(["\n".join(legend)] if legend else [])])
 
 
-def _signs(scene: Scene) -> dict[str, str]:
-    """A letter for each thing that is drawn, the first of its meaning or name that is not taken, and a shade for each
-    colour of squares."""
+def _assign_letters(scene: Scene) -> dict[str, str]:
+    """Assign each mark the first free letter of its meaning or name, and each colour of squares a shade."""
     signs: dict[str, str] = {}
     marks = [m for panel in scene.panels if isinstance(panel, Map) for m in (*panel.legend, *panel.marks)]
     colours = sorted({mark.colour for mark in marks if mark.what == "square"}, key=_lightness, reverse=True)
@@ -61,24 +60,26 @@ def _sign(mark: Mark, signs: dict[str, str]) -> str:
     return signs.get(mark.colour if mark.what == "square" else _name(mark), "?")
 
 
-def _map(panel: Map, signs: dict[str, str]) -> str:
-    """A cell for each plot: its square's shade, then the letters of what stands on it."""
+def _write_map(panel: Map, signs: dict[str, str]) -> str:
+    """Write a cell for each plot: the shade of its square, then the letters of its marks."""
     inside: dict[tuple[int, int], list[Mark]] = defaultdict(list)
-    beside: list[str] = []
+    outside: list[str] = []
     for mark in panel.marks:
         at = (int(np.floor(mark.at[0])), int(np.floor(mark.at[1])))
         if 0 <= at[0] < panel.shape[0] and 0 <= at[1] < panel.shape[1]:
             inside[at].append(mark)
         elif mark.what != "square":
-            beside.append(" ".join(filter(None, (mark.meaning, mark.text))))
+            outside.append(" ".join(filter(None, (mark.meaning, mark.text))))
     most = max((sum(m.what not in ("square", "text") for m in marks) for marks in inside.values()), default=0)
-    cell = max(1, min(most + 1, WIDEST // panel.shape[0] - 1))
-    rows = ["|".join(_cell(inside[x, y], signs, cell) for x in range(panel.shape[0])) for y in range(panel.shape[1])]
-    around = [f"  beside it: {', '.join(b for b in beside if b)}"] if any(beside) else []
+    cell = max(1, min(most + 1, MAX_COLUMNS // panel.shape[0] - 1))
+    rows = [
+        "|".join(_write_cell(inside[x, y], signs, cell) for x in range(panel.shape[0])) for y in range(panel.shape[1])
+    ]
+    around = [f"  next to it: {', '.join(b for b in outside if b)}"] if any(outside) else []
     return "\n".join([panel.title, *(f"  |{row}|" for row in rows), *around])
 
 
-def _cell(marks: list[Mark], signs: dict[str, str], wide: int) -> str:
+def _write_cell(marks: list[Mark], signs: dict[str, str], wide: int) -> str:
     shade = next((_sign(m, signs) for m in reversed(marks) if m.what == "square"), " ")
     letters = [_sign(m, signs) for m in marks if m.what not in ("square", "text")]
     if wide == 1:
@@ -86,16 +87,16 @@ def _cell(marks: list[Mark], signs: dict[str, str], wide: int) -> str:
     return (shade + "".join(letters[-(wide - 1) :])).ljust(wide)
 
 
-def _chart(chart: Chart) -> str:
-    """The last number of each line, and the levels."""
+def _write_chart(chart: Chart) -> str:
+    """Write the last number of each line, and the levels."""
     unit = f" {chart.unit}" if chart.unit else ""
-    last = [(line.label, _last(line.values)) for line in chart.lines]
-    told = [f"  {label or 'now'}: {value:.4g}{unit}" for label, value in last if np.isfinite(value)]
-    told += [f"  {label}: {value:.4g}{unit} (a level)" for label, value in chart.levels.items()]
-    return "\n".join([chart.title, *told])
+    last = [(line.label, _find_last(line.values)) for line in chart.lines]
+    lines = [f"  {label or 'now'}: {value:.4g}{unit}" for label, value in last if np.isfinite(value)]
+    lines += [f"  {label}: {value:.4g}{unit} (a level)" for label, value in chart.levels.items()]
+    return "\n".join([chart.title, *lines])
 
 
-def _last(values: np.ndarray) -> float:
+def _find_last(values: np.ndarray) -> float:
     finite = np.asarray(values, float)
     finite = finite[np.isfinite(finite)]
     return float(finite[-1]) if len(finite) else float("nan")

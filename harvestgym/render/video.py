@@ -1,4 +1,4 @@
-"""An episode as a film: GIF through Pillow, MP4 (H.264) through PyAV, which is the extra `video`."""
+"""Videos of an episode: GIF with Pillow, MP4 (H.264) with PyAV, the extra `video`."""
 
 from __future__ import annotations
 
@@ -19,43 +19,45 @@ from harvestgym.core.scene import Scene
 from .canvas import to_rgb
 
 FPS = 10
-"""Pictures of a second."""
+"""Frames per second."""
 
-WIDTH = 960
-"""Of the pictures, px."""
+DEFAULT_WIDTH = 960
+"""Width of a frame, px."""
 
-MOST = 600
-"""Pictures of a film made of an episode; of a longer one every n-th step is shown, and the last."""
+MAX_FRAMES = 600
+"""Maximum frames of an episode; of a longer one every n-th step is shown, and the last."""
 
-HOLD = 2.0
-"""Seconds for which a GIF shows its last picture, before it begins again."""
+LAST_FRAME_SECONDS = 2.0
+"""Time for which a GIF shows its last frame, before it repeats."""
 
-SAMPLE = 12
-"""Pictures from which the colours of a GIF are taken."""
+PALETTE_FRAMES = 12
+"""Frames from which the colours of a GIF are taken."""
 
-MOST_COLOURS = 255
-"""Of a GIF, which has 256: the last one says that a pixel stays as it was."""
+PALETTE_SIZE = 255
+"""Colours of a GIF, which has 256: the last one marks a pixel that did not change."""
 
 Progress = Callable[[int], None]
-"""Told how many pictures were written since it was told last."""
+"""Called with the number of frames written since the last call."""
 
 
 @dataclass(frozen=True)
-class Film(Sequence[np.ndarray]):
-    """The pictures of an episode, uint8 (height, width, 3), each drawn when it is asked for."""
+class EpisodeFrames(Sequence[np.ndarray]):
+    """The frames of an episode, uint8 (height, width, 3), each drawn on access."""
 
     scene: Callable[[int], Scene]
     steps: Sequence[int]
-    width: int = WIDTH
+    width: int = DEFAULT_WIDTH
 
     @classmethod
-    def of(cls, scene: Callable[[int], Scene], steps: int, width: int = WIDTH, most: int = MOST) -> Film:
-        """The film of the steps 0 to `steps` - 1 of an episode, of at most about `most` pictures."""
+    def of(
+        cls, scene: Callable[[int], Scene], steps: int, width: int = DEFAULT_WIDTH, most: int = MAX_FRAMES
+    ) -> EpisodeFrames:
+        """Choose frames among the steps 0 to `steps` - 1 of an episode, at most about `most`."""
         every = max(1, -(-steps // most))
         return cls(scene, [*range(0, steps - 1, every), steps - 1], width)
 
     @classmethod
-    def of_record(cls, scene: Callable[..., Scene], env: Any, record: Any, width: int = WIDTH) -> Film:
+    def of_record(cls, scene: Callable[..., Scene], env: Any, record: Any, width: int = DEFAULT_WIDTH) -> EpisodeFrames:
         """The film of a recorded episode; `scene(env, record, step)` is that of the family."""
         return cls.of(partial(scene, env, record), len(record["reward"]), width)
 
@@ -66,7 +68,7 @@ class Film(Sequence[np.ndarray]):
         return self.draw(self.steps[i])
 
     def draw(self, step: int) -> np.ndarray:
-        """The picture of a step of the episode."""
+        """Draw a step of the episode."""
         return to_rgb(self.scene(step), self.width)
 
 
@@ -74,26 +76,26 @@ def write_gif(
     frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress | None = None
 ) -> None:
     """Write a GIF that repeats itself; ConfigError if there is nothing to write, or nowhere to write it."""
-    target = _checked(frames, path, fps)
-    drawn = {i: np.asarray(frames[i]) for i in _sample(len(frames))}
-    colours = Colours.of(list(drawn.values()))
+    target = _check_frames(frames, path, fps)
+    drawn = {i: np.asarray(frames[i]) for i in _sample_frames(len(frames))}
+    colours = Palette.of(list(drawn.values()))
     stills = colours.stills((drawn[i] if i in drawn else frames[i] for i in range(len(frames))), progress)
     # A GIF counts in hundredths of a second, and many programs take less than two of them for ten.
     each = 10 * max(2, round(100 / fps))
-    durations = [each] * (len(frames) - 1) + [max(each, round(1000 * HOLD))]
-    with _whole(target) as part:
+    durations = [each] * (len(frames) - 1) + [max(each, round(1000 * LAST_FRAME_SECONDS))]
+    with _write_atomically(target) as part:
         # With `optimize` Pillow leaves out what does not change from one picture to the next: a fifth of the bytes.
         next(stills).save(
             part, "GIF", save_all=True, append_images=stills, duration=durations, loop=0,
-            optimize=True, transparency=MOST_COLOURS,
+            optimize=True, transparency=PALETTE_SIZE,
         )  # fmt: skip
 
 
-class Colours:
-    """One palette for all of a film, which is less to store and does not flicker.
+class Palette:
+    """One palette for all frames, which is smaller and does not flicker.
 
-    Pillow maps colours that are near each other to one, so that white paper would turn grey: here the commonest
-    colours stay as they are, and each other becomes the nearest of the palette.
+    Pillow merges similar colours, so that white paper would turn grey: here the most frequent colours stay exact, and
+    each other becomes the nearest of the palette.
     """
 
     def __init__(self, palette: np.ndarray) -> None:
@@ -101,29 +103,29 @@ class Colours:
         self._index = np.full(2**24, -1, np.int16)
 
     @classmethod
-    def of(cls, frames: Sequence[np.ndarray]) -> Colours:
-        """The palette of a film, from some of its pictures."""
+    def of(cls, frames: Sequence[np.ndarray]) -> Palette:
+        """Choose the palette of a video from some of its frames."""
         seen, fourth = np.zeros(2**24, bool), []
-        for i in _sample(len(frames)):
-            words = _words(np.asarray(frames[i]))
+        for i in _sample_frames(len(frames)):
+            words = _to_numbers(np.asarray(frames[i]))
             seen[words] = True
             fourth.append(words[::2, ::2].ravel())
         # A fourth of the pixels says which colours are common.
         found, count = np.unique(np.concatenate(fourth), return_counts=True)
-        common = found[np.argsort(-count, kind="stable")][: MOST_COLOURS // 2]
-        return cls(_spread(_rgb(common), _rgb(np.flatnonzero(seen)), MOST_COLOURS))
+        common = found[np.argsort(-count, kind="stable")][: PALETTE_SIZE // 2]
+        return cls(_spread_colours(_from_numbers(common), _from_numbers(np.flatnonzero(seen)), PALETTE_SIZE))
 
     def stills(self, frames: Iterable[np.ndarray], progress: Progress | None = None) -> Iterator[Image.Image]:
-        """The pictures of a film in these colours; of each only what is new is looked up."""
+        """Convert frames to these colours; only changed pixels are looked up."""
         last, shown = np.zeros(0, np.uint8), np.zeros(0, np.uint8)
         for frame in frames:
             if frame.shape == last.shape:
                 other = frame != last
                 new = np.flatnonzero(other[..., 0] | other[..., 1] | other[..., 2])
                 shown = shown.copy()
-                shown.ravel()[new] = self._looked_up(frame.reshape(-1, 3)[new])
+                shown.ravel()[new] = self._look_up(frame.reshape(-1, 3)[new])
             else:
-                shown = self._looked_up(frame)
+                shown = self._look_up(frame)
             last = frame
             image = Image.fromarray(shown)
             image.putpalette(self.palette.tobytes())
@@ -131,8 +133,8 @@ class Colours:
             if progress is not None:
                 progress(1)
 
-    def _looked_up(self, pixels: np.ndarray) -> np.ndarray:
-        words = _words(pixels)
+    def _look_up(self, pixels: np.ndarray) -> np.ndarray:
+        words = _to_numbers(pixels)
         index = self._index[words]
         if index.size and index.min() < 0:
             self._learn(np.unique(words[index < 0]))
@@ -141,17 +143,17 @@ class Colours:
 
     def _learn(self, words: np.ndarray) -> None:
         for part in np.array_split(words, -(-len(words) // 4096)):
-            away = (_rgb(part)[:, None].astype(np.int32) - self.palette) ** 2
+            away = (_from_numbers(part)[:, None].astype(np.int32) - self.palette) ** 2
             self._index[part] = away.sum(-1).argmin(-1)
 
 
-def _sample(frames: int) -> list[int]:
+def _sample_frames(frames: int) -> list[int]:
     """The pictures from which the colours are taken, evenly over the film."""
-    return np.unique(np.linspace(0, frames - 1, SAMPLE).round().astype(int)).tolist()
+    return np.unique(np.linspace(0, frames - 1, PALETTE_FRAMES).round().astype(int)).tolist()
 
 
-def _spread(common: np.ndarray, colours: np.ndarray, most: int) -> np.ndarray:
-    """The common colours, and of all of them each time the one that is farthest from what was taken, `most` in all.
+def _spread_colours(common: np.ndarray, colours: np.ndarray, most: int) -> np.ndarray:
+    """Extend the common colours by the colour farthest from those chosen, repeatedly, to `most` in all.
 
     So no colour is far from the palette, and a small red thing keeps its red.
     """
@@ -163,13 +165,13 @@ def _spread(common: np.ndarray, colours: np.ndarray, most: int) -> np.ndarray:
     return np.array(taken, np.uint8)
 
 
-def _words(frame: np.ndarray) -> np.ndarray:
-    """Colours as numbers below 2^24."""
+def _to_numbers(frame: np.ndarray) -> np.ndarray:
+    """Encode colours as numbers below 2^24."""
     red, green, blue = (frame[..., i].astype(np.uint32) for i in range(3))
     return red << 16 | green << 8 | blue
 
 
-def _rgb(words: np.ndarray) -> np.ndarray:
+def _from_numbers(words: np.ndarray) -> np.ndarray:
     return np.stack([words >> 16, words >> 8 & 255, words & 255], -1).astype(np.uint8)
 
 
@@ -177,66 +179,71 @@ def write_mp4(
     frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress | None = None
 ) -> None:
     """Write an MP4 that browsers play (H.264, yuv420p); ConfigError without the extra `video`."""
-    av = _av()
-    target = _checked(frames, path, fps)
+    av = _import_av()
+    target = _check_frames(frames, path, fps)
     height, width = np.asarray(frames[0]).shape[:2]
-    with _whole(target) as part, av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as film:
+    with (
+        _write_atomically(target) as part,
+        av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as film,
+    ):
         stream = film.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000), options={"crf": "20"})
         stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
         for i in range(len(frames)):
-            film.mux(stream.encode(av.VideoFrame.from_ndarray(_even(np.asarray(frames[i])), format="rgb24")))
+            film.mux(stream.encode(av.VideoFrame.from_ndarray(_pad_to_even(np.asarray(frames[i])), format="rgb24")))
             if progress is not None:
                 progress(1)
         film.mux(stream.encode())
 
 
-def _av() -> Any:
+def _import_av() -> Any:
     try:
         import av
     except ImportError:
-        raise ConfigError("MP4 films are written by PyAV, which is missing: pip install 'harvestgym[video]'") from None
+        raise ConfigError("MP4 videos need PyAV: pip install 'harvestgym[video]'") from None
     return av
 
 
-def _even(frame: np.ndarray) -> np.ndarray:
-    """The picture with even sides, as H.264 stores colours for squares of four pixels."""
+def _pad_to_even(frame: np.ndarray) -> np.ndarray:
+    """Pad a frame to even height and width, as H.264 stores colours for squares of four pixels."""
     height, width = frame.shape[:2]
     return np.ascontiguousarray(np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge"))
 
 
-def check_target(path: str | Path, *suffixes: str) -> Path:
-    """The path of a film to be written; ConfigError before any work if it cannot be, or if its extra is missing."""
+def check_video_path(path: str | Path, *suffixes: str) -> Path:
+    """Check the path of a video before any work; ConfigError if it cannot be written, or its extra is missing."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
-        raise ConfigError(f"{target}: wanted the name of a film, which ends in {' or '.join(suffixes)}")
+        raise ConfigError(f"{target}: expected the name of a video, which ends in {' or '.join(suffixes)}")
     if target.is_dir() or not target.absolute().parent.is_dir():
-        raise ConfigError(f"{target}: wanted a file in a folder that exists; make the folder {target.parent} first")
+        raise ConfigError(f"{target}: expected a file in an existing folder; make the folder {target.parent} first")
     if target.suffix.lower() == ".mp4":
-        _av()
+        _import_av()
     return target
 
 
-def write(frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress | None = None) -> Path:
-    """Write a film as what its name ends in, .gif or .mp4, and give its path; ConfigError if that cannot be done."""
-    target = check_target(path, ".gif", ".mp4")
+def write_video(
+    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress | None = None
+) -> Path:
+    """Write a video, .gif or .mp4 by the suffix, and return its path; ConfigError if that cannot be done."""
+    target = check_video_path(path, ".gif", ".mp4")
     (write_gif if target.suffix.lower() == ".gif" else write_mp4)(frames, target, fps, progress)
     return target
 
 
-def _checked(frames: Sequence[np.ndarray], path: str | Path, fps: float) -> Path:
+def _check_frames(frames: Sequence[np.ndarray], path: str | Path, fps: float) -> Path:
     if not len(frames):
-        raise ConfigError("a film wants at least one picture, found none")
+        raise ConfigError("video: expected at least one frame, got none")
     if not 0 < fps <= 100:
-        raise ConfigError(f"fps: wanted pictures of a second, above 0 and at most 100, found {fps}")
+        raise ConfigError(f"fps: expected frames per second above 0 and at most 100, got {fps}")
     first = np.asarray(frames[0])
     if first.dtype != np.uint8 or first.ndim != 3 or first.shape[2] != 3:
-        raise ConfigError(f"a film wants pictures of uint8 (height, width, 3), found {first.dtype} {first.shape}")
+        raise ConfigError(f"video: expected frames of uint8 (height, width, 3), got {first.dtype} {first.shape}")
     return Path(path)
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A file to write that takes the place of `path` when it is whole, and leaves nothing if it is not."""
+def _write_atomically(path: Path) -> Iterator[Path]:
+    """Yield a temporary file that replaces `path` on success and is removed on failure."""
     part = path.with_name(f".{path.name}.part")
     try:
         yield part

@@ -13,8 +13,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Chart, Line, Map, Mark, Panel, Scene, Sprite, Stroke, Words, sprites
 from harvestgym.render import canvas, layout
 from harvestgym.render.canvas import to_rgb
-from harvestgym.render.primitives import INK, Box, extent, font
-from harvestgym.render.svg import Vector, to_svg
+from harvestgym.render.primitives import INK, Box, load_font, text_width
+from harvestgym.render.svg import SvgPainter, to_svg
 from harvestgym.render.text import to_text
 
 RED, BLUE = "#d55e00", "#0072b2"
@@ -32,15 +32,15 @@ def where(pixels: np.ndarray, colour: str) -> np.ndarray:
     return np.argwhere((pixels == wanted).all(-1))
 
 
-class Noting(Vector):
-    """A pen that also notes where each line of text lies."""
+class Noting(SvgPainter):
+    """A painter that also notes where each line of text lies."""
 
     def __init__(self) -> None:
         super().__init__()
         self.boxes: list[tuple[str, Box]] = []
 
     def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
-        wide = extent(text, size)
+        wide = text_width(text, size)
         left = x - {"l": 0, "m": 0.5, "r": 1}[anchor[0]] * wide
         self.boxes.append((text, Box(left, y - 0.4 * size, wide, 0.8 * size)))
         super().text(x, y, text, size, colour, anchor)
@@ -48,13 +48,13 @@ class Noting(Vector):
 
 def overlaps(scene: Scene, width: int = 960) -> list[tuple[str, str]]:
     """The pairs of texts of a page that lie on one another, and texts that leave the page."""
-    pen = Noting()
-    layout.lay(scene, pen, width)
-    tall, found = layout.height(scene, width), []
-    for i, (one, a) in enumerate(pen.boxes):
+    painter = Noting()
+    layout.draw_scene(scene, painter, width)
+    tall, found = layout.page_height(scene, width), []
+    for i, (one, a) in enumerate(painter.boxes):
         if a.x < 0 or a.y < 0 or a.x + a.w > width + 1 or a.y + a.h > tall:
             found.append((one, "the edge"))
-        for other, b in pen.boxes[:i]:
+        for other, b in painter.boxes[:i]:
             apart = a.x + a.w <= b.x or b.x + b.w <= a.x or a.y + a.h <= b.y or b.y + b.h <= a.y
             if not apart:
                 found.append((one, other))
@@ -122,7 +122,7 @@ def test_no_words_lie_on_others_however_long_they_are() -> None:
     assert not overlaps(world(*marks, others=(*words, chart, chart)))
     assert not overlaps(world(*marks, others=(*words, chart, chart)), width=640)
     told = Noting()
-    layout.lay(world(*marks, others=words), told, 960)
+    layout.draw_scene(world(*marks, others=words), told, 960)
     assert any(text.endswith("more lines") for text, _ in told.boxes) and any(text == "short" for text, _ in told.boxes)
 
 
@@ -188,10 +188,10 @@ def test_a_sprite_may_go_on_from_one_above(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [8, 13, 14, 20])
 @pytest.mark.parametrize("text", ["sun and clouds, 16 to 28 °C (mean 22)", "AVATAR: To 'fly'", "0.25"])
 def test_a_line_is_put_together_of_signs_as_the_font_writes_it(text: str, size: int) -> None:
-    _, ink = canvas._letters(text, size)
+    _, ink = canvas.draw_text_masks(text, size)
     whole = Image.new("L", ink.size)
-    ImageDraw.Draw(whole).text((2, ink.height / 2), text, 255, font(size), "lm")
-    assert extent(text, size) == font(size).getlength(text)
+    ImageDraw.Draw(whole).text((2, ink.height / 2), text, 255, load_font(size), "lm")
+    assert text_width(text, size) == load_font(size).getlength(text)
     np.testing.assert_allclose(np.asarray(ink, int), np.asarray(whole, int), atol=40)
     assert np.asarray(ink).any()
 
@@ -199,7 +199,7 @@ def test_a_line_is_put_together_of_signs_as_the_font_writes_it(text: str, size: 
 def test_a_number_that_was_never_written_costs_no_new_letters() -> None:
     """Each day of a film has its own numbers: writing them afresh took half of the time of a GIF."""
     to_rgb(Scene("Day 0123456789.", ()))
-    known = canvas._sign.cache_info().misses
+    known = canvas.draw_glyph_masks.cache_info().misses
     for day in range(100, 150):
         to_rgb(Scene(f"Day {day}.{day}", ()))
-    assert canvas._sign.cache_info().misses == known
+    assert canvas.draw_glyph_masks.cache_info().misses == known

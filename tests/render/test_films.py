@@ -25,7 +25,7 @@ from harvestgym.evaluate.run import evaluate_id, of_episodes, policy_named
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE, scene
 from harvestgym.render import video
-from harvestgym.render.video import Film, write_gif, write_mp4
+from harvestgym.render.video import EpisodeFrames, write_gif, write_mp4
 
 from .seasons import full
 
@@ -112,9 +112,9 @@ def test_a_film_of_a_long_episode_skips_steps_and_keeps_the_last() -> None:
     def scene(step: int) -> Scene:
         return Scene(f"{step}", (Map("", (2, 1), (Mark("square", (0.5, 0.5)),)),))
 
-    assert list(Film.of(scene, 7).steps) == list(range(7))
-    assert list(Film.of(scene, 1).steps) == [0]
-    long = Film.of(scene, 5001, width=320, most=600)
+    assert list(EpisodeFrames.of(scene, 7).steps) == list(range(7))
+    assert list(EpisodeFrames.of(scene, 1).steps) == [0]
+    long = EpisodeFrames.of(scene, 5001, width=320, most=600)
     assert list(long.steps[:2]) == [0, 9] and long.steps[-1] == 5000 and len(long) <= 601
     assert long[1].shape == long[-1].shape and not np.array_equal(long[1], long[-1])
 
@@ -122,7 +122,7 @@ def test_a_film_of_a_long_episode_skips_steps_and_keeps_the_last() -> None:
 @pytest.mark.parametrize(
     ("frames", "name", "fps", "wanted"),
     [
-        ([], "a.gif", 10, "at least one picture"),
+        ([], "a.gif", 10, "at least one frame"),
         ([np.zeros((4, 4), np.uint8)], "a.gif", 10, "uint8"),
         ([np.zeros((4, 4, 3))], "a.mp4", 10, "uint8"),
         (flat(), "a.gif", 0, "fps"),
@@ -134,7 +134,7 @@ def test_what_cannot_be_a_film_is_refused_and_writes_nothing(
     frames: Any, name: str, fps: float, wanted: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError, match=wanted):
-        video.write(frames, tmp_path / name, fps)
+        video.write_video(frames, tmp_path / name, fps)
     assert not list(tmp_path.iterdir())
 
 
@@ -148,7 +148,7 @@ def test_a_film_that_fails_leaves_what_was_there(name: str, tmp_path: Path) -> N
 
     (tmp_path / name).write_text("as it was")
     with pytest.raises(OSError, match="no more pictures"):
-        video.write(Breaks(3 * flat()), tmp_path / name)
+        video.write_video(Breaks(3 * flat()), tmp_path / name)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["as it was"]
 
 
@@ -203,7 +203,7 @@ def test_a_season_of_150_days_of_a_3x4_farm_is_a_gif_in_less_than_ten_seconds(tm
             kept[variable.name] = values * rng.uniform(0.8, 1.2, values.shape)
     kept["info/net"] = kept["info/gain"] = rng.normal(0.0, 1.0, days)
     start = time.process_time()
-    write_gif(Film.of(lambda day: scene(env, kept, day), days), tmp_path / "season.gif")
+    write_gif(EpisodeFrames.of(lambda day: scene(env, kept, day), days), tmp_path / "season.gif")
     took = time.process_time() - start
     assert len(read_gif(tmp_path / "season.gif")[0]) == days
     assert took < 10, f"{took:.1f} s"
@@ -245,5 +245,5 @@ def test_gymnasium_records_videos_of_every_family(id: str, tmp_path: Path) -> No
     env.close()
     (film,) = (tmp_path / "films").iterdir()
     frames, told = read_mp4(film)
-    assert len(frames) >= 4 and told.codec == "h264" and frames[0].shape[1] == video.WIDTH
+    assert len(frames) >= 4 and told.codec == "h264" and frames[0].shape[1] == video.DEFAULT_WIDTH
     assert not np.array_equal(frames[0], frames[-1])

@@ -153,7 +153,7 @@ def test_what_goes_into_a_page_comes_out_to_the_bit(page: Path, farm: tuple[Any,
 def test_another_file_is_no_page(tmp_path: Path) -> None:
     other = tmp_path / "other.html"
     other.write_text("<p>nothing</p>")
-    with pytest.raises(ConfigError, match="wanted a page of `harvestgym run --html`"):
+    with pytest.raises(ConfigError, match="expected a page of `harvestgym run --html`"):
         read_html(other)
 
 

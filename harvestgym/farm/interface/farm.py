@@ -227,18 +227,18 @@ class Farm(GymEnv):
 
     def generate_gif(self, path: str | Path = "farm.gif", fps: float = 10, width: int = 960) -> Path:
         """Write the season so far as an animated GIF, a frame per step; the farm must have a `render_mode`."""
-        return self._write_film(video.check_target(path, ".gif"), fps, width)
+        return self._write_film(video.check_video_path(path, ".gif"), fps, width)
 
     def generate_video(self, path: str | Path = "farm.mp4", fps: float = 10, width: int = 960) -> Path:
         """Write the season so far as an MP4, as `generate_gif` does; ConfigError without the extra `video`."""
-        return self._write_film(video.check_target(path, ".mp4"), fps, width)
+        return self._write_film(video.check_video_path(path, ".mp4"), fps, width)
 
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
         record = {} if self.episode_log is None else self.episode_log.record
         if not record:
             raise ConfigError("a film needs a recorded season: make the farm with render_mode='rgb_array', reset() it "
                               "and play")  # fmt: skip
-        return video.write(video.Film.of_record(scene, self._model, record, width), target, fps)
+        return video.write_video(video.EpisodeFrames.of_record(scene, self._model, record, width), target, fps)
 
     def recipe(self) -> dict[str, Any]:
         """The arguments of `from_recipe`, for `core.checkpoint`: the text of `to_yaml`, and the name."""

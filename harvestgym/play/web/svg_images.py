@@ -13,14 +13,14 @@ from harvestgym.core.scene import Chart, Map, Scene
 from harvestgym.render import chart as charts
 from harvestgym.render import layout
 from harvestgym.render.primitives import Box
-from harvestgym.render.svg import Vector
-from harvestgym.render.svg_store import Framed
+from harvestgym.render.svg import SvgPainter
+from harvestgym.render.svg_store import PanelPainter
 
 WIDTH = 560
 """Width of the page on which a map is laid out, px; smaller means larger letters."""
 
 RIM = 4
-"""Of `Framed.around`, px."""
+"""Of `PanelPainter.view_box`, px."""
 
 FONT = "Helvetica, Arial, sans-serif"
 
@@ -36,36 +36,36 @@ class MapImage(NamedTuple):
 def map_image(panel: Map) -> MapImage:
     """Draw a map without its title and legend, to the edge of its margin."""
     marks = tuple(replace(mark, meaning="") for mark in panel.marks)
-    pen = Framed({})
-    layout.lay(Scene("", (replace(panel, title="", marks=marks, legend=()),)), pen, WIDTH)
-    x, y, wide, high = pen.around(panel)
+    painter = PanelPainter({})
+    layout.draw_scene(Scene("", (replace(panel, title="", marks=marks, legend=()),)), painter, WIDTH)
+    x, y, wide, high = painter.view_box(panel)
     (length, width), margin = panel.shape, panel.margin
     unit = (wide - 2 * RIM) / (length + 2 * margin)
     edge = RIM + margin * unit
     plots = Box(edge / wide, edge / high, length * unit / wide, width * unit / high)
-    return MapImage(_pen_address(pen, x, y, wide, high), wide / high, plots)
+    return MapImage(_image_address(painter, x, y, wide, high), wide / high, plots)
 
 
 def chart_image(chart: Chart, width: int = 480, height: int = 230) -> str:
     """Draw a chart."""
-    pen = Vector()
-    charts.draw(chart, pen, Box(4, 2, width - 8, height - 4), 15)
-    return _pen_address(pen, 0, 0, width, height)
+    painter = SvgPainter()
+    charts.draw_chart(chart, painter, Box(4, 2, width - 8, height - 4), 15)
+    return _image_address(painter, 0, 0, width, height)
 
 
 def legend_images(scene: Scene) -> list[tuple[str, str]]:
     """Draw the icon of each meaning in the legend of a scene; return icons and meanings."""
     out = []
     for mark in scene.legend:
-        pen = Vector()
-        layout.symbol(mark, pen, 16, 16, 32)
-        out.append((_pen_address(pen, 0, 0, 32, 32), mark.meaning))
+        painter = SvgPainter()
+        layout.draw_mark(mark, painter, 16, 16, 32)
+        out.append((_image_address(painter, 0, 0, 32, 32), mark.meaning))
     return out
 
 
-def _pen_address(pen: Vector, x: float, y: float, width: float, height: float) -> str:
+def _image_address(painter: SvgPainter, x: float, y: float, width: float, height: float) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{x:g} {y:g} {width:g} {height:g}" font-family="{FONT}">'
-    return svg_address("".join((head, "<defs>", *pen.symbols.values(), "</defs>", *pen.parts, "</svg>")))
+    return svg_address("".join((head, "<defs>", *painter.symbols.values(), "</defs>", *painter.parts, "</svg>")))
 
 
 def svg_address(svg: str) -> str:
