@@ -106,8 +106,9 @@ class Interval(Strict):
         return low, high
 
     @model_serializer
-    def _text(self) -> str:
-        return str(self.ends)
+    def _serialize(self) -> Any:
+        # pydantic below 2.10 calls this for every member of a union, lists included
+        return str(self.ends) if isinstance(self, Interval) else self
 
 
 ValueSpec = Annotated[

@@ -156,4 +156,4 @@ def test_without_steps_nothing_is_compiled() -> None:
 def test_part_of_an_observation_outside_its_space_is_described() -> None:
     space = BoxStock().observation_space
     obs = {"stock": np.float32([0, 1]), "rich": np.int64(2), "signs": np.int8([0, 1, 1])}
-    assert describe_outside(space, obs) == "rich: np.int64(2) is not in Discrete(2)"
+    assert describe_outside(space, obs) == f"rich: {np.int64(2)!r} is not in Discrete(2)"
