@@ -1,8 +1,8 @@
-"""What the language of a farm costs: steps per second of each face, as a ratio to the plain integer face.
+"""Cost of each interface of a farm: steps per second, as a ratio to integer actions.
 
     python benchmarks/faces.py [--out FILE]
 
-One farm in turn through integers, the ready-made faces for learners, gym actions of `MultiUnion[m]` and the paper's
+One farm in turn through integers, the action wrappers for learners, gym actions of `MultiUnion[m]` and the paper's
 tuples, in interleaved blocks, so that ratios hold on a busy machine. Compiling is not counted.
 """
 
@@ -35,16 +35,16 @@ def farm(mode: str) -> Farm:
 
 
 def ways(mode: str) -> dict[str, tuple[Any, Callable[[Any], Any], list[Any]]]:
-    """Of each face: the environment, its step, and the actions of all blocks."""
-    told, spoken = farm(mode), farm(mode)
-    plain = GymEnv(told.model)
+    """Return the environment, its step and the actions of all blocks, by interface."""
+    game, farmgym = farm(mode), farm(mode)
+    plain = GymEnv(game.model)
     out: dict[str, tuple[Any, Callable[[Any], Any], list[Any]]] = {"integers": (plain, plain.step, _draws(plain))}
     for kind in ("discrete", "multidiscrete", "box"):
-        env = GymEnv(wrap_actions(told.model, kind))
+        env = GymEnv(wrap_actions(game.model, kind))
         out[kind] = (env, env.step, _draws(env))
-    actions = _draws(told)
-    out["gym_step"] = (told, told.gym_step, actions)
-    out["farmgym_step"] = (spoken, spoken.farmgym_step, [told.gymaction_to_farmgymaction(a) for a in actions])
+    actions = _draws(game)
+    out["gym_step"] = (game, game.gym_step, actions)
+    out["farmgym_step"] = (farmgym, farmgym.farmgym_step, [game.gymaction_to_farmgymaction(a) for a in actions])
     return out
 
 
@@ -65,11 +65,11 @@ def seconds(env: Any, step: Callable[[Any], Any], actions: list[Any], block: int
 
 def measured(mode: str) -> dict[str, dict[str, float]]:
     """Steps per second and ratio to integers, medians over interleaved blocks, the first one left out."""
-    faces = ways(mode)
-    runs = [{name: seconds(*way, block) for name, way in faces.items()} for block in range(BLOCKS)][1:]
-    took = {name: float(np.median([run[name] for run in runs])) for name in faces}
-    ratio = {name: float(np.median([run["integers"] / run[name] for run in runs])) for name in faces}
-    return {name: {"steps/s": 1 / took[name], "of integers": ratio[name]} for name in faces}
+    interfaces = ways(mode)
+    runs = [{name: seconds(*way, block) for name, way in interfaces.items()} for block in range(BLOCKS)][1:]
+    took = {name: float(np.median([run[name] for run in runs])) for name in interfaces}
+    ratio = {name: float(np.median([run["integers"] / run[name] for run in runs])) for name in interfaces}
+    return {name: {"steps/s": 1 / took[name], "of integers": ratio[name]} for name in interfaces}
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""Speed of the fisheries, as ratios within one run: rollouts, single steps, dynamic programming, a NumPy yardstick.
+"""Speed of the fisheries, as ratios within one run: rollouts, single steps, dynamic programming, a NumPy reference.
 
     python benchmarks/fishing.py > fishing.json
 
-On a busy machine wall-clock figures sink; `cpu ns/step` counts processor time, of which two free cores have two seconds
-a second (`steps/s on two free cores` is computed from it). The yardstick is the same fishery as a NumPy
+On a busy machine wall-clock figures sink; `cpu ns/step` counts CPU time; two free cores have two seconds of it
+a second (`steps/s on two free cores` is computed from it). The reference is the same fishery as a NumPy
 batch of 4096 without noise.
 """
 
@@ -50,28 +50,28 @@ def timed(function: Callable[[], Any], steps: int) -> dict[str, float]:
 
 
 @partial(jax.jit, static_argnums=0)
-def scan(env: FishingModel, lanes: jax.Array, params: Any, rule: Any) -> jax.Array:
+def scan(env: FishingModel, runs: jax.Array, params: Any, rule: Any) -> jax.Array:
     """Sum of rewards of `BATCH` fisheries over `YEARS` years, with new episodes as they end."""
-    lane, first = start_episode(env, lanes, params)
+    run, first = start_episode(env, runs, params)
 
     def year(loop: Any, _: None) -> tuple[Any, None]:
-        lane, obs, total = loop
+        run, obs, total = loop
         action = jax.vmap(lambda o: rule.act((), o, None)[1])(obs)
-        lane, shown, last = advance(env, lane, action, params, AutoresetMode.SAME_STEP)
-        return (lane, shown.obs, total + last.reward), None
+        run, shown, last = advance(env, run, action, params, AutoresetMode.SAME_STEP)
+        return (run, shown.obs, total + last.reward), None
 
-    start = (lane, first.obs, jnp.zeros(BATCH))
+    start = (run, first.obs, jnp.zeros(BATCH))
     return jax.lax.scan(year, start, None, length=YEARS)[0][2].sum()
 
 
 def rollout(env: FishingModel, key: jax.Array) -> dict[str, float]:
     """A scan with the escapement rule."""
-    rule, lanes = control.escapement(env, 0.5).traced(), jax.random.split(key, BATCH)
-    return timed(lambda: scan(env, lanes, env.params, rule), BATCH * YEARS)
+    rule, runs = control.escapement(env, 0.5).traced(), jax.random.split(key, BATCH)
+    return timed(lambda: scan(env, runs, env.params, rule), BATCH * YEARS)
 
 
 def numpy_batch() -> dict[str, float]:
-    """The yardstick."""
+    """The reference."""
     stock = np.full(BATCH, 0.75)
 
     def run() -> float:
@@ -111,11 +111,11 @@ def main() -> None:
         "gymnasium.make step": single(),
         "dynamic programming, 401 states (seconds are 1 / steps/s)": timed(lambda: solve(noisy, discount=0.99), 1),
     }
-    yardstick = out["numpy batch, no noise"]["cpu ns/step"]
+    reference = out["numpy batch, no noise"]["cpu ns/step"]
     for name, row in out.items():
         if name.startswith("scan"):
             row["steps/s on two free cores"] = 2e9 / row["cpu ns/step"]
-            row["cpu time of a NumPy batch step"] = row["cpu ns/step"] / yardstick
+            row["cpu time of a NumPy batch step"] = row["cpu ns/step"] / reference
     sys.stdout.write(json.dumps(out, indent=2) + "\n")
 
 

@@ -3,8 +3,8 @@
 Run `python benchmarks/forager.py [--out FILE] [--against NAME]`. Machines differ and are shared: the result says how
 many cores there are and what fixed loops of Python and of NumPy took in the same run, so that figures of different days
 can be divided by them. `--against` times another implementation that you have installed, turn by turn with ours in the
-same world of 1000 x 1000 cells: `forager`, an import name, for one with the interface of the original (`NAME.Env` and
-`NAME.objects`), or `module:factory` for any other: `(size, aperture)` to what has `start()` and `step(action)`.
+same world of 1000 x 1000 cells: `forager`, an import name, for one with the interface of continual-foragax
+(`NAME.Env` and `NAME.objects`), or `module:factory` for any other: `(size, aperture)` to what has `start()` and `step(action)`.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def machine() -> dict[str, float]:
 
 
 def original_world(size: int, aperture: tuple[int, int]) -> ForagerEnv:
-    """The world in which the original was measured: flower 0.1, wall 0.01, thorns 0.1."""
+    """The world in which continual-foragax was measured: flower 0.1, wall 0.01, thorns 0.1."""
     return fill(ForagerEnv(ForagerConfig(size, {"flower": Flower, "wall": Wall, "thorns": Thorns}, aperture=aperture)))
 
 
 def fill(env: Any) -> Any:
-    """The world of the measurements in an environment with the original's interface."""
+    """The world of the measurements in an environment with the interface of continual-foragax."""
     for name, freq in (("flower", 0.1), ("wall", 0.01), ("thorns", 0.1)):
         env.generate_objects(freq, name)
     return env
@@ -94,7 +94,7 @@ def per_step(step: Callable[[int], Any], number: int = 5000) -> float:
 
 
 def of_the_original(package: str) -> Factory:
-    """Worlds of a package with the interface of the original: `Env.ForagerConfig`, `Env.ForagerEnv`, `objects`."""
+    """Worlds of a package with the interface of continual-foragax: `Env.ForagerConfig`, `Env.ForagerEnv`, `objects`."""
     env, objects = importlib.import_module(f"{package}.Env"), importlib.import_module(f"{package}.objects")
 
     def life(size: int, aperture: tuple[int, int]) -> Life:
@@ -133,9 +133,9 @@ def single() -> dict[str, float]:
     for aperture in APERTURES:
         env = begun(original_world(SIZE, aperture))
         out[f"ForagerEnv {aperture[0]}x{aperture[1]}"] = per_step(env.step)
-    face = ForagerGym(original_world(SIZE, (15, 15)))
-    face.reset(seed=0)
-    out["Gymnasium face 15x15"] = per_step(face.step)
+    env = ForagerGym(original_world(SIZE, (15, 15)))
+    env.reset(seed=0)
+    out["Gymnasium 15x15"] = per_step(env.step)
     return out
 
 
@@ -200,7 +200,7 @@ def main() -> None:
     """Measure and write one JSON object."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--out", type=Path)
-    options.add_argument("--against", help="an installed implementation to time beside: its import name, or "
+    options.add_argument("--against", help="an installed implementation to time next to ours: its import name, or "
                                            "module:factory, (size, aperture) -> life")  # fmt: skip
     chosen = options.parse_args()
     other = other_implementation(chosen.against) if chosen.against else None

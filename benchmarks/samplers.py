@@ -20,12 +20,12 @@ from harvestgym.core.random import binomial, multinomial
 
 
 def from_zero(u, n, p, n_max):
-    """Inversion from 0 upwards until the slowest lane is done; (1 - q)^n underflows beyond n = 126."""
+    """Inversion from 0 upwards until the slowest environment is done; (1 - q)^n underflows beyond n = 126."""
     q = jnp.where(p > 0.5, 1 - p, p)
 
     def climb(state):
         k, mass, unspent, count = state
-        for _ in range(8):  # steps per look at whether all lanes are done
+        for _ in range(8):  # steps between checks whether all environments are done
             count = count + (unspent > 0)
             mass = mass * (n - k) * (q / (1 - q)) / (k + 1)
             k, unspent = k + 1, unspent - mass
@@ -39,7 +39,7 @@ def from_zero(u, n, p, n_max):
 
 
 def by_table(u, n, p, n_max):
-    """Comparison of the uniform with the whole cumulative sum, n_max + 1 entries a lane."""
+    """Comparison of the uniform with the whole cumulative sum, n_max + 1 entries an environment."""
     k = jnp.arange(n_max + 1.0)
     n, p, log_factorial = n[..., None], p[..., None], lax.lgamma(k + 1)
     ways = lax.lgamma(n + 1.0) - log_factorial - lax.lgamma(jnp.maximum(n - k, 0) + 1)
@@ -76,7 +76,7 @@ def jax_multinomial(key, n, p):
 
 
 def given_uniforms(sampler: Callable, n_max: int, slots: tuple[int, ...] = ()) -> Callable:
-    """Turn a sampler of given uniforms into one of a key; `slots` are the uniforms a lane needs."""
+    """Turn a sampler of given uniforms into one of a key; `slots` are the uniforms an environment needs."""
     return lambda key, n, p: sampler(jax.random.uniform(key, n.shape + slots), n, p, n_max)
 
 
@@ -110,7 +110,7 @@ def measure(shape: tuple[int, int], n_max: int, p_max: float, rounds: int) -> di
 
 
 def measure_multinomial(shape: tuple[int, int], n_max: int, k: int, rounds: int) -> dict:
-    """Compare the multinomials on counts uniform in [0, n_max] and `k` random weights a lane."""
+    """Compare the multinomials on counts uniform in [0, n_max] and `k` random weights an environment."""
     keys = jax.random.split(jax.random.key(0), shape[0])
     n = jax.random.randint(jax.random.key(1), shape, 0, n_max + 1)
     p = jax.random.dirichlet(jax.random.key(2), jnp.ones(k), shape)
@@ -120,7 +120,7 @@ def measure_multinomial(shape: tuple[int, int], n_max: int, k: int, rounds: int)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--environments", type=int, default=4096, help="lanes of vmap (default 4096)")
+    parser.add_argument("--environments", type=int, default=4096, help="size of the vmap (default 4096)")
     parser.add_argument("--plots", type=int, default=12, help="draws per environment (default 12)")
     parser.add_argument("--rounds", type=int, default=15, help="times each sampler is timed (default 15)")
     given = parser.parse_args()

@@ -2,7 +2,7 @@
 
     python benchmarks/start.py [ID ...] > start.json
 
-Each figure is the median of three processes; `import jax` is subtracted where the name says «beyond», and how long it
+Each figure is the median of three processes; `import jax` is subtracted where the name says "beyond", and how long it
 took tells how fast the machine was. Bytecode is there in all of them, as `pip install` leaves it.
 """
 
@@ -48,13 +48,13 @@ def figures(id: str) -> dict[str, float]:
             cold.append(times(id, cache))
             warm.append(times(id, cache))
     median = [[statistics.median(column) for column in zip(*runs, strict=True)] for runs in (cold, warm)]
-    told = {
+    report = {
         "import harvestgym beyond gymnasium": median[0][1],
         "import jax": median[0][2],
         "first step beyond imports, cold": median[0][3],
         "first step beyond imports, warm": median[1][3],
     }
-    return {name: round(seconds, 3) for name, seconds in told.items()}
+    return {name: round(seconds, 3) for name, seconds in report.items()}
 
 
 def main() -> None:

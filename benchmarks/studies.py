@@ -4,7 +4,7 @@ and a second one of other seasons, which does not.
     python benchmarks/studies.py [STUDY ...] > studies.json
     python benchmarks/studies.py --replicates 10 pollinators
 
-"cpus" of a run are the seconds of processor by those of the clock: well below the number of cores, other work was in
+"cpus" of a run are CPU seconds divided by wall-clock seconds: well below the number of cores, other work was in
 the way, or the run is not spread over them.
 """
 

@@ -20,7 +20,7 @@ def put(page: str, name: str, lines: Iterable[str]) -> None:
     block = "\n".join([start, "", *lines]).rstrip() + f"\n\n{end}"
     text, count = re.subn(f"{start}.*?{end}", lambda _: block, path.read_text(encoding="utf-8"), flags=re.DOTALL)
     if count != 1:
-        raise SystemExit(f"{page}: wanted one block {start} ... {end}, found {count}")
+        raise SystemExit(f"{page}: expected one block {start} ... {end}, got {count}")
     path.write_text(text, encoding="utf-8")
 
 

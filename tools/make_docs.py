@@ -1,9 +1,9 @@
-"""Make every table and figure of the docs anew, from nothing, or some of them by the name of their part.
+"""Make every table and figure of the docs, or some of them by the name of their part.
 
 python tools/make_docs.py                      # everything: hours on two cores, most of them for the leaderboard
 python tools/make_docs.py studies training     # parts: training, studies, leaderboard, pages, pictures, screens
 
-Needs all extras and what .ci/run installs beside them; `screens` a Chromium.
+Needs all extras and what .ci/run installs in addition; `screens` a Chromium.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main() -> None:
     """Make the parts that are named, or all."""
     wanted = sys.argv[1:] or [*PARTS, "screens"]
     if unknown := set(wanted) - {*PARTS, "screens"}:
-        raise SystemExit(f"wanted parts among {', '.join([*PARTS, 'screens'])}, found {', '.join(sorted(unknown))}")
+        raise SystemExit(f"expected parts among {', '.join([*PARTS, 'screens'])}, got {', '.join(sorted(unknown))}")
     for part in wanted:
         for line in PARTS.get(part, []):
             python(line)

@@ -2,7 +2,7 @@
 
 python tools/make_golden.py [ID ...]    # all of `IDS`, or some of them
 
-Make them anew where the behaviour of an id was meant to change, and say so in its history.
+Make them again when the behaviour of an id was meant to change, and say so in its history.
 """
 
 from __future__ import annotations

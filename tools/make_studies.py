@@ -30,11 +30,11 @@ PAGES = {
 }  # fmt: skip
 
 LONG: dict[str, Any] = {"fishing": {"train_steps": 200_000}}
-"""What a study is asked for beside its defaults."""
+"""Arguments of a study in addition to its defaults."""
 
 
 def study(name: str) -> None:
-    """Run a study, put its tables into their page and its picture beside the others."""
+    """Run a study, put its tables into their page and its picture with the others."""
     with tempfile.TemporaryDirectory() as folder:
         found = studies.load_study(name)(out=Path(folder), **LONG.get(name, {}))
         shutil.copy(Path(folder) / f"{name}.png", PICTURES / f"study-{name}.png")

@@ -9,7 +9,7 @@ import typer
 
 DEFAULT_FARM = "farm/bean-clay-1x1-v0"
 
-group = typer.Typer(no_args_is_help=True, help="Create a farm file or an entity of your own from a working template.")
+group = typer.Typer(no_args_is_help=True, help="Create your own farm file or entity from a working template.")
 
 
 @group.command("farm")

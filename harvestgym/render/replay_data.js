@@ -7,8 +7,8 @@ const steps = story.when.length;
 const watched = story.watcher !== "" && story.tracks.some((track) => track.observed_mask);
 const TYPES = { float32: Float32Array, float64: Float64Array, int8: Int8Array, int16: Int16Array, int32: Int32Array,
   uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, bool: Uint8Array };
-const MANY = 12;  // lines of one variable that can still be told apart
-const FEW = 4;  // lines that are told apart at once
+const MANY = 12;  // lines of one variable that can still be distinguished
+const FEW = 4;  // lines that are distinguished at once
 const state = { step: 0, view: "true", chosen: new Set(story.first), part: "mean", sums: "so far", find: "" };
 let raw, pictures, timer = null;
 

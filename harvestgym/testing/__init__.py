@@ -1,4 +1,4 @@
-"""Contract tests for environments and entities of your own.
+"""Contract tests for your own environments and entities.
 
 `check_entity` is in `harvestgym.testing.entity`, which loads the farm family.
 """
