@@ -93,7 +93,7 @@ def test_optional_libraries_are_imported_where_they_are_used_only() -> None:
     for path in modules():
         tree = ast.parse(path.read_text())
         top = {n for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) for n in _roots(node)}
-        homes = path.parent.name in ("adapters", "web", "numba_engine") or path.name in ("fleets.py",)
+        homes = path.parent.name in ("adapters", "web", "numba_engine") or path.name in ("parallel_env.py",)
         assert homes or not top & optional, f"{path.relative_to(ROOT)} imports {top & optional} at its top"
 
 

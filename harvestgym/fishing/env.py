@@ -26,7 +26,7 @@ PARTS = ("initial", "transition", "observation", "reward", "terminal")
 class FishingEnv(gymnasium.Env[Any, Any]):
     """A fish stock, a yearly quota, a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
-    The dynamics are those of `FishingModel`, compiled; this is a shell. An environment is five functions,
+    The dynamics are those of `FishingModel`, compiled; this is a thin wrapper. An environment is five functions,
     `initial`, `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
 
         class Observed(FishingEnv):
@@ -34,21 +34,8 @@ class FishingEnv(gymnasium.Env[Any, Any]):
                 blurred = 0.0 if action is None else 0.1 * jax.random.normal(key, (1,))
                 return jnp.clip(super().observation(key, state, action, params) + blurred, -1, 1)
 
-    What the listing of the paper's appendix has, and what holds here:
-
-    - `self.state (1 - ...)` is a call: here it is the product r s (1 - s/K).
-    - `quota` is undefined in the reward: the action is the quota.
-    - The reward is the smaller of quota and *new* stock, so that a large quota gives a negative stock and a
-      negative reward: here the catch never exceeds the stock, which is never negative, and the catch is the reward.
-    - The text harvests after growth, the published package before: `order` chooses, harvest first by default.
-    - `year` starts at 1 and is reset to 0, so that episodes have 100 or 101 steps: here exactly `Tmax`, and the
-      end of the horizon is a truncation, not a termination.
-    - `Box(0., 2 * K)` without a shape, Python floats as observations, no observation from `reset` as an
-      array: here float32 arrays of shape (1,) in declared spaces, five values from `step`, seeds.
-    - o_{t+1} = E(s_t, a_t) has its index wrong: the observation is of the new state, with the action that led to it.
-    - The stock is said to stay in [0, 2 K], which noise breaks: here only observations are clipped, never the stock.
-
-    An action outside its space, NaN included, raises ConfigError and changes nothing.
+    An action outside its space, NaN included, raises ConfigError and changes nothing. docs/fishing.md lists what
+    differs from the paper's listing.
 
     Args:
         r, K: growth rate per year and carrying capacity of logistic growth; ignored if `law` is given.
@@ -57,7 +44,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         sigma: standard deviation of lognormal growth noise of mean one; ignored if `noise` is given.
         law, noise, survey_error, quota_error, drift: small callables, see `growth`, `noise` and `change`.
         order: "harvest first" or "growth first".
-        scale: "symmetric" maps [0, 2 K] to [-1, 1]; "natural" is as in the listing.
+        scale: "symmetric" maps [0, 2 K] to [-1, 1]; "natural" keeps biomass, as the paper does.
         control: "quota", or "rate" for the share of the stock that is taken.
         levels: number of discrete quotas, 0 for a continuous one.
         price, cost, discount: of catch, of effort, per year; `info["discounted_return"]` reports the sum.
@@ -104,28 +91,28 @@ class FishingEnv(gymnasium.Env[Any, Any]):
     # The five parts.
 
     def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
-        """The first state of an episode."""
+        """Return the first state of an episode."""
         return self.model.initial(key, params)
 
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
-        """f(s, a): the next state."""
+        """Return the next state, f(s, a)."""
         return self.model.transition(key, state, action, params)
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
-        """E(s, a): what is seen of `state`; `action` led to it, and is None after a reset."""
+        """Return the observation of `state`, E(s, a); `action` led to it, and is None after a reset."""
         return self.model.observation(key, state, action, params)
 
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """U(s, a): the worth of what was really caught on the way from `state` to `after`."""
+        """Return the worth of the real catch on the way from `state` to `after`, U(s, a)."""
         return self.model.reward(key, state, action, after, params)
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
-        """Whether the stock is gone."""
+        """Return whether the stock is gone."""
         return self.model.terminal(state, params)
 
-    # The Gymnasium face.
+    # The interface of Gymnasium.
 
     @property
     def core(self) -> FishingModel:
@@ -141,39 +128,39 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         return self._shell.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """A year: observation, reward, terminated (stock gone), truncated (Tmax reached), info."""
+        """Fish for a year: observation, reward, terminated (stock gone), truncated (Tmax reached), info."""
         if self._shell is None:
             raise gymnasium.error.ResetNeeded("step: there is no episode going on; call reset() first")
         return self._shell.step(action)
 
     def recipe(self) -> dict[str, Any]:
-        """How it is made, for `core.checkpoint`."""
+        """Describe how it is made, for `core.checkpoint`."""
         numbers, units = self.model.defaults, self.model.units
         same = ("law", "noise", "survey_error", "quota_error", "drift", "price", "cost", "discount")
-        told = {name: getattr(numbers, name) for name in same}
-        told |= {"s0": numbers.start, "Tmax": numbers.horizon, "order": self.model.order}
-        return told | {name: getattr(units, name) for name in ("scale", "control", "levels")} | {
+        arguments = {name: getattr(numbers, name) for name in same}
+        arguments |= {"s0": numbers.start, "Tmax": numbers.horizon, "order": self.model.order}
+        return arguments | {name: getattr(units, name) for name in ("scale", "control", "levels")} | {
             "render_mode": self.render_mode
         }  # fmt: skip
 
     def kept(self) -> dict[str, Any]:
-        """What changes, for `core.checkpoint`."""
+        """Return what changes, for `core.checkpoint`."""
         return {"shell": None if self._shell is None else self._shell.kept()}
 
     def restore(self, kept: dict[str, Any]) -> FishingEnv:
-        """This environment, where the one that was kept stood."""
+        """Go on where the environment that was kept stood."""
         if kept["shell"] is not None:
             self._shell = GymEnv(self.core, render_mode=self.render_mode).restore(kept["shell"])
         return self
 
     def render(self) -> Any:
-        """The year in a line ("ansi"), or the years so far as a picture; None without a mode, or before a reset."""
+        """Render the year as text ("ansi") or the years as a picture; None without a mode, or before a reset."""
         return self._shell.render() if self._shell is not None else None
 
 
 @dataclass(frozen=True)
 class _Overridden(FishingModel):
-    """The model of a `FishingEnv` whose subclass overrides parts: each is asked of `owner`."""
+    """Model of a `FishingEnv` whose subclass overrides parts: each part is a method of `owner`."""
 
     owner: FishingEnv = field(kw_only=True)
 
@@ -185,20 +172,13 @@ class _Overridden(FishingModel):
     def action_space(self) -> gymnasium.Space[Any]:
         return self.owner.action_space
 
-    def initial(self, *args: Any) -> FishingState:
-        return self.owner.initial(*args)
 
-    def transition(self, *args: Any) -> FishingState:
-        return self.owner.transition(*args)
+def _ask_owner(part: str) -> Any:
+    return lambda model, *args: getattr(model.owner, part)(*args)
 
-    def observation(self, *args: Any) -> Any:
-        return self.owner.observation(*args)
 
-    def reward(self, *args: Any) -> jax.Array:
-        return self.owner.reward(*args)
-
-    def terminal(self, *args: Any) -> jax.Array:
-        return self.owner.terminal(*args)
+for _part in PARTS:
+    setattr(_Overridden, _part, _ask_owner(_part))
 
 
 class _Arguments(FishingSpec):

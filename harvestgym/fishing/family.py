@@ -86,9 +86,9 @@ def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
     if finite is None:
         constant = env.params.vary is not None or isinstance(law, Patches)
         return {"expert": rules["escapement" if constant else "dfo"]} | rules
-    best = control.table(env, solve(env, discount=min(float(env.params.discount), 0.999)))
+    best = control.follow_solution(env, solve(env, discount=min(float(env.params.discount), 0.999)))
     expert = rules["dfo"] if finite.only_bound else best
-    return {"expert": expert, "sdp": best, "sdp-finite": control.dated_table(env, finite)} | rules
+    return {"expert": expert, "sdp": best, "sdp-finite": control.follow_solution(env, finite)} | rules
 
 
 def record(

@@ -218,7 +218,7 @@ def together(env: Any, steps: int, seed: int) -> list[str]:
 
 
 def test_several_agents_go_on(tmp_path: Path) -> None:
-    fleets = pytest.importorskip("harvestgym.fishing.fleets")
+    fleets = pytest.importorskip("harvestgym.fishing.parallel_env")
     parallel = pytest.importorskip("harvestgym.forager.numba_engine.parallel_env")
     fishery = harvestgym.make("fishing/logistic-random-v0", Tmax=12)
     for env in (fleets.FleetsEnv(fishery, 3), parallel.ForagerParallel(build(GROVE), 3)):

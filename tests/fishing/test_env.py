@@ -18,7 +18,7 @@ from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.family import from_yaml, make
-from harvestgym.fishing.fleets import FleetsEnv
+from harvestgym.fishing.parallel_env import FleetsEnv
 
 HALF = np.array([-0.75], np.float32)
 """A quota of K/4."""

@@ -95,7 +95,7 @@ def _run_quotas(replicates: int, train_steps: int) -> Iterator[PolicyReturn]:
         ("TD3 untuned, published agent", "6.662 ± 0.288"): None,
         ("MSY quota", ""): control.quota(env, 0.075),
         (f"escapement tuned to {best:.3f}", ""): control.escapement(env, best),
-        ("dynamic programming, horizon known", ""): control.dated_table(env, _solve_undiscounted(env)),
+        ("dynamic programming, horizon known", ""): control.follow_solution(env, _solve_undiscounted(env)),
     }
     for (name, published), rule in rules.items():
         found = _run_returns(env, rule, key, replicates) if rule else np.full(2, np.nan)
