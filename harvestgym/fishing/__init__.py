@@ -1,22 +1,24 @@
-"""Fisheries: stocks that grow, fleets that harvest them, and the truth by which control rules are judged."""
+"""Fisheries: stocks that grow, fleets that harvest them, and the reference optima for control rules."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .env import FishingEnv
     from .model import FishingModel
 
-_LAZY = {"FishingEnv": "env", "FishingModel": "model"}
-"""Names that need JAX: loaded when first used."""
+_CLASSES = {"FishingEnv": "env", "FishingModel": "model"}
+_MODULES = ("analysis", "control", "keys", "metrics", "parallel_env")
+"""Modules that need JAX or an extra: loaded when first used, like the classes."""
 
 __all__ = ["FishingEnv", "FishingModel"]
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name in _LAZY:
-        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    if name in _CLASSES:
+        return getattr(import_module(f"{__name__}.{_CLASSES[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""How a law changes: over the years of an episode (drift), and from one episode to the next (vary)."""
+"""Changes of a law: over the years of an episode (drift), and from one episode to the next (vary)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from harvestgym.core.tree import par, pytree, replace, static
 
-from .growth import Law, OneOf
+from .growth import GrowthLaw, OneOf
 
 
 @pytree
@@ -20,8 +20,8 @@ class Drift:
     rate: Any = par("rate", "change per year, one for each name")
     limit: Any = par("limit", "where the change stops, one for each name")
 
-    def __call__(self, law: Law, year: jax.Array) -> Law:
-        """The law of `year`."""
+    def __call__(self, law: GrowthLaw, year: jax.Array) -> GrowthLaw:
+        """Return the law of `year`."""
         return replace(law, **{n: self._moved(i, getattr(law, n), year) for i, n in enumerate(self.names)})
 
     def _moved(self, i: int, value: Any, year: jax.Array) -> jax.Array:
@@ -37,8 +37,8 @@ class Spread:
     names: tuple[str, ...] = static("names", "which parameters are drawn")
     sigma: Any = par("sigma", "standard deviation of the logarithm, one for each name")
 
-    def __call__(self, key: jax.Array, law: Law) -> Law:
-        """The law of an episode."""
+    def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
+        """Draw the law of an episode."""
         sigma = jnp.asarray(self.sigma, jnp.float32)
         factors = jnp.exp(sigma * jax.random.normal(key, (len(self.names),)) - 0.5 * sigma**2)
         return replace(law, **{n: getattr(law, n) * factors[i] for i, n in enumerate(self.names)})
@@ -48,7 +48,7 @@ class Spread:
 class AnyLaw:
     """One of the laws of a `OneOf`, drawn once per episode, all equally likely."""
 
-    def __call__(self, key: jax.Array, law: Law) -> Law:
-        """The law of an episode."""
+    def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
+        """Draw the law of an episode."""
         assert isinstance(law, OneOf)
         return replace(law, which=jax.random.randint(key, (), 0, len(law.laws)))

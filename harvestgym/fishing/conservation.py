@@ -24,7 +24,7 @@ DRIVER_BOUND = 0.5
 
 @pytree
 class ConservationParams(FishingParams):
-    """The numbers of a fishery in which acting costs, and the stock itself is worth something."""
+    """Parameters of a fishery in which acting costs, and the stock itself is worth something."""
 
     benefit: Any = par("benefit", "worth of a unit of stock per year", default=1.0)
     satiation: Any = par("satiation", "how fast that worth saturates with the stock; 0 is linear", low=0.0, default=0.0)
@@ -41,7 +41,7 @@ class RecoveryModel(FishingModel):
         law = self.law(state, params)
         grow, _ = self._draws(key, law, params)
         stock = self.grow(law, state.stock + self.units.wanted(action), grow, params)
-        return self._counted(law, state, replace(state, stock=stock, year=state.year + 1), params)
+        return self._add_to_tally(law, state, replace(state, stock=stock, year=state.year + 1), params)
 
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
@@ -57,7 +57,7 @@ class DriverModel(RecoveryModel):
     """Tipping-point control: the action pushes the driver `a` of May's law, which rises by itself.
 
     Attributes:
-        shows_driver: whether `a` is observed beside the stock; then the problem is Markov in what is seen.
+        shows_driver: whether `a` is observed in addition to the stock; then the problem is Markov in what is seen.
     """
 
     shows_driver: bool = False
@@ -69,13 +69,13 @@ class DriverModel(RecoveryModel):
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         law = state.law
         assert isinstance(law, May) and isinstance(params, ConservationParams)
-        law = replace(law, a=self.pushed(law.a, self.units.wanted(action)[0], params))
+        law = replace(law, a=self.push_driver(law.a, self.units.wanted(action)[0], params))
         grow, _ = self._draws(key, law, params)
         stock = self.grow(law, state.stock, grow, params)
-        return self._counted(law, state, replace(state, law=law, stock=stock, year=state.year + 1), params)
+        return self._add_to_tally(law, state, replace(state, law=law, stock=stock, year=state.year + 1), params)
 
-    def pushed(self, a: jax.Array, action: jax.Array, params: ConservationParams) -> jax.Array:
-        """The driver after an action and a year."""
+    def push_driver(self, a: jax.Array, action: jax.Array, params: ConservationParams) -> jax.Array:
+        """Return the driver after an action and a year."""
         return jnp.maximum(a - action * params.effect, 0.0) + params.rise
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:

@@ -19,7 +19,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing.analysis.dynamic_programming import Solution
 
-from .growth import Law
+from .growth import GrowthLaw
 from .model import FishingModel
 
 CatchRule = Callable[[Any, jax.Array], jax.Array]
@@ -33,7 +33,7 @@ class _ByRule:
     env: FishingModel
     rule: CatchRule
 
-    def __call__(self, numbers: Any, law: Law, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(self, numbers: Any, law: GrowthLaw, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
         units, survey = self.env.units, self.env.units.survey(obs)
         there = (survey if self.env.order == "harvest first" else law(survey))[: units.targets]
         catch = self.rule(numbers, there)

@@ -14,17 +14,17 @@ from harvestgym.core.config import validate
 from harvestgym.gym.env import GymEnv
 
 from .change import Drift
-from .growth import Law
-from .model import FishingModel, FishingParams, FishingState, Order
+from .growth import GrowthLaw
+from .model import FishingModel, FishingParams, FishingState, YearOrder
 from .noise import Noise
 from .spec import FishingSpec, build_model
 from .units import Control, Scale
 
-PARTS = ("initial", "transition", "observation", "reward", "terminal")
+OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
 
 class FishingEnv(gymnasium.Env[Any, Any]):
-    """A fish stock, a yearly quota, a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
+    """Gymnasium environment of a fish stock, a yearly quota and a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
     The dynamics are those of `FishingModel`, compiled; this is a thin wrapper. An environment is five functions,
     `initial`, `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
@@ -60,12 +60,12 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         Tmax: int = 100,
         sigma: float = 0.0,
         *,
-        law: Law | None = None,
+        law: GrowthLaw | None = None,
         noise: Noise | None = None,
         survey_error: Noise | None = None,
         quota_error: Noise | None = None,
         drift: Drift | None = None,
-        order: Order = "harvest first",
+        order: YearOrder = "harvest first",
         scale: Scale = "symmetric",
         control: Control = "quota",
         levels: int = 0,
@@ -116,8 +116,8 @@ class FishingEnv(gymnasium.Env[Any, Any]):
 
     @property
     def core(self) -> FishingModel:
-        """The functional environment: the model, or the model with the parts that a subclass overrides."""
-        changed = any(getattr(type(self), part) is not getattr(FishingEnv, part) for part in PARTS)
+        """Functional environment: the model, or the model with the parts that a subclass overrides."""
+        changed = any(getattr(type(self), part) is not getattr(FishingEnv, part) for part in OVERRIDABLE)
         model = self.model
         return _Overridden(model.defaults, model.units, model.order, owner=self) if changed else model
 
@@ -177,7 +177,7 @@ def _ask_owner(part: str) -> Any:
     return lambda model, *args: getattr(model.owner, part)(*args)
 
 
-for _part in PARTS:
+for _part in OVERRIDABLE:
     setattr(_Overridden, _part, _ask_owner(_part))
 
 

@@ -1,4 +1,4 @@
-"""Fisheries of the catalogue by name, and what the command line and the evaluation ask of the family."""
+"""Fisheries of the catalogue by name, and the functions that the command line and the evaluation call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["describe", "figure", "from_yaml", "make", "policies", "record", "sce
 
 
 def make(name: str, **overrides: Any) -> FishingModel:
-    """The fishery of a catalogue file.
+    """Make the fishery of a catalogue file.
 
     Args:
         name: the file's name, `logistic-v0`.
@@ -48,12 +48,12 @@ def make(name: str, **overrides: Any) -> FishingModel:
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
-    """The fishery of a file of your own; ConfigError if it is missing or has mistakes."""
+    """Make the fishery of your own file; ConfigError if it is missing or has mistakes."""
     return build_model(read_spec(Path(path), overrides), Path(path).stem)
 
 
 def policies(env: FishingModel) -> dict[str, Policy]:
-    """The policies that fit a fishery; "expert" is the rule to beat.
+    """Make the policies that fit a fishery; "expert" is the rule to beat.
 
     It is the optimum of dynamic programming where that can be found and the stock is seen as it is; where it is not,
     the best of the rules: constant escapement of patches and of laws that vary between episodes, and elsewhere the
@@ -62,8 +62,13 @@ def policies(env: FishingModel) -> dict[str, Policy]:
     if isinstance(env, DriverModel):
         params = env.params
         assert isinstance(params, ConservationParams)
-        best = tipping.follow(env, tipping.plan_actions(env, params, int(params.horizon)))
-        return {"expert": best, "sdp": best, "steady": tipping.steady(env, 0.37), "closed": tipping.steady(env, 0.0)}
+        best = tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))
+        return {
+            "expert": best,
+            "sdp": best,
+            "steady": tipping.steady_push(env, 0.37),
+            "closed": tipping.steady_push(env, 0.0),
+        }
     if isinstance(env, RecoveryModel):
         lifted = control.lift(env, float(jnp.asarray(env.params.law.capacity)))
         return {"expert": lifted, "lift": lifted, "closed": control.quota(env, 0.0)}
@@ -94,7 +99,7 @@ def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
 def record(
     env: FishingModel, state: FishingState, action: Any, timestep: Timestep, params: FishingParams
 ) -> dict[str, Any]:
-    """What is worth keeping of each year."""
+    """Return the arrays to record of each year."""
     kept = {
         "stock": state.stock,
         "biomass": env.law(state, params).biomass(state.stock),

@@ -19,7 +19,7 @@ from harvestgym.core.tree import par, pytree
 
 
 @pytree
-class Law:
+class GrowthLaw:
     """Biology of a fishery: growth, what a quota takes, what a survey sees.
 
     A law of one stock overrides `__call__` only. The methods below are those of a single stock, of shape (1,);
@@ -34,7 +34,7 @@ class Law:
     def capacity(self) -> jax.Array:
         """Stock of an unfished, undisturbed fishery: `K` where the law has it, else its highest equilibrium."""
         given = getattr(self, "K", None)
-        return settle(self, _highest_growing(self)) if given is None else given
+        return settle_stock(self, _highest_growing(self)) if given is None else given
 
     @property
     def stocks(self) -> int:
@@ -85,19 +85,19 @@ class Law:
         return stock[..., 0]
 
 
-def settle(law: Law, high: jax.Array, years: int = 400) -> jax.Array:
+def settle_stock(law: GrowthLaw, high: jax.Array, years: int = 400) -> jax.Array:
     """Return the stock where growth from `high` settles."""
     return jax.lax.fori_loop(0, years, lambda _, s: law(s), jnp.asarray(high, jnp.float32))
 
 
-def _highest_growing(law: Law) -> jax.Array:
+def _highest_growing(law: GrowthLaw) -> jax.Array:
     """Return the largest stock of a logarithmic grid from 1e-4 to 1e4 that grows."""
     grid = jnp.logspace(-4, 4, 4001, dtype=jnp.float32)
     return jnp.max(jnp.where(law(grid) > grid, grid, 0.0))
 
 
 @pytree
-class Logistic(Law):
+class Logistic(GrowthLaw):
     """Gordon-Schaefer: s + r s (1 - s/K). Schaefer 1954 (doi 10.1007/BF02464432), Gordon 1954.
 
     Unlike the difference equation of the textbooks it is cut at 0 for s > K (1 + 1/r).
@@ -111,7 +111,7 @@ class Logistic(Law):
 
 
 @pytree
-class BevertonHolt(Law):
+class BevertonHolt(GrowthLaw):
     """A s / (1 + s/B) with A = 1 + r and B = K/r: compensation without overshoot. Beverton and Holt 1957."""
 
     r: jax.Array = par("r", "growth rate at low stock, per year", low=0.0, default=0.3)
@@ -122,7 +122,7 @@ class BevertonHolt(Law):
 
 
 @pytree
-class Ricker(Law):
+class Ricker(GrowthLaw):
     """s exp(r (1 - s/K)): overcompensation at high stock. Ricker 1954 (doi 10.1139/f54-039)."""
 
     r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
@@ -133,7 +133,7 @@ class Ricker(Law):
 
 
 @pytree
-class Allee(Law):
+class Allee(GrowthLaw):
     """s exp(r (1 - s/K) (s - C) / K): declines below the threshold C.
 
     Allen, Fagan, Hognas and Fagerholm 2005 (doi 10.1080/10236190412331335373).
@@ -148,7 +148,7 @@ class Allee(Law):
 
 
 @pytree
-class AlleePublished(Law):
+class AlleePublished(GrowthLaw):
     """s exp(r (1 - s/K) (1 - C) / K), as gym_fishing's `fishing-v5` has it.
 
     The exponent holds (1 - C) where the literature has (s - C): there is no threshold, this is Ricker's law with
@@ -164,7 +164,7 @@ class AlleePublished(Law):
 
 
 @pytree
-class Myers(Law):
+class Myers(GrowthLaw):
     """A s^theta / (1 + s^theta / M): Beverton-Holt with depensation. Myers et al. 1995 (Science 269:1106)."""
 
     A: jax.Array = par("A", "growth factor", low=0.0, default=2.0)
@@ -177,11 +177,11 @@ class Myers(Law):
 
     @property
     def capacity(self) -> jax.Array:
-        return settle(self, 2 * self.A * self.M)
+        return settle_stock(self, 2 * self.A * self.M)
 
 
 @pytree
-class May(Law):
+class May(GrowthLaw):
     """s + r s (1 - s/M) - a s^q / (s^q + b^q): logistic growth under a saturating predator. May 1977 (Nature 269:471).
 
     Between two folds of `a` there are two stable stocks and an unstable one between them.
@@ -200,11 +200,11 @@ class May(Law):
 
     @property
     def capacity(self) -> jax.Array:
-        return settle(self, self.M)
+        return settle_stock(self, self.M)
 
 
 @pytree
-class PellaTomlinson(Law):
+class PellaTomlinson(GrowthLaw):
     """s + r s (1 - (s/K)^theta) / theta: the logistic with its maximum of growth moved.
 
     Pella and Tomlinson 1969; theta = 1 is Schaefer's, theta towards 0 Fox's (`Gompertz`).
@@ -220,7 +220,7 @@ class PellaTomlinson(Law):
 
 
 @pytree
-class Fox(Law):
+class Fox(GrowthLaw):
     """s - r s ln(s/K): the Gompertz form of Fox 1970, whose B_MSY is K/e."""
 
     r: jax.Array = par("r", "growth rate, per year", low=0.0, default=0.3)
@@ -232,10 +232,10 @@ class Fox(Law):
 
 
 @pytree
-class OneOf(Law):
+class OneOf(GrowthLaw):
     """One of several laws, chosen for an episode (model uncertainty). Laws should share their unit of biomass."""
 
-    laws: tuple[Law, ...]
+    laws: tuple[GrowthLaw, ...]
     which: jax.Array = par("which", "index of the law that holds", low=0, dtype="int", default=0)
 
     def __call__(self, left: jax.Array) -> jax.Array:

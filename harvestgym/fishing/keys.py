@@ -16,30 +16,30 @@ import jax.numpy as jnp
 
 from harvestgym.core.xla.generators import define_generator
 
-GOLDEN = 0x9E3779B9
-OTHER = 0x85EBCA6B
+GOLDEN_STEP = 0x9E3779B9
+SECOND_STEP = 0x85EBCA6B
 
 
 def _mix(x: jax.Array) -> jax.Array:
-    """A bijection of 32 bits in which each input bit moves each output bit about half of the time."""
+    """Mix 32 bits by a bijection in which each input bit moves each output bit about half of the time."""
     x = (x ^ (x >> 16)) * jnp.uint32(0x21F0AAAD)
     x = (x ^ (x >> 15)) * jnp.uint32(0x735A2D97)
     return x ^ (x >> 15)
 
 
 def _word(key: jax.Array, count: jax.Array, salt: int) -> jax.Array:
-    """A word for a key of shape (2,) and each count."""
-    inner = _mix(key[0] + count * jnp.uint32(GOLDEN) + jnp.uint32(salt & 0xFFFFFFFF))
-    return _mix(_mix(inner ^ key[1]) + key[0] + count * jnp.uint32(OTHER))
+    """Return a word for a key of shape (2,) and each count."""
+    inner = _mix(key[0] + count * jnp.uint32(GOLDEN_STEP) + jnp.uint32(salt & 0xFFFFFFFF))
+    return _mix(_mix(inner ^ key[1]) + key[0] + count * jnp.uint32(SECOND_STEP))
 
 
 def _child(key: jax.Array, count: jax.Array) -> jax.Array:
-    return jnp.stack([_word(key, count, OTHER), _word(key, count, 3 * OTHER)], axis=-1)
+    return jnp.stack([_word(key, count, SECOND_STEP), _word(key, count, 3 * SECOND_STEP)], axis=-1)
 
 
 def _seed(seed: jax.Array) -> jax.Array:
     word = seed.astype(jnp.uint32)
-    return jnp.stack([_mix(word + jnp.uint32(GOLDEN)), _mix(word ^ jnp.uint32(OTHER))])
+    return jnp.stack([_mix(word + jnp.uint32(GOLDEN_STEP)), _mix(word ^ jnp.uint32(SECOND_STEP))])
 
 
 def _split(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
@@ -47,12 +47,12 @@ def _split(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
 
 
 def _fold_in(key: jax.Array, data: int | jax.Array) -> jax.Array:
-    return _child(key, _mix(jnp.asarray(data, jnp.uint32) ^ jnp.uint32(GOLDEN)))
+    return _child(key, _mix(jnp.asarray(data, jnp.uint32) ^ jnp.uint32(GOLDEN_STEP)))
 
 
 def _bits(key: jax.Array, width: int, shape: tuple[int, ...]) -> jax.Array:
     if width not in (8, 16, 32):
-        raise ValueError(f"the hash generator gives 8, 16 or 32 bits at a time, found {width}; use jax.random.key")
+        raise ValueError(f"bits: expected a width of 8, 16 or 32, got {width}; try jax.random.key")
     count = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
     dtype = {8: jnp.uint8, 16: jnp.uint16, 32: jnp.uint32}[width]
     return (_word(key, count, 0) >> (32 - width)).astype(dtype)
@@ -67,5 +67,5 @@ def _impl() -> object:
 
 
 def key(seed: int) -> jax.Array:
-    """A key of the hash generator, to be used wherever `jax.random.key(seed)` is."""
+    """Make a key of the hash generator, to be used wherever `jax.random.key(seed)` is."""
     return jax.random.key(seed, impl=_impl())  # type: ignore[arg-type]

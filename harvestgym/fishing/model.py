@@ -15,21 +15,21 @@ import jax.numpy as jnp
 
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.random import key_for
-from harvestgym.core.tree import par, pytree, replace, var
+from harvestgym.core.tree import metas, par, pytree, replace, var
 
 from .change import AnyLaw, Drift, Spread
-from .growth import Law
+from .growth import GrowthLaw
 from .noise import Noise
 from .units import Units
 
-Order = Literal["harvest first", "growth first"]
+YearOrder = Literal["harvest first", "growth first"]
 
 
 @pytree
 class FishingParams:
-    """All numbers of a fishery."""
+    """Parameters of a fishery."""
 
-    law: Law
+    law: GrowthLaw
     noise: Noise
     survey_error: Noise
     quota_error: Noise
@@ -46,8 +46,8 @@ class FishingParams:
 
 
 @pytree
-class Tally:
-    """What an episode is judged by, summed as it goes."""
+class EpisodeTally:
+    """Sums over an episode that metrics are computed from."""
 
     catch: jax.Array = var("total_catch", "catch so far, over all stocks", axes=())
     change: jax.Array = var("catch_change", "sum of the yearly changes of catch, in absolute value", axes=())
@@ -60,10 +60,10 @@ class Tally:
 
 @pytree
 class FishingState:
-    """A stock, what was taken of it, and the law of this episode where that is drawn anew each time."""
+    """Stock, catch and tally, and the law of this episode where laws vary between episodes."""
 
-    law: Law | None
-    tally: Tally
+    law: GrowthLaw | None
+    tally: EpisodeTally
     stock: jax.Array = var("stock", "biomass of each stock, at the start of the year", axes=("stock",))
     catch: jax.Array = var("catch", "what was really caught last year, by target", axes=("target",))
     rate: jax.Array = var("rate", "catch as a share of what was there", high=1.0, axes=("target",))
@@ -76,7 +76,7 @@ CLOSED = 1e-3
 
 @dataclass(frozen=True)
 class FishingModel(Env[FishingState, FishingParams]):
-    """A fishery. Laws, noises and errors are small callables in `params`; what is structure is here.
+    """Functional environment of a fishery. Laws, noises and errors are small callables in `params`; structure is here.
 
     Attributes:
         defaults: the default parameters (not part of the structure).
@@ -86,7 +86,7 @@ class FishingModel(Env[FishingState, FishingParams]):
 
     defaults: FishingParams = field(compare=False, repr=False)
     units: Units
-    order: Order = "harvest first"
+    order: YearOrder = "harvest first"
 
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"
@@ -112,11 +112,11 @@ class FishingModel(Env[FishingState, FishingParams]):
         none = jnp.zeros(self.units.targets)
         zero, count = jnp.float32(0.0), jnp.int32(0)
         lowest = jnp.float32((law or params.law).biomass(stock))
-        tally = Tally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
+        tally = EpisodeTally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
         return FishingState(law=law, tally=tally, stock=stock, catch=none, rate=none, year=count)
 
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
-        """f: harvest and growth in the order of this model; the stock is never negative, the catch never above it."""
+        """Apply harvest and growth in the order of this model (f); the catch never exceeds the stock."""
         law = self.law(state, params)
         grow, keep = self._draws(key, law, params)
         if self.order == "harvest first":
@@ -126,10 +126,10 @@ class FishingModel(Env[FishingState, FishingParams]):
             grown = self.grow(law, state.stock, grow, params)
             stock, catch, rate = self.harvest(law, grown, action, keep, params)
         after = FishingState(law=state.law, tally=state.tally, stock=stock, catch=catch, rate=rate, year=state.year + 1)
-        return self._counted(law, state, after, params)
+        return self._add_to_tally(law, state, after, params)
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
-        """E: the survey of the stock, with its error; `action` is there for subclasses in which fishing informs."""
+        """Survey the stock, with an error (E); `action` is there for subclasses in which fishing informs."""
         survey = self.law(state, params).survey(state.stock)
         if params.survey_error.random:
             z = params.survey_error.draw(jax.random.uniform(key, survey.shape))
@@ -139,7 +139,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """U: the worth of what was really caught, over all targets."""
+        """Return the worth of the real catch (U), over all targets."""
         return jnp.sum(self.worth(after, params))
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
@@ -151,24 +151,24 @@ class FishingModel(Env[FishingState, FishingParams]):
         return state.year >= params.horizon
 
     def worth(self, after: FishingState, params: FishingParams) -> jax.Array:
-        """Price times catch, less the cost of the effort (Clark 1990), by target."""
+        """Return price times catch, less the cost of the effort (Clark 1990), by target."""
         effort = -jnp.log(jnp.maximum(1 - after.rate, 1e-3))
         return params.price * after.catch - params.cost * effort
 
-    def law(self, state: FishingState, params: FishingParams) -> Law:
-        """The law that holds in the year of `state`."""
+    def law(self, state: FishingState, params: FishingParams) -> GrowthLaw:
+        """Return the law that holds in the year of `state`."""
         law = params.law if state.law is None else state.law
         return params.drift(law, state.year) if params.drift else law
 
-    def quota(self, law: Law, stock: jax.Array, action: Any, params: FishingParams) -> jax.Array:
-        """The catch that an action asks for, in biomass, shape (targets,)."""
+    def quota(self, law: GrowthLaw, stock: jax.Array, action: Any, params: FishingParams) -> jax.Array:
+        """Return the catch that an action asks for, in biomass, shape (targets,)."""
         wanted = self.units.wanted(action)
         return wanted * law.available(stock) if self.units.control == "rate" else wanted
 
     def harvest(
-        self, law: Law, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
+        self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """What is left, what was caught, and the latter as a share of what was there."""
+        """Return what is left, the catch, and the catch as a share of what was there."""
         quota = self.quota(law, stock, action, params)
         if keep is not None:
             quota = params.quota_error(keep, quota, quota)
@@ -176,16 +176,18 @@ class FishingModel(Env[FishingState, FishingParams]):
         catch = jnp.minimum(quota, there)
         return law.harvest(stock, catch), catch, catch / jnp.maximum(there, 1e-12)
 
-    def grow(self, law: Law, left: jax.Array, z: jax.Array | None, params: FishingParams) -> jax.Array:
-        """Next year's stock, with noise."""
+    def grow(self, law: GrowthLaw, left: jax.Array, z: jax.Array | None, params: FishingParams) -> jax.Array:
+        """Return next year's stock, with noise."""
         mean = law(left)
         if z is None:
             return mean
         noisy = law.noisy
         return mean.at[noisy].set(params.noise(z, mean[noisy], left[noisy])) if noisy else params.noise(z, mean, left)
 
-    def _draws(self, key: jax.Array, law: Law, params: FishingParams) -> tuple[jax.Array | None, jax.Array | None]:
-        """Standard draws for growth and for the keeping of quotas, from one call to the generator."""
+    def _draws(
+        self, key: jax.Array, law: GrowthLaw, params: FishingParams
+    ) -> tuple[jax.Array | None, jax.Array | None]:
+        """Draw standard numbers for growth and for quota errors, from one call to the generator."""
         shocks = law.shocks if params.noise.random else 0
         slips = self.units.targets if params.quota_error.random else 0
         u = jax.random.uniform(key, (shocks + slips,)) if shocks + slips else None
@@ -193,11 +195,13 @@ class FishingModel(Env[FishingState, FishingParams]):
         keep = params.quota_error.draw(u[shocks:]) if u is not None and slips else None
         return grow, keep
 
-    def _counted(self, law: Law, before: FishingState, after: FishingState, params: FishingParams) -> FishingState:
-        """`after` with this year in its tally, except for the worth, which `step` adds."""
+    def _add_to_tally(
+        self, law: GrowthLaw, before: FishingState, after: FishingState, params: FishingParams
+    ) -> FishingState:
+        """Add this year to the tally of `after`, except for the worth, which `step` adds."""
         tally, biomass = before.tally, law.biomass(after.stock)
         catch, last = jnp.sum(after.catch), jnp.sum(before.catch)
-        counted = Tally(
+        counted = EpisodeTally(
             catch=tally.catch + catch,
             change=tally.change + jnp.where(before.year > 0, jnp.abs(catch - last), 0.0),
             worth=tally.worth,
@@ -211,7 +215,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def step(
         self, key: jax.Array, state: FishingState, action: Any, params: FishingParams
     ) -> tuple[FishingState, Timestep]:
-        """One year. As `Env.step`, but a part that draws nothing costs no key, and the return is discounted."""
+        """Simulate a year. As `Env.step`, but a part that draws nothing costs no key, and the return is discounted."""
         after = self.transition(key, state, action, params)
         obs = self.observation(key_for(key, "observation"), after, action, params)
         reward = self.reward(key_for(key, "reward"), state, action, after, params)
@@ -220,23 +224,16 @@ class FishingModel(Env[FishingState, FishingParams]):
         return after, self._timestep(after, obs, reward, params)
 
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
-        law, tally = self.law(state, params), state.tally
-        return {
-            "biomass": law.biomass(state.stock),
+        year = {
+            "biomass": self.law(state, params).biomass(state.stock),
             "catch": jnp.sum(state.catch),
             "rate": jnp.max(state.rate),
             "year": state.year,
-            "total_catch": tally.catch,
-            "catch_change": tally.change,
-            "discounted_return": tally.worth,
-            "lowest_biomass": tally.lowest,
-            "years_low": tally.low,
-            "years_below_bmsy": tally.under,
-            "years_closed": tally.closed,
         }
+        return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in metas(EpisodeTally)}
 
     def render(self, state: FishingState, params: FishingParams, mode: str) -> str:
-        """A line about the year, as text (mode "ansi")."""
+        """Describe the year in a line of text (mode "ansi")."""
         stock = " ".join(f"{value:.3f}" for value in state.stock)
         catch = " ".join(f"{value:.3f}" for value in state.catch)
         return f"year {int(state.year)}  stock {stock}  catch {catch}\n"

@@ -1,7 +1,7 @@
-"""Randomness of a fishery as small callables: of growth, of surveys, of how a quota is kept.
+"""Noise of growth, surveys and quotas as small callables.
 
-A noise turns one standard draw `z` and a value into the disturbed value. It says how `z` is distributed, so that
-the same object is simulated (one draw) and integrated over (quadrature, in `sdp.py`).
+A noise turns one standard draw `z` and a value into the disturbed value. It defines the distribution of `z`, so that
+the same object is simulated (one draw) and integrated over (quadrature, in `analysis`).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ class Noise:
     """No noise; base of the others, whose `sigma` is a spread."""
 
     def draw(self, u: jax.Array) -> jax.Array:
-        """The standard draw from a uniform `u` in [0, 1); normal unless said otherwise."""
+        """Return the standard draw from a uniform `u` in [0, 1); normal unless said otherwise."""
         return normal(u)
 
     def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """`n` values of the standard draw and their weights, summing to 1: Gauss-Hermite for a normal draw."""
+        """Return `n` values of the standard draw and their weights, summing to 1: Gauss-Hermite for a normal draw."""
         z, w = np.polynomial.hermite_e.hermegauss(n)
         return z, w / w.sum()
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
-        """`value` disturbed by the draw `z`; `left` is what it grew from (or the same value, for surveys)."""
+        """Disturb `value` by the draw `z`; `left` is what it grew from (or the same value, for surveys)."""
         return value
 
     @property
     def random(self) -> bool:
-        """Whether a draw is needed at all."""
+        """Whether the noise needs a draw."""
         return type(self) is not Noise
 
 

@@ -14,7 +14,7 @@ from pettingzoo import ParallelEnv
 from harvestgym.core.errors import ConfigError
 from harvestgym.gym.env import GymEnv
 
-from .growth import Law
+from .growth import GrowthLaw
 from .model import FishingModel, FishingParams
 
 
@@ -26,7 +26,7 @@ class CommonsModel(FishingModel):
     """
 
     def harvest(
-        self, law: Law, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
+        self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
         quotas = self.quota(law, stock, action, params)
         if keep is not None:

@@ -1,4 +1,4 @@
-"""What a fishery file says, and how a model is built of it. Strict: every mistake at once, with the nearest name."""
+"""Schema of a fishery file, and the model built from it. Every mistake is reported at once, with the nearest name."""
 
 from __future__ import annotations
 
@@ -21,51 +21,51 @@ from harvestgym.fishing.analysis.reference_points import find_reference_point
 from . import growth, structured
 from .change import AnyLaw, Drift, Spread
 from .conservation import ConservationParams, DriverModel, RecoveryModel
-from .growth import Law, May, OneOf
-from .model import FishingModel, FishingParams, Order
+from .growth import GrowthLaw, May, OneOf
+from .model import FishingModel, FishingParams, YearOrder
 from .noise import NOISES, Noise
 from .structured import Patches
 from .units import Control, Scale, Units
 
-LAWS: dict[str, type[Law]] = {
+GROWTH_LAWS: dict[str, type[GrowthLaw]] = {
     re.sub(r"\B(?=[A-Z])", "-", name).lower(): law
     for module in (growth, structured)
     for name, law in vars(module).items()
-    if isinstance(law, type) and issubclass(law, Law) and law is not Law
+    if isinstance(law, type) and issubclass(law, GrowthLaw) and law is not GrowthLaw
 }
 """The laws of `growth` and `structured` by the name that files use: `BevertonHolt` is `beverton-holt`."""
 
 NOISY = ("noise", "survey_error", "quota_error")
 """Entries that are noises."""
 
-LOW = 0.2
+LOW_SHARE = 0.2
 """A stock below this share of its capacity counts as low."""
 
-Problem = Literal["harvest", "recovery", "driver"]
+ProblemKind = Literal["harvest", "recovery", "driver"]
 
 
-class Moving(Strict):
-    """How a parameter drifts."""
+class DriftEntry(Strict):
+    """Drift of a parameter."""
 
     rate: float
     limit: float
 
 
 class FishingSpec(Strict):
-    """A fishery file."""
+    """Entries of a fishery file."""
 
     doc: str = ""
-    problem: Problem = "harvest"
+    problem: ProblemKind = "harvest"
     law: dict[str, Any]
     noise: dict[str, Any] = {"kind": "none"}
     survey_error: dict[str, Any] = {"kind": "none"}
     quota_error: dict[str, Any] = {"kind": "none"}
-    drift: dict[str, Moving] = {}
+    drift: dict[str, DriftEntry] = {}
     vary: dict[str, float] | Literal["law"] = {}
     start: float = Field(0.75, ge=0)
     bound: float | None = Field(None, gt=0)
     Tmax: int = Field(100, ge=1)
-    order: Order = "harvest first"
+    order: YearOrder = "harvest first"
     scale: Scale = "symmetric"
     control: Control = "quota"
     levels: int = Field(0, ge=0)
@@ -82,20 +82,20 @@ class FishingSpec(Strict):
 
 
 def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
-    """The spec of a file, with its `extends:` resolved and `overrides` put in.
+    """Read the spec of a file, with its `extends:` resolved and `overrides` put in.
 
     An override is an entry of the file, or, for short, a parameter of the law (`r=0.5`) or the `sigma` of the noise.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
-    data = over(_resolved(path, ()), entries)
+    data = override_entries(_resolved(path, ()), entries)
     for name, value in overrides.items():
         if name not in entries:
-            data = over(data, _spelt_out(data, name, value))
+            data = override_entries(data, _expand_short_name(data, name, value))
     return validate(FishingSpec, data, path.stem)
 
 
-def over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with the entries of `own` put in; a group of another `kind` replaces the old group as a whole."""
+def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the entries of `own` into `base`; a group of another `kind` replaces the old group as a whole."""
     kept = {k: v for k, v in base.items() if not _other_kind(v, own.get(k))}
     return merge(kept, own)
 
@@ -110,15 +110,15 @@ def _resolved(path: Path, seen: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path.name}: expected a mapping, got {type(raw).__name__}")
     if path.stem in seen:
-        raise ConfigError(f"{' -> '.join((*seen, path.stem))} extend each other; break the circle")
+        raise ConfigError(f"{' -> '.join((*seen, path.stem))} extend each other; try removing one `extends`")
     own = {key: value for key, value in raw.items() if key != "extends"}
     if "extends" not in raw:
         return own
-    return over(_resolved(path.with_name(f"{raw['extends']}.yaml"), (*seen, path.stem)), own)
+    return override_entries(_resolved(path.with_name(f"{raw['extends']}.yaml"), (*seen, path.stem)), own)
 
 
-def _spelt_out(data: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
-    """The entry that a short name stands for."""
+def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
+    """Return the entry that a short name stands for."""
     if name == "sigma":
         known = data.get("noise", {}).get("kind", "none")
         return {"noise": {"kind": "lognormal" if known == "none" else known, "sigma": value}}
@@ -144,12 +144,12 @@ def build_model(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     return (FishingModel if spec.problem == "harvest" else RecoveryModel)(params, units, spec.order)
 
 
-def _build_params(spec: FishingSpec, law: Law, where: str, parts: Mapping[str, Any]) -> FishingParams:
+def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:
     cls = FishingParams if spec.problem == "harvest" else ConservationParams
     values = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
     values |= {"drift": _build_drift(spec.drift, law, where), "vary": _build_vary(spec.vary, law, where)}
-    values |= {"law": law, "horizon": spec.Tmax, "b_low": LOW * float(law.capacity)}
+    values |= {"law": law, "horizon": spec.Tmax, "b_low": LOW_SHARE * float(law.capacity)}
     values["b_msy"] = find_reference_point(law).stock
     return jax.tree.map(_narrow, cls(**(values | parts)))
 
@@ -159,7 +159,7 @@ def _narrow(value: Any) -> np.ndarray:
     return np.asarray(value, np.int32 if np.issubdtype(np.result_type(value), np.integer) else np.float32)
 
 
-def build_law(data: Mapping[str, Any], where: str) -> Law:
+def build_law(data: Mapping[str, Any], where: str) -> GrowthLaw:
     """Build the law of a mapping with its `kind`; `one-of` has `laws:`, `patches` a `law:` for each patch."""
     cls, rest = find_law(data.get("kind"), where), {k: v for k, v in data.items() if k != "kind"}
     if cls is OneOf:
@@ -172,12 +172,12 @@ def build_law(data: Mapping[str, Any], where: str) -> Law:
     return build(cls, rest, where)
 
 
-def find_law(kind: Any, where: str) -> type[Law]:
+def find_law(kind: Any, where: str) -> type[GrowthLaw]:
     """Find the class of a law by its name in files, or by `module:Class`; ConfigError if there is none."""
     if isinstance(kind, str) and ":" in kind:
-        return load_object(kind, Law, where)
-    check_name("law", kind, LAWS, where)
-    return LAWS[kind]
+        return load_object(kind, GrowthLaw, where)
+    check_name("law", kind, GROWTH_LAWS, where)
+    return GROWTH_LAWS[kind]
 
 
 class _OneOf(Strict):
@@ -195,7 +195,7 @@ def _build_noise(data: Mapping[str, Any], where: str) -> Noise:
     return build(NOISES[data["kind"]], {k: v for k, v in data.items() if k != "kind"}, where)
 
 
-def _build_drift(data: Mapping[str, Moving], law: Law, where: str) -> Drift | None:
+def _build_drift(data: Mapping[str, DriftEntry], law: GrowthLaw, where: str) -> Drift | None:
     _check_names(data, law, f"{where} > drift")
     rates, limits = ([getattr(m, part) for m in data.values()] for part in ("rate", "limit"))
     if not data:
@@ -203,7 +203,7 @@ def _build_drift(data: Mapping[str, Moving], law: Law, where: str) -> Drift | No
     return Drift(names=tuple(data), rate=np.asarray(rates, np.float32), limit=np.asarray(limits, np.float32))
 
 
-def _build_vary(data: Mapping[str, float] | str, law: Law, where: str) -> Spread | AnyLaw | None:
+def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> Spread | AnyLaw | None:
     if isinstance(data, str):
         if not isinstance(law, OneOf):
             raise ConfigError(f"{where} > vary: expected a law of kind 'one-of' for 'law', got {type(law).__name__}")
@@ -212,7 +212,7 @@ def _build_vary(data: Mapping[str, float] | str, law: Law, where: str) -> Spread
     return Spread(names=tuple(data), sigma=np.asarray([*data.values()], np.float32)) if data else None
 
 
-def _check_names(data: Mapping[str, Any], law: Law, where: str) -> None:
+def _check_names(data: Mapping[str, Any], law: GrowthLaw, where: str) -> None:
     names = [field.name for field in dataclasses.fields(law)]
     for name in data:
         if name not in names:

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 
 from harvestgym.core.tree import par, pytree, static
 
-from .growth import Law
+from .growth import GrowthLaw
 
 
 @pytree
-class AgeStructured(Law):
+class AgeStructured(GrowthLaw):
     """Numbers at age with a plus group, Beverton-Holt recruits from the spawners at the start of the year.
 
     The walleye of the fisheries literature (Goodyear compensation ratio; Walters and Martell 2004, ch. 3). The
@@ -99,7 +99,7 @@ class AgeStructured(Law):
 
 
 @pytree
-class ThreeSpecies(Law):
+class ThreeSpecies(GrowthLaw):
     """Two competing prey, both fished, and a predator of both, which responds to each with a type III curve.
 
     Equations of Montealegre-Mora et al. 2023 (Bull. Math. Biol., arXiv 2308.13654); the unharvested community
@@ -145,13 +145,13 @@ class ThreeSpecies(Law):
 
 
 @pytree
-class Patches(Law):
+class Patches(GrowthLaw):
     """A law in each of a row of patches; each year a share of every patch moves to its neighbours.
 
     Half of the movers go each way; at the ends of the row they turn back, so dispersal conserves biomass.
     """
 
-    law: Law
+    law: GrowthLaw
     patches: int = static("patches", "how many patches", default=5)
     dispersal: jax.Array = par("dispersal", "share of a patch that moves, per year", low=0.0, high=1.0, default=0.1)
 

@@ -1,4 +1,4 @@
-"""How an agent speaks: actions and observations in [-1, 1], in natural units, or in levels."""
+"""Scales of actions and observations: [-1, 1], natural units, or levels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Control = Literal["quota", "rate"]
 
 @dataclass(frozen=True)
 class Units:
-    """The scale of actions and observations, and what an action controls.
+    """Scale of actions and observations, and what an action controls.
 
     Attributes:
         bound: biomass at the upper end of actions and observations (2 K).
@@ -37,7 +37,7 @@ class Units:
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """A level for each target, or a box."""
+        """Space of actions: a level for each target, or a box."""
         if self.levels:
             one = gymnasium.spaces.Discrete(self.levels)
             return one if self.targets == 1 else gymnasium.spaces.MultiDiscrete([self.levels] * self.targets)
@@ -45,7 +45,7 @@ class Units:
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """A box for what is seen."""
+        """Space of observations, a box."""
         return self._box(self.seen, self.bound)
 
     def _box(self, size: int, high: float) -> gymnasium.spaces.Box:
@@ -58,11 +58,11 @@ class Units:
 
     @property
     def _top(self) -> float:
-        """The share of the full range that the highest level stands for."""
+        """Share of the full range that the highest level stands for."""
         return 0.5 if self.control == "quota" else 1.0
 
     def wanted(self, action: Any) -> jax.Array:
-        """The quota or rate that an action asks for, clipped to its range; NaN asks for 0."""
+        """Return the quota or rate that an action asks for, clipped to its range; NaN asks for 0."""
         action = jnp.asarray(action, jnp.float32)
         if self.levels:
             share = jnp.atleast_1d(action) / (self.levels - 1) * self._top
@@ -74,7 +74,7 @@ class Units:
         return share * self._full
 
     def action(self, wanted: jax.Array) -> jax.Array:
-        """The action that asks for a quota or rate: the inverse of `wanted`, the nearest level if there are levels."""
+        """Return the action that asks for a quota or rate, the inverse of `wanted`; with levels the nearest one."""
         share = jnp.clip(wanted / self._full, 0.0, 1.0)
         if self.levels:
             level = jnp.round(jnp.minimum(share / self._top, 1.0) * (self.levels - 1)).astype(jnp.int32)
@@ -82,10 +82,10 @@ class Units:
         return 2 * share - 1 if self.scale == "symmetric" else share * self._full
 
     def observation(self, survey: jax.Array) -> jax.Array:
-        """What an agent reads of a survey, clipped to [0, bound]: the stock itself may be larger."""
+        """Return the observation of a survey, clipped to [0, bound]: the stock itself may be larger."""
         seen = jnp.clip(survey, 0.0, self.bound)
         return 2 * seen / self.bound - 1 if self.scale == "symmetric" else seen
 
     def survey(self, observation: jax.Array) -> jax.Array:
-        """The biomass that an observation stands for: the inverse of `observation`."""
+        """Return the biomass that an observation stands for: the inverse of `observation`."""
         return 0.5 * (observation + 1) * self.bound if self.scale == "symmetric" else observation

@@ -49,7 +49,7 @@ class FishingSession(Session):
     @property
     def drives(self) -> bool:
         """Whether an action works against the pressure on the stock."""
-        return hasattr(self.model, "pushed")
+        return hasattr(self.model, "push_driver")
 
     @property
     def question(self) -> str:

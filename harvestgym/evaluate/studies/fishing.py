@@ -116,13 +116,15 @@ def _run_tipping(replicates: int) -> Iterator[PolicyReturn]:
     env, key = make_tipping_problem(), jax.random.key(2)
     params = env.params
     assert isinstance(params, ConservationParams)
-    (best,), _ = control.tune(env, tipping.steady, (0.0,), (1.0,), key=jax.random.key(3), rounds=4, candidates=16)
+    (best,), _ = control.tune(env, tipping.steady_push, (0.0,), (1.0,), key=jax.random.key(3), rounds=4, candidates=16)
     rules = {
-        ("no action", "44.84 ± 4.9 (replica)"): tipping.steady(env, 0.0),
-        ("steady 0.3, the paper's baseline", "70.6 ± 29.3 (replica)"): tipping.steady(env, 0.3),
+        ("no action", "44.84 ± 4.9 (replica)"): tipping.steady_push(env, 0.0),
+        ("steady 0.3, the paper's baseline", "70.6 ± 29.3 (replica)"): tipping.steady_push(env, 0.3),
         ("TD3, published agent", "143.2 ± 7.5 (replica)"): None,
-        (f"steady, tuned to {best:.3f}", ""): tipping.steady(env, best),
-        ("dynamic programming in stock and driver", ""): tipping.follow(env, tipping.plan_actions(env, params, YEARS)),
+        (f"steady, tuned to {best:.3f}", ""): tipping.steady_push(env, best),
+        ("dynamic programming in stock and driver", ""): tipping.follow_plan(
+            env, tipping.plan_actions(env, params, YEARS)
+        ),
     }
     for (name, published), rule in rules.items():
         found = _run_returns(env, rule, key, replicates) if rule else np.full(2, np.nan)

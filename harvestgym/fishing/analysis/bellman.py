@@ -21,7 +21,7 @@ SWEEPS = 30
 MAX_POLICIES = 60
 """Policy iterations at most; they end earlier when the policy repeats itself."""
 
-ROUNDING = 1e-6
+POLICY_TOLERANCE = 1e-6
 """Gains below this share of the largest value are float32 noise: without it two equal choices take turns."""
 
 
@@ -39,8 +39,8 @@ class Backup(NamedTuple):
     worth: jax.Array
 
 
-class Problem(NamedTuple):
-    """A decision problem on a grid of states.
+class DecisionProblem(NamedTuple):
+    """Decision problem on a grid of states.
 
     Attributes:
         improve: the `Backup` for values of next year's states.
@@ -60,14 +60,14 @@ def solve_backwards(step: Callable[[Any, jax.Array], tuple[Any, Any]], last: jax
     return lax.scan(step, last, jnp.arange(years), reverse=True)
 
 
-def iterate_policies(problem: Problem) -> tuple[jax.Array, jax.Array, jax.Array]:
+def iterate_policies(problem: DecisionProblem) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Solve an infinite horizon: the best choices, their values, and the relative residual of Bellman's equation."""
 
     def improve_again(loop: tuple[jax.Array, ...]) -> Any:
         policy, _, _, count = loop
         value = evaluate_policy(problem, policy)
         better, worth = problem.improve(value)[1:]
-        noticed = pick(worth, better) - pick(worth, policy) > ROUNDING * jnp.max(jnp.abs(value))
+        noticed = pick(worth, better) - pick(worth, policy) > POLICY_TOLERANCE * jnp.max(jnp.abs(value))
         return jnp.where(noticed, better, policy), policy, value, count + 1
 
     def is_unsettled(loop: tuple[jax.Array, ...]) -> jax.Array:
@@ -81,7 +81,7 @@ def iterate_policies(problem: Problem) -> tuple[jax.Array, jax.Array, jax.Array]
     return policy, value, residual / jnp.max(jnp.abs(value))
 
 
-def evaluate_policy(problem: Problem, choice: jax.Array) -> jax.Array:
+def evaluate_policy(problem: DecisionProblem, choice: jax.Array) -> jax.Array:
     """Compute the value of a choice in each state, kept for ever."""
     gain, matrix = problem.follow(choice)
     matrix = jnp.where(problem.ended[None, :] | problem.ended[:, None], 0.0, matrix)
@@ -100,7 +100,7 @@ def quadrature(noise: Noise, n: int) -> tuple[jax.Array, jax.Array]:
     return jnp.asarray(z, jnp.float32), jnp.asarray(weight, jnp.float32)
 
 
-def locate(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
+def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return the cell of an even grid from 0, and the part of it, of each value, for linear interpolation.
 
     Values beyond the grid count as its last point.

@@ -26,18 +26,18 @@ from harvestgym.fishing.model import FishingModel, FishingParams
 
 from .bellman import (
     Backup,
-    Problem,
+    DecisionProblem,
     iterate_policies,
-    locate,
+    locate_cells,
     pick,
     quadrature,
     solve_backwards,
     transition_matrix,
 )
 
-T = TypeVar("T")
+Found = TypeVar("T")
 
-NODES = {"harvest first": 32, "growth first": 16}
+NODES_BY_ORDER = {"harvest first": 32, "growth first": 16}
 """Quadrature nodes of the growth noise, by the order of a year."""
 
 
@@ -66,7 +66,7 @@ class Solution(NamedTuple):
 
     @property
     def harvest(self) -> jax.Array:
-        """What to take at each biomass."""
+        """Catch at each biomass."""
         return self.there - self.target
 
 
@@ -114,11 +114,11 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
     return None
 
 
-def cache_by_params(function: Callable[[FishingModel], T], most: int = 64) -> Callable[[FishingModel], T]:
+def cache_by_params(function: Callable[[FishingModel], Found], most: int = 64) -> Callable[[FishingModel], Found]:
     """Call a function once for all fisheries of the same structure and numbers."""
-    found: dict[Any, T] = {}
+    found: dict[Any, Found] = {}
 
-    def cached(env: FishingModel) -> T:
+    def cached(env: FishingModel) -> Found:
         leaves, tree = jax.tree.flatten(env.params)
         key = env, tree, *(np.asarray(leaf).tobytes() for leaf in leaves)
         if key not in found:
@@ -143,9 +143,9 @@ def best_return(env: FishingModel) -> float | None:
 
 
 class _Year(NamedTuple):
-    """The decision of one year, and what its choices mean: the stock that is there, and what they leave of it."""
+    """Decision of one year, the stock that is there, and what the choices leave of it."""
 
-    problem: Problem
+    problem: DecisionProblem
     there: jax.Array
     left: Callable[[jax.Array], jax.Array]
     overflow: jax.Array
@@ -173,7 +173,7 @@ def _solve(
 def _grow(env: FishingModel, params: FishingParams, grid: jax.Array, when: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return next year's stock from each grid point at each node of the noise, and the nodes' weights."""
     law = params.drift(params.law, when) if params.drift else params.law
-    z, weight = quadrature(params.noise, NODES[env.order])
+    z, weight = quadrature(params.noise, NODES_BY_ORDER[env.order])
     grown = params.noise(z, law(grid)[:, None], grid[:, None])
     return jnp.broadcast_to(grown, (len(grid), len(weight))), weight
 
@@ -183,7 +183,7 @@ def _year_by_escapement(
 ) -> _Year:
     """State the year of a fishery that harvests first: a choice is the grid point that is left."""
     after, weight = _grow(env, params, grid, when)
-    cell, part = locate(after, grid)
+    cell, part = locate_cells(after, grid)
     matrix, excess = transition_matrix(cell, part, weight), jnp.maximum(after - grid[-1], 0.0)
     ended, beyond, n = grid <= params.collapse, params.price * (excess @ weight), len(grid)
     floor = 1e-3 * grid[-1]
@@ -199,7 +199,7 @@ def _year_by_escapement(
         return worth - worth[choice] + discount * beyond[choice], matrix[choice]
 
     overflow = jnp.max((excess > 0) @ weight)
-    return _Year(Problem(improve, follow, ended, discount), grid, lambda choice: grid[choice], overflow)
+    return _Year(DecisionProblem(improve, follow, ended, discount), grid, lambda choice: grid[choice], overflow)
 
 
 def _year_by_quota(
@@ -213,7 +213,7 @@ def _year_by_quota(
     effort = -jnp.log(jnp.maximum(1 - catch / jnp.maximum(there, 1e-12), 1e-3))
     gain = (params.price * catch - params.cost * effort) @ weight
     left = there - catch
-    cell, part = locate(left, grid)
+    cell, part = locate_cells(left, grid)
     ended, mean_left = grid <= params.collapse, left @ weight
 
     def improve(value: jax.Array) -> Backup:
@@ -226,5 +226,8 @@ def _year_by_quota(
 
     overflow = jnp.max((grown > grid[-1]) @ weight)
     return _Year(
-        Problem(improve, follow, ended, discount), grown @ weight, lambda choice: pick(mean_left, choice), overflow
+        DecisionProblem(improve, follow, ended, discount),
+        grown @ weight,
+        lambda choice: pick(mean_left, choice),
+        overflow,
     )

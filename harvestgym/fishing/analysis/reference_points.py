@@ -1,4 +1,4 @@
-"""What is known of a fishery without simulating it: reference points, fixed points, folds.
+"""Reference points, fixed points and folds of a growth law: what is known without a simulation.
 
 Convention: x' = z f(s), s = x - h, E z = 1. Without stock-dependent costs the best escapement S* maximises
 discount * f(S) - S (Clark 1973, doi 10.1086/260090); with bounded enough shocks it stays the same (Reed 1979,
@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.fishing.growth import BevertonHolt, Law, Logistic, May, Ricker
+from harvestgym.fishing.growth import BevertonHolt, GrowthLaw, Logistic, May, Ricker
 from harvestgym.fishing.structured import Patches
 
 
@@ -33,8 +33,8 @@ class ReferencePoint(NamedTuple):
     rate: float
 
 
-def find_reference_point(law: Law, discount: float = 1.0) -> ReferencePoint:
-    """The best constant escapement; in closed form where one is known, for several stocks by equilibrium yields."""
+def find_reference_point(law: GrowthLaw, discount: float = 1.0) -> ReferencePoint:
+    """Find the best constant escapement: by closed form, by search, or for several stocks by equilibrium yields."""
     if isinstance(law, Patches):
         return find_reference_point(law.law, discount)
     if law.stocks > 1:
@@ -44,8 +44,8 @@ def find_reference_point(law: Law, discount: float = 1.0) -> ReferencePoint:
     return ReferencePoint(best, stock, stock - best, (stock - best) / max(stock, 1e-12))
 
 
-def find_best_escapement(law: Law, discount: float = 1.0) -> float:
-    """S*, where discount * f'(S) = 1: the global maximum of discount * f(S) - S; 0 if growth never pays."""
+def find_best_escapement(law: GrowthLaw, discount: float = 1.0) -> float:
+    """Find S*, where discount * f'(S) = 1: the global maximum of discount * f(S) - S; 0 if growth never pays."""
     match law:
         case Logistic():
             return max(float(law.K) / 2 * (1 - (1 / discount - 1) / float(law.r)), 0.0)
@@ -59,7 +59,7 @@ def find_best_escapement(law: Law, discount: float = 1.0) -> float:
 
 
 def _lambert_w(x: float) -> float:
-    """W(x) for x > 0: the root of w exp(w) = x, by Halley's steps."""
+    """Compute W(x) for x > 0, the root of w exp(w) = x, by Halley's steps."""
     w = np.log1p(x)
     for _ in range(20):
         excess = w * np.exp(w) - x
@@ -67,8 +67,8 @@ def _lambert_w(x: float) -> float:
     return float(w)
 
 
-def _escapement_by_search(law: Law, discount: float) -> float:
-    """The best of a fine grid, then Newton's steps on the derivative."""
+def _escapement_by_search(law: GrowthLaw, discount: float) -> float:
+    """Take the best of a fine grid, then Newton's steps on the derivative."""
     grid = jnp.linspace(0.0, 1.5 * jnp.float32(law.capacity), 6001)
     best = float(grid[jnp.argmax(discount * law(grid) - grid)])
     if best == 0.0:
@@ -80,8 +80,8 @@ def _escapement_by_search(law: Law, discount: float) -> float:
     return best
 
 
-def _reference_by_rate(law: Law, years: int = 600) -> ReferencePoint:
-    """The constant rate on all targets with the greatest yield at an equilibrium that keeps a fifth of every stock."""
+def _reference_by_rate(law: GrowthLaw, years: int = 600) -> ReferencePoint:
+    """Find the constant rate with the greatest yield at an equilibrium that keeps a fifth of every stock."""
     begun = law.start(jnp.float32(law.capacity))
     least = 0.2 * law.biomass(begun)
 
@@ -112,35 +112,31 @@ class FixedPoint(NamedTuple):
         return abs(self.slope) < 1
 
 
-def find_fixed_points(law: Law, high: float | None = None) -> list[FixedPoint]:
-    """The positive fixed points of an unharvested single stock below `high` (twice the capacity), ascending."""
+def find_fixed_points(law: GrowthLaw, high: float | None = None) -> list[FixedPoint]:
+    """Find the positive fixed points of an unharvested single stock below `high` (twice the capacity), ascending."""
     high = 2 * float(law.capacity) if high is None else high
     grid = jnp.linspace(1e-4 * high, high, 8001)
     change = np.asarray(law(grid) - grid)
-    starts = np.flatnonzero(np.sign(change[:-1]) * np.sign(change[1:]) < 0)
-    slope = jax.grad(lambda s: law(s))
-    points = [_bisect(law, float(grid[i]), float(grid[i + 1])) for i in starts]
-    points += [float(s) for s in grid[:-1][change[:-1] == 0]]
-    return [FixedPoint(p, float(slope(jnp.float32(p)))) for p in sorted(points)]
-
-
-def _bisect(law: Law, low: float, high: float) -> float:
-    below = float(law(jnp.float32(low))) > low
+    turns = np.flatnonzero(np.sign(change[:-1]) * np.sign(change[1:]) < 0)
+    low, up, grows = grid[turns], grid[turns + 1], jnp.asarray(change[turns] > 0)
     for _ in range(30):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if (float(law(jnp.float32(middle))) > middle) == below else (low, middle)
-    return 0.5 * (low + high)
+        middle = 0.5 * (low + up)
+        before = (law(middle) > middle) == grows
+        low, up = jnp.where(before, middle, low), jnp.where(before, up, middle)
+    points = jnp.sort(jnp.concatenate([0.5 * (low + up), grid[:-1][change[:-1] == 0]]))
+    slopes = jax.vmap(jax.grad(lambda s: law(s)))(points)
+    return [FixedPoint(float(point), float(slope)) for point, slope in zip(points, slopes, strict=True)]
 
 
 class Fold(NamedTuple):
-    """Where two fixed points meet and vanish: the consumption `a` and the stock."""
+    """Consumption `a` and stock at which two fixed points meet and vanish."""
 
     a: float
     stock: float
 
 
 def find_folds(law: May) -> list[Fold]:
-    """The folds of May's law in `a`: local extrema of a(x) = r x (1 - x/M) (x^q + b^q) / x^q."""
+    """Find the folds of May's law in `a`: local extrema of a(x) = r x (1 - x/M) (x^q + b^q) / x^q."""
     r, M, q, b = (float(v) for v in (law.r, law.M, law.q, law.b))
     x: Any = np.linspace(1e-3 * M, M, 200_001)
     a = r * x * (1 - x / M) * (x**q + b**q) / x**q

@@ -19,9 +19,9 @@ from harvestgym.core.tree import replace
 from harvestgym.fishing.conservation import DRIVER_BOUND, ConservationParams, DriverModel
 from harvestgym.fishing.growth import May
 
-from .bellman import locate, quadrature, solve_backwards
+from .bellman import locate_cells, quadrature, solve_backwards
 
-NODES = 16
+NOISE_NODES = 16
 
 
 class TippingPlan(NamedTuple):
@@ -49,8 +49,8 @@ def plan_actions(
     actions = env.units.bound * jnp.linspace(0.0, 1.0, choices) ** 2
     after, weight = _grow(params, stock, driver)
     gain = (params.benefit * after / (1 + params.satiation * after) * weight).sum(-1)
-    cell, part = locate(after, stock)
-    a_cell, a_part = locate(jax.vmap(lambda A: env.pushed(driver, A, params))(actions).T, driver)
+    cell, part = locate_cells(after, stock)
+    a_cell, a_part = locate_cells(jax.vmap(lambda A: env.push_driver(driver, A, params))(actions).T, driver)
     price = actions**params.exponent
     column = jnp.arange(m)[None, :, None]
 
@@ -67,9 +67,9 @@ def plan_actions(
 
 def _grow(params: ConservationParams, stock: jax.Array, driver: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return next year's stock for each (stock, new driver, node), and the nodes' weights."""
-    z, weight = quadrature(params.noise, NODES)
+    z, weight = quadrature(params.noise, NOISE_NODES)
     mean = replace(params.law, a=driver[:, None])(stock[:, None, None])
-    return jnp.broadcast_to(params.noise(z, mean, stock[:, None, None]), (len(stock), len(driver), NODES)), weight
+    return jnp.broadcast_to(params.noise(z, mean, stock[:, None, None]), (len(stock), len(driver), NOISE_NODES)), weight
 
 
 class _Memory(NamedTuple):
@@ -79,7 +79,7 @@ class _Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class _Follow:
-    """Acts by a plan; the driver is reckoned from the actions done, so that it need not be observed."""
+    """Rule that follows a plan; it computes the driver from the actions taken, so the driver need not be observed."""
 
     env: DriverModel
 
@@ -87,22 +87,22 @@ class _Follow:
         self, plan: TippingPlan, params: Any, memory: _Memory, obs: jax.Array, key: jax.Array
     ) -> tuple[Any, Any]:
         stock = self.env.units.survey(obs)[0]
-        (i, x), (j, a) = locate(stock, plan.stock), locate(memory.driver, plan.driver)
+        (i, x), (j, a) = locate_cells(stock, plan.stock), locate_cells(memory.driver, plan.driver)
         now = plan.action[jnp.minimum(memory.year, len(plan.action) - 1)]
         action = (1 - x) * ((1 - a) * now[i, j] + a * now[i, j + 1])
         action += x * ((1 - a) * now[i + 1, j] + a * now[i + 1, j + 1])
-        driver = self.env.pushed(memory.driver, action, params)
+        driver = self.env.push_driver(memory.driver, action, params)
         return _Memory(memory.year + 1, driver), self.env.units.action(action[None])
 
 
-def follow(env: DriverModel, plan: TippingPlan) -> Policy:
-    """The policy of a plan."""
+def follow_plan(env: DriverModel, plan: TippingPlan) -> Policy:
+    """Make the policy that follows a plan."""
     params = env.params
     assert isinstance(params, ConservationParams) and isinstance(params.law, May)
     start = _Memory(jnp.int32(0), jnp.float32(params.law.a))
     return Policy(start, Partial(_Follow(env), plan, jax.tree.map(jnp.asarray, params)))
 
 
-def steady(env: DriverModel, action: Any) -> Policy:
+def steady_push(env: DriverModel, action: Any) -> Policy:
     """Make the policy that takes the same action every year, in the unit of actions."""
     return constant_policy(env.units.action(jnp.full((1,), action, jnp.float32)))

@@ -8,21 +8,21 @@ import numpy as np
 
 from harvestgym.core.tables import Table, fields_table, range_text
 from harvestgym.core.tree import metas
-from harvestgym.fishing.model import FishingModel, FishingState, Tally
+from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 
-PARTS = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
+CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 """The small callables of a fishery, in the order of a year."""
 
 
 def describe(env: FishingModel) -> list[Table]:
     """Make the tables of a fishery."""
     state = fields_table("State", FishingState)
-    tally = fields_table("Tally of an episode (in info)", Tally)
+    tally = fields_table("Tally of an episode (in info)", EpisodeTally)
     return [_callables(env), state, tally, _spaces(env), _parameters(env)]
 
 
 def _callables(env: FishingModel) -> Table:
-    parts = [(part, getattr(env.params, part)) for part in PARTS]
+    parts = [(part, getattr(env.params, part)) for part in CALLABLES]
     rows = [(name, type(part).__name__, _first_line(part)) for name, part in parts if part is not None]
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
     return Table("What happens in a year", ("part", "kind", "what it is"), rows)
@@ -46,7 +46,7 @@ def _spaces(env: FishingModel) -> Table:
 
 def _parameters(env: FishingModel) -> Table:
     rows = _rows("", env.params)
-    for part in PARTS:
+    for part in CALLABLES:
         value = getattr(env.params, part)
         rows += _rows(f"{part}.", value) if value is not None else []
     for i, law in enumerate(getattr(env.params.law, "laws", ())):

@@ -21,7 +21,7 @@ from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
 from .levels import find_levels
 from .stock_maps import draw_cohorts, draw_stocks, name_stocks
 
-COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+STOCK_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Colours of stocks, in order; distinct for the colour-blind (Okabe and Ito 2008), as the next."""
 
 CATCH, SEEN, BEST, MOVES, PALE = "#d55e00", "#7a7a7a", "#222222", "#cc79a7", "#c9c9c9"
@@ -63,13 +63,13 @@ def _column_lines(env: FishingModel, values: np.ndarray, one: str, colour: str) 
         mean = Line("mean of the patches", values.mean(1), colour)
         return [Line("each" if i == 0 else "", line, PALE) for i, line in enumerate(values.T)] + [mean]
     # Fewer columns than stocks where not all of them are fished.
-    return [Line(*drawn) for drawn in zip(name_stocks(env), values.T, cycle(COLOURS), strict=False)]
+    return [Line(*drawn) for drawn in zip(name_stocks(env), values.T, cycle(STOCK_COLOURS), strict=False)]
 
 
 def _stock_chart(env: FishingModel, past: Record) -> Chart:
     names = name_stocks(env)
     stock = past["stock"] if len(names) > 1 else past["biomass"][:, None]
-    lines = _column_lines(env, stock, names[0], COLOURS[0])
+    lines = _column_lines(env, stock, names[0], STOCK_COLOURS[0])
     if env.params.survey_error.random and len(names) == 1:
         lines.append(Line("seen by the survey", past["seen"][:, 0], SEEN, dots=True))
     return _chart(env, "Stock", _unit(env), lines, find_levels(env).stock)
@@ -101,7 +101,7 @@ def _return_chart(env: FishingModel, past: Record) -> Chart:
     so_far = np.cumsum(past["reward"] * np.where(weight > 1, 0.0, weight))
     best = best_return(env)
     levels = {} if best is None else {"expected of the optimum": best}
-    return _chart(env, "Discounted return so far", "", [Line("", so_far, COLOURS[1])], levels)
+    return _chart(env, "Discounted return so far", "", [Line("", so_far, STOCK_COLOURS[1])], levels)
 
 
 def _unit(env: FishingModel) -> str:
@@ -129,7 +129,7 @@ def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
     """Draw the actions of a conservation problem in their own unit, and what the years were worth."""
     title = "Push against the driver, A" if isinstance(env, DriverModel) else "Stock added, A"
     actions = Line("", _without_start(_requests(env, past))[:, 0], CATCH)
-    worth = Line("", _without_start(past["reward"]), COLOURS[1])
+    worth = Line("", _without_start(past["reward"]), STOCK_COLOURS[1])
     return [
         _chart(env, title, "", [actions], {}),
         _chart(env, "Worth of the year, less the cost of A", "", [worth], {}),

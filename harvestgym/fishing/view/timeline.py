@@ -17,7 +17,7 @@ from .stock_maps import name_stocks
 UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
 """Units of fisheries whose capacity is 1; others have a biomass without unit."""
 
-DOCS = {
+TRACK_DOCS = {
     "stock": "biomass of each stock at the start of the year",
     "biomass": "the number by which collapse and other limits are judged",
     "catch": "what was really caught, by target",
@@ -28,7 +28,9 @@ DOCS = {
 
 def timeline(env: FishingModel, record: Record) -> Timeline:
     """Describe the years of a record, as `record_episode` makes it."""
-    kept = [name for name in DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())]
+    kept = [
+        name for name in TRACK_DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())
+    ]
     spent = _effort(env, record)
     watched = "stock" if record["seen"].shape == record["stock"].shape else "biomass"
     return Timeline(
@@ -59,7 +61,7 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     shown = {"catch", "rate", *(["driver"] if isinstance(env, DriverModel) and env.shows_driver else [])}
     known = surveyed is not None or name in shown
     unit = UNITS.get(name, "") if abs(find_levels(env).stock.get("K", np.nan) - 1) < 1e-6 else ""
-    return Track(name, "fishery", name, unit, DOCS[name], parts, {}, np.full(values.shape, known), surveyed)
+    return Track(name, "fishery", name, unit, TRACK_DOCS[name], parts, {}, np.full(values.shape, known), surveyed)
 
 
 def _actions(env: FishingModel, record: Record) -> Iterator[DoneAction]:

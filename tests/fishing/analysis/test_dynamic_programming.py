@@ -85,10 +85,10 @@ def test_driver_plan_beats_a_steady_action() -> None:
     def earned(policy: object) -> float:
         return float(evaluate(env, policy, jax.random.key(0), 1, 150).returns[0])  # type: ignore[arg-type]
 
-    best = earned(tipping.follow(env, plan))
+    best = earned(tipping.follow_plan(env, plan))
     promised = np.interp(0.8, plan.stock, np.asarray(plan.value)[:, 38])
     assert best == pytest.approx(promised, rel=0.01)
-    assert best > max(earned(tipping.steady(env, a)) for a in (0.0, 0.2, 0.3, 0.35, 0.37, 0.4))
+    assert best > max(earned(tipping.steady_push(env, a)) for a in (0.0, 0.2, 0.3, 0.35, 0.37, 0.4))
 
 
 def test_refusals() -> None:

@@ -19,7 +19,7 @@ from harvestgym.fishing.growth import (
     AlleePublished,
     BevertonHolt,
     Fox,
-    Law,
+    GrowthLaw,
     Logistic,
     May,
     Myers,
@@ -45,7 +45,7 @@ ROOT = np.sqrt(1.3)
         (Fox(), np.exp(-1), 0.3 * np.exp(-1)),
     ],
 )
-def test_msy(law: Law, best: float, catch: float) -> None:
+def test_msy(law: GrowthLaw, best: float, catch: float) -> None:
     """S_MSY and MSY: closed forms, and the figures of the reference for the laws without one."""
     point = find_reference_point(law)
     assert point.escapement == pytest.approx(best, abs=2e-5)
@@ -80,7 +80,7 @@ def test_growth_that_never_pays_is_not_kept() -> None:
         (May(M=1.2), [(0.13416, 0.45616), (0.42124, 1.14968), (0.74128, 0.82858)]),  # type: ignore[arg-type]
     ],
 )
-def test_fixed_points(law: Law, points: list[tuple[float, float]]) -> None:
+def test_fixed_points(law: GrowthLaw, points: list[tuple[float, float]]) -> None:
     """Every equilibrium, with its slope; the middle one of three is unstable."""
     found = find_fixed_points(law)
     assert [p.stock for p in found] == pytest.approx([s for s, _ in points], abs=2e-5)
