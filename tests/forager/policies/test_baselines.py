@@ -1,0 +1,126 @@
+"""The baselines on views drawn by hand, and the planner against a search of all paths."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from harvestgym.core.policy import random_policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.forager.family import build, make, policies, summary
+from harvestgym.forager.policies.baselines import STRAY, choose_best, greedy, neighbours, plan, planner
+from harvestgym.forager.world import STEPS
+from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
+
+KEY = jax.random.key(0)
+KINDS = ("fig", "wall")
+
+
+def view(*rows: str) -> jax.Array:
+    """Observation of a drawing: f a fig, # a wall, anything else empty; the agent is in the centre."""
+    return jnp.array([[[c == "f", c == "#"] for c in row] for row in rows])
+
+
+def act(make_policy, obs: jax.Array, times: int = 50) -> list[int]:
+    """The actions for one observation and many keys."""
+    policy = make_policy(build(SMALL | {"aperture": list(obs.shape[:2])}))
+    keys = jax.random.split(KEY, times)
+    return jax.jit(jax.vmap(lambda key: policy.act(policy.init, obs, key)[1]))(keys).tolist()
+
+
+VIEWS = {
+    "a fig in the north": (("  f  ", "     ", "     "), {NORTH}),
+    "a fig in the south-east": (("     ", "     ", "   f "), {SOUTH, EAST}),
+    "the nearer of two": (("     ", "f  f ", "     "), {EAST}),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_planner_goes_to_the_food(name):
+    drawing, ways = VIEWS[name]
+    assert set(act(planner, view(*drawing))) == ways
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_greedy_agent_goes_to_the_food_and_strays_now_and_then(name):
+    drawing, ways = VIEWS[name]
+    actions = act(greedy, view(*drawing), 400)
+    there = np.isin(actions, list(ways)).mean()
+    assert 1 - 2 * STRAY < there < 1
+    assert set(actions) == {NORTH, EAST, SOUTH, WEST}
+
+
+def test_the_planner_goes_around_a_wall():
+    assert set(act(planner, view("     ", "  #  ", "  #f ", "     ", "     "))) == {EAST}
+    around = view("     ", "   # ", "   #f", "     ", "     ")
+    assert set(act(planner, around)) == {SOUTH}
+
+
+def test_the_greedy_agent_does_not_bump_into_walls():
+    assert NORTH not in act(greedy, view("  #  ", "     ", "     "), 200)
+
+
+def test_neighbours_are_in_the_order_of_the_actions():
+    grid = jnp.arange(15).reshape(3, 5)
+    assert neighbours(grid).tolist() == [2, 8, 12, 6]
+
+
+def test_ties_are_broken_at_random_among_the_best():
+    choices = jnp.array([1.0, 3.0, 3.0, 2.0])
+    chosen = [int(choose_best(choices, jax.random.key(seed))) for seed in range(60)]
+    assert set(chosen) == {1, 2}
+    assert 10 < chosen.count(1) < 50
+
+
+def search(worth: np.ndarray, open_: np.ndarray, steps: int, discount: float) -> list[float]:
+    """The best discounted sum of paths by their first action; a path ends at the first cell that pays."""
+    best = [-1e6] * 4
+    for path in itertools.product(range(4), repeat=steps):
+        row, col, total = worth.shape[0] // 2, worth.shape[1] // 2, 0.0
+        for i, action in enumerate(path):
+            dx, dy = STEPS[action].tolist()
+            row, col = row - dy, col + dx
+            if not (0 <= row < worth.shape[0] and 0 <= col < worth.shape[1]):
+                break
+            if not open_[row, col]:
+                total = -1e6 if i == 0 else -np.inf
+                break
+            total += discount**i * worth[row, col]
+            if worth[row, col] > 0:
+                break
+        best[path[0]] = max(best[path[0]], total)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_plan_finds_the_best_first_step_of_all_paths(seed):
+    rng = np.random.default_rng(seed)
+    worth = rng.choice([0.0, 0.0, 1.0, 2.0, -1.0], (5, 5)).astype(np.float32)
+    worth[2, 2] = 0.0
+    open_ = rng.random((5, 5)) > 0.15
+    planned = np.asarray(plan(jnp.array(worth), jnp.array(open_), 6, 0.9))
+    found = np.array(search(worth, open_, 6, 0.9))
+    inside = found > -1e5
+    assert np.argmax(np.where(inside, planned, -np.inf)) in np.flatnonzero(found >= found.max() - 1e-5)
+
+
+def test_the_baselines_beat_a_random_agent():
+    model = build(SMALL | {"size": [40, 40], "aperture": [9, 9], "horizon": 300})
+    named = policies(model) | {"random": random_policy(model)}
+    score = {}
+    for name in ("greedy", "planner", "random"):
+        episodes = evaluate(model, named[name], jax.random.key(0), 16, 300)
+        score[name] = summary(model, episodes)["reward rate#1/step"].mean()
+    assert score["greedy"] > 3 * score["random"]
+    assert score["planner"] > 3 * score["random"]
+
+
+def test_worlds_have_the_policies_that_can_read_their_observations():
+    assert set(policies(build(SMALL))) == {"expert", "planner", "greedy"}
+    assert set(policies(make("relearning-v1"))) == {"expert"}
+    for change in ({"hint": [1, 2]}, {"observation_mode": "scalar"}, {"observation_mode": "compass"}):
+        assert policies(build(SMALL | change)) == {}
