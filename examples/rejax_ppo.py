@@ -18,7 +18,7 @@ import numpy as np
 from jax.tree_util import Partial
 from rejax import PPO
 
-from harvestgym.adapters.gymnax import GymnaxView
+from harvestgym.adapters.gymnax import GymnaxEnv
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate import splits
@@ -30,7 +30,7 @@ def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
     side = splits.split(id, "train")
     env = side.make()
     algorithm = PPO.create(
-        env=GymnaxView(env).legacy(), env_params=env.params, total_timesteps=steps, eval_freq=steps,
+        env=GymnaxEnv(env).legacy(), env_params=env.params, total_timesteps=steps, eval_freq=steps,
         num_envs=256, num_steps=64, num_epochs=3, num_minibatches=16, learning_rate=1.5e-3, gamma=1.0, gae_lambda=0.98,
         ent_coef=0.003, max_grad_norm=0.5, normalize_observations=True,
         agent_kwargs={"hidden_layer_sizes": (64, 64), "activation": "tanh"},

@@ -1,1 +1,1 @@
-"""Thin shells between the core and other libraries, one file each, imported when asked for."""
+"""Adapters to other libraries, one file each, imported on request."""

@@ -1,4 +1,4 @@
-"""The shapes that gymnax and the libraries after it expect, without inheriting from it or needing it."""
+"""The signatures that gymnax and its users expect, without a dependency on gymnax."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from harvestgym.core.random import keys_for
 
 
 @dataclass(frozen=True)
-class GymnaxView:
-    """An environment with gymnax's signatures, hashable.
+class GymnaxEnv:
+    """An environment with the signatures of gymnax, hashable.
 
-    `step` begins a new episode in the step that ends one; its info is that of the step itself, with the
-    observation before the restart as `final_observation`. It returns `(obs, state, reward, terminated,
-    truncated, info)`, or with `legacy()` `(obs, state, reward, done, info)`, as gymnax up to 0.0.9.
+    `step` restarts an episode in the step that ends it. Its info is that of the step, with the observation before the
+    restart as `final_observation`. It returns `(obs, state, reward, terminated, truncated, info)`, or after `legacy()`
+    `(obs, state, reward, done, info)` like gymnax up to 0.0.9.
     """
 
     env: Env[Any, Any]
-    five: bool = False
+    returns_done: bool = False
 
-    def legacy(self) -> GymnaxView:
-        """The view with five values, `terminated` and `truncated` being in the info."""
-        return replace(self, five=True)
+    def legacy(self) -> GymnaxEnv:
+        """Return five values from `step`, with `terminated` and `truncated` in the info."""
+        return replace(self, returns_done=True)
 
     @property
     def default_params(self) -> Any:
-        """The environment's own parameters."""
+        """The parameters of the environment."""
         return self.env.params
 
     @property
@@ -49,28 +49,28 @@ class GymnaxView:
         return int(space.n) if isinstance(space, spaces.Discrete) else spaces.flatdim(space)
 
     def observation_space(self, params: Any = None) -> Any:
-        """The observation space, gymnax's where gymnax can be imported, else Gymnasium's."""
+        """The observation space, of gymnax if it is installed, else of Gymnasium."""
         return to_gymnax(self.env.observation_space)
 
     def action_space(self, params: Any = None) -> Any:
-        """The action space, gymnax's where gymnax can be imported, else Gymnasium's."""
+        """The action space, of gymnax if it is installed, else of Gymnasium."""
         return to_gymnax(self.env.action_space)
 
     def reset(self, key: jax.Array, params: Any = None) -> tuple[Any, Any]:
-        """First observation and state."""
+        """Begin an episode; return the first observation and the state."""
         state, first = self.env.reset(key, self._params(params))
         return first.obs, state
 
     def step(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, ...]:
-        """One step, with a new episode if one has ended."""
+        """Do a step; begin a new episode if one has ended."""
         return self._step(AutoresetMode.SAME_STEP, key, state, action, params)
 
     def step_env(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, ...]:
-        """One step that never resets."""
+        """Do a step that never resets."""
         return self._step(AutoresetMode.DISABLED, key, state, action, params)
 
     def reset_env(self, key: jax.Array, params: Any = None) -> tuple[Any, Any]:
-        """First observation and state."""
+        """Do `reset`."""
         return self.reset(key, params)
 
     def _params(self, params: Any) -> Any:
@@ -81,14 +81,14 @@ class GymnaxView:
         going = jnp.asarray(False)
         state, shown, last = step_and_restart(self.env, mode, (now, again), state, going, action, self._params(params))
         info = last.info | {"final_observation": last.obs}
-        if not self.five:
+        if not self.returns_done:
             return shown.obs, state, last.reward, last.terminated, last.truncated, info
         info |= {"terminated": last.terminated, "truncated": last.truncated}
         return shown.obs, state, last.reward, is_done(last), info
 
 
 def to_gymnax(space: gymnasium.Space[Any]) -> Any:
-    """gymnax's space for one of Gymnasium's, or the same space if gymnax cannot be imported or has none."""
+    """Convert a Gymnasium space to gymnax; return it unchanged if gymnax is missing or has no such space."""
     try:
         from gymnax.environments import spaces as theirs  # pyright: ignore[reportMissingImports]
     except ImportError:

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's vector environment over a batch on the device."""
+"""The vector environment of Stable-Baselines3 over a batch on the device."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from stable_baselines3.common.vec_env import VecEnv as SB3Base
+from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import unknown
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.gym.vector_env import VecEnv
 
-_PER_LANE = ("action_masks", "render")
+_ROW_METHODS = ("action_masks", "render")
 
 
-class SB3VecEnv(SB3Base):
-    """A batch of environments, for Stable-Baselines3's algorithms.
+class SB3VecEnv(BaseVecEnv):
+    """A batch of environments for the algorithms of Stable-Baselines3.
 
-    As in its own vector environments, an episode that ends begins anew in the same step; its last info is
-    kept, with `terminal_observation`. All lanes share one environment: attributes are the same for each.
+    An episode that ends restarts in the same step, as in `DummyVecEnv`; its last info has `terminal_observation`.
+    The batch is one environment: attributes are the same for each row.
     """
 
     def __init__(self, env: Env[Any, Any], num_envs: int, params: Any = None, render_mode: str | None = None) -> None:
@@ -31,23 +31,23 @@ class SB3VecEnv(SB3Base):
     def reset(self) -> Any:
         """Begin all episodes, with the seeds and options set since the last reset."""
         if any(options != self._options[0] for options in self._options):
-            raise ValueError("set_options: the lanes of a batch share their options, found different ones")
+            raise ValueError("set_options: expected the same options for the whole batch, got different ones")
         obs, infos = self.batch.reset(seed=self._seeds, options=self._options[0])
-        self.reset_infos = _rows(infos, self.num_envs)
+        self.reset_infos = info_rows(infos, self.num_envs)
         self._reset_seeds()
         self._reset_options()
         return obs
 
     def step_async(self, actions: Any) -> None:
-        """Keep `actions` for `step_wait`."""
+        """Store `actions` for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """The step: observations, float32 rewards, ends, one info per environment."""
+        """Do the step; return observations, float32 rewards, ends, and one info per environment."""
         obs, reward, terminated, truncated, infos = self.batch.step(self._actions)
-        over, rows = terminated | truncated, _rows(infos, self.num_envs)
+        over, rows = terminated | truncated, info_rows(infos, self.num_envs)
         if over.any():
-            last = _rows(infos["final_info"], self.num_envs)
+            last = info_rows(infos["final_info"], self.num_envs)
             for i in np.flatnonzero(over):
                 self.reset_infos[i] = rows[i]
                 rows[i] = last[i] | {"terminal_observation": infos["final_obs"][i]}
@@ -56,39 +56,39 @@ class SB3VecEnv(SB3Base):
         return obs, reward.astype(np.float32), over, rows
 
     def close(self) -> None:
-        """Nothing is held that needs closing."""
+        """Do nothing; no resource needs closing."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the batch or of the environment in it, once per index."""
+        """Return an attribute of the batch or of its environment, once per index."""
         for owner in (self.batch, self.batch.core, unwrapped(self.batch.core)):
             if hasattr(owner, attr_name):
                 return [getattr(owner, attr_name) for _ in self._get_indices(indices)]
         raise AttributeError(f"neither the batch nor its environment has an attribute {attr_name!r}")
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Change `params`, for all lanes; nothing else can be changed, as an environment is a constant."""
+        """Change `params` for the whole batch; an environment is a constant, so nothing else can be changed."""
         if attr_name != "params" or indices is not None:
-            raise AttributeError(f"wanted set_attr('params', ...) for all lanes, found {attr_name!r} for {indices}")
+            raise AttributeError(f"expected set_attr('params', ...) for all rows, got {attr_name!r} for {indices}")
         self.batch.params = value
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """The rows of `action_masks()` or `render()`."""
-        if method_name not in _PER_LANE or not hasattr(self.batch, method_name):
-            raise unknown("method", method_name, [name for name in _PER_LANE if hasattr(self.batch, name)])
+        """Return the rows of `action_masks()` or `render()`."""
+        if method_name not in _ROW_METHODS or not hasattr(self.batch, method_name):
+            raise unknown("method", method_name, [name for name in _ROW_METHODS if hasattr(self.batch, name)])
         rows = getattr(self.batch, method_name)(*method_args, **method_kwargs)
         return [None if rows is None else rows[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """False: the lanes are not Gymnasium environments, so nothing wraps them."""
+        """Return False: the rows of a batch are no Gymnasium environments, so nothing wraps them."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[np.ndarray | None]:
-        """One image per lane, or None without a `render_mode`."""
+        """Return one image per environment, or None without a `render_mode`."""
         return self.env_method("render")
 
 
-def _rows(infos: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    """One dict per environment, of Python numbers and NumPy arrays, of Gymnasium's vector info."""
+def info_rows(infos: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    """Convert a vector info of Gymnasium to one dict per environment, of Python numbers and NumPy arrays."""
     names = [name for name in infos if f"_{name}" in infos and name not in ("final_obs", "final_info")]
     columns = [infos[name].tolist() if infos[name].ndim == 1 else list(infos[name]) for name in names]
     return [{name: column[i] for name, column in zip(names, columns, strict=True)} for i in range(number)]

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.adapters.gymnax import GymnaxView, to_gymnax
+from harvestgym.adapters.gymnax import GymnaxEnv, to_gymnax
 from harvestgym.core.random import keys_for
 from harvestgym.core.tree import replace
 from tests.toy import BoxStock, Stock
 
-VIEW = GymnaxView(Stock())
+VIEW = GymnaxEnv(Stock())
 
 
 def test_steps_are_the_cores_with_a_restart_at_the_end() -> None:
@@ -46,7 +46,7 @@ def test_steps_are_the_cores_with_a_restart_at_the_end() -> None:
 
 
 def test_a_step_without_reset_stays_at_the_end() -> None:
-    view = GymnaxView(Stock())
+    view = GymnaxEnv(Stock())
     ended = replace(view.default_params, collapse=jnp.float32(2.0))
     _, state = jax.jit(view.reset_env)(jax.random.key(0))
     step = jax.jit(view.step_env)
@@ -64,11 +64,11 @@ def test_the_view_is_vmapped_as_in_purejaxrl() -> None:
         return obs, jax.vmap(VIEW.step, (0, 0, 0, None))(keys, state, jnp.zeros(5, jnp.int32), params)
 
     obs, out = two(VIEW.default_params)
-    assert obs.shape == out[0].shape == (5, 3) and hash(VIEW) == hash(GymnaxView(Stock()))
+    assert obs.shape == out[0].shape == (5, 3) and hash(VIEW) == hash(GymnaxEnv(Stock()))
 
 
 def test_names_and_sizes() -> None:
-    assert (VIEW.name, VIEW.num_actions, GymnaxView(BoxStock()).num_actions) == ("Stock", 4, 1)
+    assert (VIEW.name, VIEW.num_actions, GymnaxEnv(BoxStock()).num_actions) == ("Stock", 4, 1)
 
 
 def test_spaces_are_gymnasiums_without_gymnax(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The Stable-Baselines3 batch behaves as its `DummyVecEnv` of `GymEnv`s, and its algorithms train on it."""
+"""`SB3VecEnv` behaves like a `DummyVecEnv` of `GymEnv`s, and algorithms train on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
-from harvestgym.adapters.sb3 import SB3VecEnv, _rows
+from harvestgym.adapters.sb3 import SB3VecEnv, info_rows
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.gym.env import GymEnv
@@ -33,12 +33,12 @@ def assert_same(ours: Any, theirs: Any) -> None:
 
 
 @pytest.mark.parametrize("core", CORES, ids=repr)
-def test_the_checker_has_nothing_to_say(core: Any) -> None:
+def test_the_checker_of_the_library_passes(core: Any) -> None:
     check_env(GymEnv(core), warn=True, skip_render_check=False)
 
 
 @pytest.mark.parametrize("core", CORES, ids=repr)
-def test_a_batch_is_the_libraries_own(core: Any) -> None:
+def test_a_batch_equals_dummy_vec_env(core: Any) -> None:
     ours, theirs = SB3VecEnv(core, N), DummyVecEnv([lambda: GymEnv(core)] * N)
     assert ours.seed(3) == theirs.seed(3)
     assert_same(ours.reset(), theirs.reset())
@@ -67,9 +67,11 @@ def test_seeds_and_options_are_used_once() -> None:
     ours.set_options({"params": replace(Stock().params, growth=np.float32(0.1))})
     ours.reset()
     assert first == [info["licence"] for info in ours.reset_infos]
-    assert ours.batch.params.growth == np.float32(0.1) and ours._options == [{}] * N
+    assert ours.batch.params.growth == np.float32(0.1)
+    ours.reset()
+    assert first != [info["licence"] for info in ours.reset_infos], "seed and options were used once"
     ours.set_options([{"params": 1}, {}, {}])
-    with pytest.raises(ValueError, match="share their options"):
+    with pytest.raises(ValueError, match="the same options"):
         ours.reset()
 
 
@@ -84,18 +86,18 @@ def test_attributes_and_methods() -> None:
     other = replace(Stock().params, growth=np.float32(0.2))
     ours.set_attr("params", other)
     assert ours.get_attr("params")[1] is other
-    with pytest.raises(AttributeError, match="found 'shortest'"):
+    with pytest.raises(AttributeError, match="got 'shortest'"):
         ours.set_attr("shortest", 3)
     with pytest.raises(ConfigError, match="unknown method 'action_mask'; did you mean 'action_masks'"):
         ours.env_method("action_mask")
     ours.close()
 
 
-def test_infos_come_apart_by_row_and_may_be_empty() -> None:
+def test_info_rows_are_dicts_and_may_be_empty() -> None:
     which = np.ones(2, bool)
     infos = {"day": np.array([3, 4]), "_day": which, "age": np.eye(2), "_age": which}
-    assert [row["day"] for row in _rows(infos, 2)] == [3, 4] and _rows({}, 2) == [{}, {}]
-    assert [row["age"].tolist() for row in _rows(infos, 2)] == [[1, 0], [0, 1]]
+    assert [row["day"] for row in info_rows(infos, 2)] == [3, 4] and info_rows({}, 2) == [{}, {}]
+    assert [row["age"].tolist() for row in info_rows(infos, 2)] == [[1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize(("core", "kind"), [(Stock(), "MlpPolicy"), (BoxStock(), "MultiInputPolicy")], ids=repr)

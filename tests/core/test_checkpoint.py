@@ -37,8 +37,8 @@ from harvestgym.forager.kinds import Flower, Wall
 from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
-from tests.farm.interface.test_language import STAGE, look, pour
-from tests.farm.interface.test_language import farm as pond_farm
+from tests.farm.ponds import STAGE, look, pour
+from tests.farm.ponds import farm as pond_farm
 from tests.forager.worlds import Berry
 from tests.toy import BoxStock, Stock
 

@@ -26,7 +26,7 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.render.monitor import Monitor
 from harvestgym.render.readings import VariableArray, make_watch, mat2d_value, sum_value, value
 from harvestgym.render.sinks import MAX_POINTS, PlotSink, TableSink, ThinnedSeries, WeightsAndBiasesSink
-from tests.farm.interface.test_language import farm, pour
+from tests.farm.ponds import farm, pour
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
 """Bytes in a unit of `ru_maxrss`."""

@@ -15,7 +15,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm import BasicRule, BasicScore, Farm, FilesWritten
 from harvestgym.farm.config.paper_files import Source, read_actions, read_init, read_score
 from harvestgym.farm.schema import farm_spec
-from tests.farm.interface.test_language import CUT, WATER, farm, pond
+from tests.farm.ponds import CUT, WATER, farm, pond
 
 NAMES = ("init", "actions", "score")
 

@@ -29,8 +29,7 @@ from harvestgym.farm import (  # fmt: skip
     Weather,
 )
 from harvestgym.farm.config.user_predicates import Hosted
-
-from .test_language import CUT, REED, SPRING, STAGE, WATER, farm, pond, pour
+from tests.farm.ponds import CUT, REED, SPRING, STAGE, WATER, farm, pond, pour
 
 PLACE = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}
 OLD = BasicRule(free_observations=[(*WATER, [])], max_action_schedule_size=2, horizon=6)

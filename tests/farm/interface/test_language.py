@@ -1,4 +1,4 @@
-"""Three spellings of one action: tuples, gym actions, arrays; what is seen, what is refused, what it costs."""
+"""The spellings of an action: tuples, gym actions, arrays; items of observations, refusals and costs."""
 
 from __future__ import annotations
 
@@ -13,59 +13,23 @@ from hypothesis import strategies as st
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import pytree
-from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Facility, Farm, Fertilizer, Field
+from harvestgym.farm import BasicFarmer, Facility, Farm, Fertilizer
 from harvestgym.farm.config.action_compiler import compile_actions
 from harvestgym.farm.engine.actions import ActionTable
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.name_table import resolve_spelling
 from harvestgym.farm.engine.variables import EntitySlot, FieldSlots, entity_names
-from harvestgym.farm.interface.action_wrappers import ScheduleActions, wrap_actions
+from harvestgym.farm.interface.action_wrappers import ScheduleActions
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
+from tests.farm.ponds import CUT, STAGE, WATER, assert_same, farm, look, pour
 
-SPRING = kinds.Spring(flow=np.float32(1.0))  # pyright: ignore[reportArgumentType]
-REED = kinds.Reed(thirst=np.float32(2.0))  # pyright: ignore[reportArgumentType]
-WATER, STAGE = ("Field-0", "Spring-0", "available_Water#L"), ("Field-0", "Reed-0", "stage")
-COSTS = {"observation_cost": 0.25, "intervention_cost": 0.5}
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def pond() -> Field:
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}
-    return Field(localization=place, shape={"length#nb": 2, "width#nb": 3}, entities=[SPRING, REED])
-
-
-def farm(mode: str = "ao", farmers: Any = (), **rules: Any) -> Farm:
-    rules = {"free_observations": [(*WATER, [])], "max_action_schedule_size": 3, "horizon": 9} | rules
-    return Farm([pond()], farmers, BasicScore(**COSTS), BasicRule(**rules), mode)
-
-
-@pytest.fixture(scope="module")
-def asking() -> Farm:
-    """A farm on which looking costs, three actions a step."""
-    return farm()
-
-
-@pytest.fixture(scope="module")
-def plain() -> Farm:
-    """A farm with a step a day and one action."""
-    return farm("po", max_action_schedule_size=1)
-
-
-def pour(x: int, y: int, litres: float = 2.0, farmer: str = "BasicFarmer-0") -> tuple[Any, ...]:
-    return (farmer, "Field-0", "Spring-0", "pour", {"plot": (x, y), "amount#L": litres})
-
-
-def look(ref: tuple[Any, ...], *path: Any, farmer: str = "BasicFarmer-0") -> tuple[Any, ...]:
-    return (farmer, *ref, list(path))
-
-
-CUT = ("BasicFarmer-0", "Field-0", "Reed-0", "cut", {})
 
 
 @few
 @given(seed=st.integers(0, 2**31 - 1))
-def test_any_gym_action_is_a_schedule_and_back(asking: Farm, seed: int) -> None:
+def test_gym_actions_round_trip_through_tuples(asking: Farm, seed: int) -> None:
     asking.action_space.seed(seed)
     action = asking.action_space.sample()
     schedule = asking.gymaction_to_farmgymaction(action)
@@ -74,7 +38,7 @@ def test_any_gym_action_is_a_schedule_and_back(asking: Farm, seed: int) -> None:
     assert asking.gymaction_to_farmgymaction(back) == schedule
 
 
-def test_every_member_of_the_union_is_another_action(asking: Farm) -> None:
+def test_members_of_the_union_are_different_actions(asking: Farm) -> None:
     space: Any = asking.action_space
     tuples = [repr(asking.gymaction_to_farmgymaction((i, space[i].sample()))) for i in range(len(space))]
     assert len(set(tuples)) == len(tuples) == len(asking.language.paths) + 3
@@ -106,17 +70,17 @@ def tables(draw: st.DrawFn) -> ActionTable:
 
 @settings(few, max_examples=12)
 @given(table=tables())
-def test_the_actions_of_any_farm_are_counted_one_to_one(table: ActionTable) -> None:
+def test_numbers_and_tuples_are_one_to_one(table: ActionTable) -> None:
     """Number, tuple and number again; and as compiled code reads the numbers, so the tuples are encoded."""
     written: list[Any] = [table.tuple(choice) for choice in table.choices[1:]]
     assert [table.index(each) for each in written] == list(range(1, len(table.choices)))
     assert len(set(map(repr, written))) == len(written)
-    same(jax.jit(table.orders)(jnp.arange(1, len(table.choices))), table.encode(written, len(written)))
+    assert_same(jax.jit(table.orders)(jnp.arange(1, len(table.choices))), table.encode(written, len(written)))
 
 
 @few
 @given(number=st.integers(0, 2**20), seed=st.integers(0, 99))
-def test_a_step_through_each_face_is_the_model_s(plain: Farm, number: int, seed: int) -> None:
+def test_all_interfaces_reach_the_same_state(plain: Farm, number: int, seed: int) -> None:
     """Tuples, gym actions and integers, from one state under one key: the same state, bit by bit."""
     model = plain.model
     number %= len(model.actions.choices)
@@ -127,19 +91,15 @@ def test_a_step_through_each_face_is_the_model_s(plain: Farm, number: int, seed:
     after = [plain.farmgym_step(schedule), plain.run_state.state][1]
     plain.run_state = start
     plain.gym_step(plain.farmgymaction_to_gymaction(schedule))
-    same(after, plain.run_state.state)
+    assert_same(after, plain.run_state.state)
     integers = GymEnv(model)
     integers.reset(seed=0)
     integers.run_state = start
     integers.step(number)
-    same(after, integers.run_state.state)
+    assert_same(after, integers.run_state.state)
 
 
-def same(a: Any, b: Any) -> None:
-    jax.tree.map(np.testing.assert_array_equal, a, b)
-
-
-def test_a_model_s_own_step_is_the_farm_s(plain: Farm) -> None:
+def test_model_step_takes_encoded_tuples(plain: Farm) -> None:
     plain.reset(seed=4)
     state = plain.run_state.state
     orders = plain.model.actions.encode([pour(1, 2, 1.25)], 1)
@@ -152,7 +112,7 @@ def test_a_model_s_own_step_is_the_farm_s(plain: Farm) -> None:
     assert np.count_nonzero(water != dry) == 1
 
 
-def test_restricting_the_actions_leaves_the_others_as_they_were() -> None:
+def test_restricted_actions_have_unchanged_effects() -> None:
     limits = {"Field-0": {"Reed-0": {"cut": None}, "Spring-0": {"pour": {"plot": [(1, 2)], "amount#L": "(1, 3)"}}}}
     wide, narrow = farm("po"), farm("po", interventions=limits)
     assert len(narrow.action_space) == 2 < len(wide.action_space)  # type: ignore[arg-type]
@@ -160,12 +120,12 @@ def test_restricting_the_actions_leaves_the_others_as_they_were() -> None:
         game.reset(seed=3)
         game.farmgym_step([pour(1, 2), CUT, pour(1, 2, 3.0)])
         game.farmgym_step([CUT])
-    same(wide.run_state.state, narrow.run_state.state)
+    assert_same(wide.run_state.state, narrow.run_state.state)
     with pytest.raises(ConfigError, match=r"plot \(0, 0\) is not allowed"):
         narrow.farmgym_step([pour(0, 0)])
 
 
-def test_half_a_day_to_look_and_half_a_day_to_act(asking: Farm) -> None:
+def test_a_day_is_a_half_step_of_observations_and_one_of_actions(asking: Farm) -> None:
     asking.reset(seed=1)
     asked = [look(STAGE, (1, 2)), look(("Field-0", "Reed-0", "N#g"))]
     items, gain, _, _, info = asking.farmgym_step([*asked, pour(0, 0)])
@@ -178,7 +138,7 @@ def test_half_a_day_to_look_and_half_a_day_to_act(asking: Farm) -> None:
     assert [item[2] for item in items] == ["available_Water#L"], "what was asked for yesterday is not seen today"
 
 
-def test_what_is_not_asked_for_is_masked(asking: Farm) -> None:
+def test_unrequested_observations_are_masked(asking: Farm) -> None:
     obs, _ = asking.reset(seed=1)
     first = obs["mask"].sum()
     obs = asking.step(asking.farmgymaction_to_gymaction([look(STAGE, (1, 2)), look(STAGE)]))[0]
@@ -187,7 +147,7 @@ def test_what_is_not_asked_for_is_masked(asking: Farm) -> None:
     assert unseen[4] is None
 
 
-def test_a_farmer_stops_looking_in_the_order_of_the_list() -> None:
+def test_observation_limit_follows_the_order_of_the_list() -> None:
     game = farm(farmers=[BasicFarmer(max_daily_observations=1)])  # pyright: ignore[reportArgumentType]
     for first, second in ((look(STAGE), look(("Field-0", "Reed-0", "colour"))),) * 2:
         for asked in ([first, second], [second, first]):
@@ -197,7 +157,7 @@ def test_a_farmer_stops_looking_in_the_order_of_the_list() -> None:
             assert info["observation cost"] == 0.25 * 6
 
 
-def test_each_farmer_has_its_own_hands_and_eyes() -> None:
+def test_limits_hold_for_each_farmer() -> None:
     one = BasicFarmer(max_daily_interventions=1, max_daily_observations=1)  # pyright: ignore[reportArgumentType]
     game = farm(farmers=[one, one])
     two = "basicfarmer-1"
@@ -209,8 +169,8 @@ def test_each_farmer_has_its_own_hands_and_eyes() -> None:
     assert info["refused"] == [pour(0, 1)] and info["accepted"].tolist() == [True, False, True]
 
 
-def test_what_is_told_is_the_farmer_s_own() -> None:
-    """Items are plain tuples of plain values; what a person does with them changes nothing else."""
+def test_items_are_copies_of_plain_values() -> None:
+    """Items are plain tuples of plain values; changing them changes nothing else."""
     everything = farm("fo")
     items, _ = everything.farmgym_reset(seed=2)
     assert type(items) is list and all(type(item) is tuple and type(item[3]) is list for item in items)
@@ -230,22 +190,24 @@ def test_what_is_told_is_the_farmer_s_own() -> None:
     assert again["stage"][4].tolist() == np.asarray(("young", "old"))[np.asarray(state["stage"])].tolist()
 
 
-def test_tuples_of_a_schedule_are_the_orders_of_the_functional_farm(plain: Farm) -> None:
+def test_schedule_arrays_equal_encoded_orders(plain: Farm) -> None:
     """As `encode` writes them for `model.step`, and the farm for its own, in any spelling."""
     odd = ("farmer-0", "field-0", "spring-0", "pour", {"plot": (1, 2), "amount": 2.0})
     for schedule in ([], [pour(1, 2)], [odd], [CUT]):
         orders = plain.model.actions.encode(schedule, 1)
-        same(orders, ScheduleActions(plain.model).read(plain.language.to_array(plain.language.from_tuples(schedule))))
+        assert_same(
+            orders, ScheduleActions(plain.model).read(plain.language.to_array(plain.language.from_tuples(schedule)))
+        )
         number = plain.model.actions.index(schedule[0]) if schedule and schedule != [CUT] else None
         if number is not None:
-            same(orders.plot, plain.model.actions.orders(jnp.int32(number)).plot)
+            assert_same(orders.plot, plain.model.actions.orders(jnp.int32(number)).plot)
     with pytest.raises(ConfigError, match="holds 2 actions; at most 1"):
         plain.model.actions.encode([CUT, CUT], 1)
     with pytest.raises(ConfigError, match="expected a number"):
         plain.model.actions.encode([pour(1, 2, 9.0)], 1)
 
 
-def test_what_is_free_is_not_asked_for_again_nor_paid(asking: Farm) -> None:
+def test_free_observations_cannot_be_requested(asking: Farm) -> None:
     assert not any(ask.name == "available_Water#L" for ask in asking.language.paths)
     with pytest.raises(ConfigError, match="it is free, or the rules leave it out"):
         asking.farmgym_step([look(WATER)])
@@ -259,12 +221,12 @@ def test_the_state_is_in_its_space(asking: Farm) -> None:
     assert len(asking.state_space) == 5 + 7
 
 
-def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
-    told = asking.language.from_tuple(pour(1, 2))
+def test_other_spellings_give_the_same_action(asking: Farm) -> None:
+    action = asking.language.from_tuple(pour(1, 2))
     for farmer, field, entity, amount in (
         ("farmer-0", "field-0", "spring-0", "amount"), ("basicfarmer-0", "FIELD-0", "Spring-0", "AMOUNT#l"),
     ):  # fmt: skip
-        assert asking.language.from_tuple((farmer, field, entity, "pour", {"plot": (1, 2), amount: 2.0})) == told
+        assert asking.language.from_tuple((farmer, field, entity, "pour", {"plot": (1, 2), amount: 2.0})) == action
     assert asking.language.from_tuple(("Farmer-0", *STAGE, "*")) == asking.language.from_tuple(look(STAGE, "*"))
     assert resolve_spelling("action", "water_discrete", ["watering_discrete", "sow"], "") == "watering_discrete"
     assert resolve_spelling("action", "micro-harvest", ["harvest", "micro_harvest"], "") == "micro_harvest"
@@ -301,17 +263,17 @@ def test_names_in_any_spelling_are_one_action(asking: Farm) -> None:
         (None, "expected (farmer, field, entity, name, parameters), got None"),
     ],
 )
-def test_a_wrong_action_is_refused_in_words_and_nothing_is_done(asking: Farm, action: Any, words: str) -> None:
+def test_a_wrong_action_raises_and_nothing_is_done(asking: Farm, action: Any, words: str) -> None:
     asking.reset(seed=0)
     before = asking.run_state.state
     with pytest.raises(ConfigError) as error:
         asking.farmgym_step([look(STAGE), action])
     assert words in str(error.value), str(error.value)
-    same(before, asking.run_state.state)
+    assert_same(before, asking.run_state.state)
     assert not asking.acting
 
 
-def test_a_schedule_has_an_end(asking: Farm) -> None:
+def test_a_schedule_has_a_maximal_length(asking: Farm) -> None:
     asking.reset(seed=0)
     with pytest.raises(ConfigError, match="holds 4 actions; at most 3 are allowed .*max_action_schedule_size"):
         asking.farmgym_step([CUT] * 4)
@@ -321,7 +283,7 @@ def test_a_schedule_has_an_end(asking: Farm) -> None:
         asking.step(((0, 1),))
 
 
-def test_observations_are_given_where_looking_is_no_action(plain: Farm) -> None:
+def test_observations_are_no_actions_in_modes_po_and_fo(plain: Farm) -> None:
     with pytest.raises(ConfigError, match="observations are given, not asked for, in mode 'po'"):
         plain.farmgym_step([look(STAGE)])
     everything = farm("fo")
@@ -337,84 +299,9 @@ class Sleeper(Farmer):
         return super().work(memory, work._replace(wanted=work.wanted & (work.day > 0)))
 
 
-def test_a_farmer_of_one_s_own_is_taken_as_it_is() -> None:
+def test_a_custom_farmer_is_used() -> None:
     game = farm("po", farmers=[Sleeper()])
     game.reset(seed=0)
     cut = ("Sleeper-0", *CUT[1:])
     days = [game.farmgym_step([cut])[-1] for _ in range(2)]
     assert [(info["intervention cost"], info["refused"]) for info in days] == [(0.0, [cut]), (0.5, [])]
-
-
-def test_a_vector_outside_of_the_box_counts_as_its_edge(plain: Farm) -> None:
-    env: Any = wrap_actions(plain.model, "box", flat=False)
-    wild = 3 * jax.random.normal(jax.random.key(0), (50, *env.action_space.shape))
-    for a, b in zip(jax.vmap(env.read)(wild), jax.vmap(env.read)(jnp.clip(wild, -1, 1)), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("mode", ["po", "ao"])
-@pytest.mark.parametrize("kind", ["discrete", "multidiscrete", "box"])
-def test_learners_take_every_face(mode: str, kind: str) -> None:
-    checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    env = GymEnv(wrap_actions(farm(mode).model, kind))
-    checker.check_env(env, warn=True, skip_render_check=True)
-
-
-def test_a_number_of_a_face_is_a_look_or_an_order() -> None:
-    """1 is the first observation, after the last comes the first intervention; 0 is done. Looks add up in a day."""
-    game = farm()
-    env = GymEnv(wrap_actions(game.model, "discrete", flat=False))
-    looks = len(game.model.offered.items)  # type: ignore[attr-defined]
-    env.reset(seed=0)
-    obs, _, _, _, info = env.step(1)
-    assert info["observation cost"] == 0.25 * 6 and obs["mask"].sum() == 12
-    obs, _, _, _, info = env.step(2)
-    assert info["observation cost"] > 0 and obs["mask"].sum() > 12 and env.run_state.state.inner.day == 0
-    obs, _, _, _, info = env.step(looks + 1)
-    assert info["accepted"].tolist() == [True, False, False] and obs["mask"].sum() == 6
-    assert env.run_state.state.inner.day == 1 and env.step(0)[-1]["observation cost"] == 0
-
-
-def test_asking_again_for_the_same_ends_the_day() -> None:
-    """So no policy can keep the day from passing."""
-    game = farm()
-    env = GymEnv(wrap_actions(game.model, "discrete", flat=False))
-    env.reset(seed=0)
-    told = [(env.step(1)[-1]["observation cost"], int(env.run_state.state.inner.day)) for _ in range(4)]
-    assert [day for _, day in told] == [0, 1, 1, 2]
-    assert told[0][0] == told[2][0] > 0 == told[1][0] == told[3][0]
-
-
-def test_a_vector_says_which_where_and_how_much(plain: Farm) -> None:
-    """Of nothing, pour, dye and cut, pour is the second quarter; (1, 2) the last sixth; 0.2 is three fifths of 5 L."""
-    env = GymEnv(wrap_actions(plain.model, "box"))
-    env.reset(seed=0)
-    start = env.run_state
-    env.step(np.asarray([-0.3, 0.99, 0.2], np.float32))
-    after = env.run_state.state
-    plain.reset(seed=0)
-    plain.run_state = start
-    plain.farmgym_step([pour(1, 2, 3.0)])
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), after, plain.run_state.state)
-    with pytest.raises(ConfigError, match="unknown actions 'boxes'; did you mean 'box'"):
-        wrap_actions(plain.model, "boxes")
-
-
-@pytest.mark.parametrize("mode", ["po", "ao"])
-@pytest.mark.parametrize("kind", ["discrete", "multidiscrete", "box"])
-def test_a_picture_of_a_face_tells_what_was_done(mode: str, kind: str) -> None:
-    """An observation first, where it has to be asked for: then it is morning still, and nothing was done."""
-    model = farm(mode, max_action_schedule_size=1).model
-    looks = len(model.offered.items) if mode == "ao" else 0  # type: ignore[attr-defined]
-    vector = np.full(looks + 2 + model.actions.width, -0.3, np.float32)
-    asking = np.where(np.arange(len(vector)) == 0, 0.5, vector)
-    look, pour = {"discrete": (1, 1 + looks), "multidiscrete": ([1], [1 + looks]), "box": (asking, vector)}[kind]
-    env = GymEnv(wrap_actions(model, kind), render_mode="ansi")
-    env.reset(seed=0)
-    for _ in range(2):
-        if mode == "ao":
-            env.step(look)
-            assert "morning" in env.render() and "pour" not in env.render()
-            assert "looked at" in env.render()
-        env.step(pour)
-        assert "pour" in env.render() and "morning" not in env.render()
