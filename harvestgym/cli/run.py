@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.evaluate.export import Episode, Exporter, check_extras, check_folder
+from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_extras, check_folder
 
 from .console import SEEDS, Id, PolicyName, StartBar, make_console, progress_bars
 
@@ -56,14 +56,14 @@ def run(
             typer.echo(f"wrote {path}", err=as_json)
 
 
-def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[Episode, Evaluation]:
+def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
     """Record the first episode of the evaluation with this seed, and evaluate it alone."""
     from harvestgym.evaluate.record import record_first
     from harvestgym.evaluate.run import of_episodes, policy_named
 
     start_bar(f"recording {policy} on {id} (compiling first)", None)
     record, row = record_first(id, env, policy_named(id, env, policy), seed)
-    return Episode(id, env, policy, seed, record), of_episodes(id, env, policy, seed, row)
+    return RecordedEpisode(id, env, policy, seed, record), of_episodes(id, env, policy, seed, row)
 
 
 def _print_evaluation(result: Evaluation) -> None:
@@ -105,13 +105,14 @@ def record(
     seed: Annotated[int, typer.Option(**SEEDS, help="seed of the first episode; the next ones count up")] = 0,
 ) -> None:
     """Record episodes of a policy as a dataset of demonstrations."""
-    from harvestgym.evaluate.datasets import episodes as demonstrations
+    from harvestgym.evaluate.datasets import storage
+    from harvestgym.evaluate.datasets.episodes import record_demonstrations
 
-    check_extras(data="pyarrow", **({} if out.suffix == demonstrations.SUFFIX else {"offline": "minari"}))
-    demonstrations.check_new(out)
+    check_extras(data="pyarrow", **({} if out.suffix == storage.SUFFIX else {"offline": "minari"}))
+    storage.check_new(out)
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:
         start_bar(f"recording {policy} on {id} (compiling first)", None)
-        dataset = demonstrations.record(id, policy, episodes, seed)
-    demonstrations.write(dataset, out)
+        dataset = record_demonstrations(id, policy, episodes, seed)
+    storage.write_demonstrations(dataset, out)
     typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")

@@ -55,14 +55,14 @@ class Advance(NamedTuple):
 
 def start_episode(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[RunState, Timestep]:
     """Start the first episode of an environment; of a batch for a vector of keys."""
-    following, now = split(key)
+    following, now = split_key(key)
     state, first = _mapped(env.reset, key.ndim, 1)(now, params)
     return RunState(following, state, jnp.zeros(key.shape, bool)), first
 
 
 def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params: Any) -> tuple[RunState, Timestep]:
     """Start the next episode of an environment or a batch; where `first`, the state before is ignored."""
-    following, now = split(run.key)
+    following, now = split_key(run.key)
     state, opening = _mapped(env.again, now.ndim, 3)(now, run.state, first, params)
     return RunState(following, state, jnp.zeros(now.shape, bool)), opening
 
@@ -71,7 +71,7 @@ def advance(
     env: Env[Any, Any], run: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
     """Step an environment or a batch, and restart ended episodes according to `mode`."""
-    key, now = split(run.key)
+    key, now = split_key(run.key)
     if mode is AutoresetMode.SAME_STEP:
         return _advance_same_step(env, run, action, params, key, now)
     state, shown, last = step_and_restart(env, mode, (now, now), run.state, run.over, action, params)
@@ -86,7 +86,7 @@ def _advance_same_step(
     over = is_done(last)
 
     def fresh(take: Take) -> tuple[Any, ...]:
-        later, again = split(take(key))
+        later, again = split_key(take(key))
         return later, *_begun(env, (again, take(state)), params)
 
     key, state, obs, info = _restart(over, fresh, (key, state, last.obs, last.info))
@@ -161,7 +161,7 @@ def _begun(env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any) -> tu
     return state, first.obs, first.info
 
 
-def split(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+def split_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Split a key, or a batch of keys, into the key of all later steps and the key of this one."""
     pair = _mapped(lambda one: keys_for(one, ("later", "now")), key.ndim, 1)(key)
     return pair[..., 0], pair[..., 1]

@@ -1,6 +1,7 @@
-"""What is kept of an episode to look at: Parquet and a picture in a folder, a page, films; refused before the work.
+"""Export of a recorded episode: Parquet and a picture in a folder, an HTML page, films.
 
-Whatever an extra is needed for is imported where it is used.
+`Exporter.check` refuses a target before the episode is run. Modules that need an extra or start JAX are imported in
+the functions that use them, since the command line imports this module.
 """
 
 from __future__ import annotations
@@ -8,19 +9,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.timeline import Record
 
 Bar = Callable[[str, int | None], Callable[[int], None]]
-"""Begins a bar of a name and a length, if that is known, and gives the function that is told how much more is done."""
+"""Starts a progress bar with a name and a length, if known; returns the function that receives further progress."""
 
 
-class Episode(NamedTuple):
-    """A recorded episode (see `record`) and what it is of."""
+class RecordedEpisode(NamedTuple):
+    """A recorded episode (see `record`) with its environment, policy and seed."""
 
     id: str
     env: Any
@@ -35,19 +40,19 @@ class Episode(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """How the names of its files begin."""
+        """The start of the names of its files."""
         name = Path(self.id).stem if self.id.endswith(registry.FILES) else self.id.replace("/", "-")
         return f"{name}-{self.policy}-{self.seed}"
 
 
 @dataclass(frozen=True)
 class Exporter:
-    """What is to be kept of an episode.
+    """The targets of an export.
 
     Attributes:
-        out: a folder for the episode as Parquet and as a picture; made if it is missing.
-        html: a file for the page of it.
-        gif, mp4: files for films of it, `width` pixels wide, `fps` pictures a second.
+        out: folder for the episode as Parquet and as a picture; created if missing.
+        html: file for the HTML page.
+        gif, mp4: files for films, `width` pixels wide, with `fps` pictures a second.
     """
 
     out: Path | None = None
@@ -58,11 +63,11 @@ class Exporter:
     fps: float = 10
 
     def __bool__(self) -> bool:
-        """Whether anything is to be kept at all."""
+        """Return whether there is any target."""
         return any(path is not None for path in (self.out, self.html, self.gif, self.mp4))
 
     def check(self) -> None:
-        """ConfigError, with nothing written, if one of the files cannot be made or an extra is missing."""
+        """Raise ConfigError, before anything is written, if a file cannot be made or an extra is missing."""
         from harvestgym.render.video import check_video_path
 
         if self.out is not None:
@@ -71,22 +76,25 @@ class Exporter:
         if self.html is not None:
             check_extras(plot="plotly")
             if self.html.is_dir() or not self.html.absolute().parent.is_dir():
-                raise ConfigError(f"--html wants a file in a folder that is there, found {self.html}")
+                raise ConfigError(f"--html: expected a file in an existing folder, got {self.html}")
         for path, suffix in ((self.gif, ".gif"), (self.mp4, ".mp4")):
             if path is not None:
                 check_video_path(path, suffix)
 
-    def write(self, episode: Episode, bar: Bar) -> Iterator[Path]:
-        """Write the files, one after the other, and give the path of each."""
+    def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
+        """Write the files, one after the other, and yield the path of each."""
         if self.out is not None:
-            yield from _folder(episode, self.out)
+            yield from _write_folder(episode, self.out)
         if self.html is not None:
-            yield _page(episode, self.html, bar)
+            about = registry.doc(episode.id, episode.env)
+            about = f"{about} One episode of the policy {episode.policy}, seed {episode.seed}."
+            progress = bar(self.html.name, None)
+            yield write_replay(episode.id, episode.env, episode.record, self.html, episode.title, about, progress)
         for path in (self.gif, self.mp4):
             if path is not None:
-                yield self._film(episode, path, bar)
+                yield self._write_film(episode, path, bar)
 
-    def _film(self, episode: Episode, path: Path, bar: Bar) -> Path:
+    def _write_film(self, episode: RecordedEpisode, path: Path, bar: Bar) -> Path:
         from harvestgym.render.video import EpisodeFrames, write_video
 
         scene = registry.family_function(episode.id, "scene")
@@ -94,35 +102,65 @@ class Exporter:
         return write_video(film, path, self.fps, bar(path.name, len(film)))
 
 
-def _folder(episode: Episode, out: Path) -> list[Path]:
-    from .record import write_parquet
-
+def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     table, picture = (out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
-    write_parquet(episode.record, table)
+    write_record(episode.record, table)
     registry.family_function(episode.id, "figure")(episode.env, episode.record).savefig(picture, dpi=110)
     return [table, picture]
 
 
-def _page(episode: Episode, html: Path, bar: Bar) -> Path:
-    from .replay import write_replay
+def write_record(record: Record, path: Path) -> None:
+    """Write a record as Parquet, a column per plot or component, `name/(0, 1)`; needs the extra `data`."""
+    import pyarrow
+    import pyarrow.parquet
 
-    id, env, policy, seed, record = episode
-    about = f"{registry.doc(id, env)} One episode of the policy {policy}, seed {seed}."
-    return write_replay(id, env, record, html, episode.title, about, bar(html.name, None))
+    flat: dict[str, np.ndarray] = {"step": np.arange(len(record["reward"]))}
+    for name, values in record.items():
+        for at in np.ndindex(values.shape[1:]):
+            flat[f"{name}/{tuple(int(i) for i in at)}" if at else name] = values[(slice(None), *at)]
+    pyarrow.parquet.write_table(pyarrow.table(flat), path)
+
+
+def write_replay(
+    id: str,
+    env: Any,
+    record: Record,
+    path: str | Path,
+    title: str = "",
+    about: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> Path:
+    """Write a recorded episode as one HTML file that needs no network; needs the extra `plot`.
+
+    Args:
+        id, env, record: the environment and what `record_episode` returned.
+        path: the file.
+        title, about: head of the page; by default the id and nothing.
+        progress: receives 1 for every picture.
+    """
+    from harvestgym.render.html_replay import to_html
+
+    timeline, scene = registry.family_function(id, "timeline")(env, record), registry.family_function(id, "scene")
+    shown = {"true": record} | ({} if timeline.known is None else {"observed": timeline.known})
+    views = {name: partial(scene, env, of) for name, of in shown.items()}
+    path = Path(path)
+    path.write_text(to_html(title or id, about, timeline, views, progress), encoding="utf-8", newline="\n")
+    return path
 
 
 def check_folder(option: str, folder: Path) -> None:
-    """ConfigError if a folder is a file, or neither is there nor can be made."""
+    """Raise ConfigError if a folder is a file, or can neither be written nor created."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        raise ConfigError(f"{option} wants a folder, found the file {there if there != folder.absolute() else folder}")
+        got = there if there != folder.absolute() else folder
+        raise ConfigError(f"{option}: expected a folder, got the file {got}")
     if not os.access(there, os.W_OK):
-        raise ConfigError(f"{option} wants a folder that can be written, and {there} cannot")
+        raise ConfigError(f"{option}: expected a folder that can be written; {there} cannot")
 
 
 def check_extras(**modules: str) -> None:
-    """ConfigError with the command to run if the module that an extra brings is missing; `extra=module`."""
+    """Raise ConfigError with the command to run if the module of an extra is missing; `extra=module`."""
     missing = [extra for extra, module in modules.items() if find_spec(module) is None]
     if missing:
         raise ConfigError(f"this needs pip install 'harvestgym[{','.join(missing)}]'")

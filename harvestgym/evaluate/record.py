@@ -1,16 +1,15 @@
-"""One episode step by step: what the family records of each step, to look at and to keep as Parquet."""
+"""Recording of one episode: the arrays that the family keeps of each step."""
 
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import split
+from harvestgym.core.autoreset import split_key
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import Loop, make_frame, scan_steps, step_with_key
 from harvestgym.core.policy import Policy
@@ -23,8 +22,8 @@ from harvestgym.registry import family_function
 from .run import BATCH, batch_key, horizon
 
 
-class _Keys(NamedTuple):
-    """What an episode draws with: a key for its start, and for each step one to act and one for the world."""
+class EpisodeKeys(NamedTuple):
+    """The random keys of an episode: one for its start, and two for each step, for the policy and the world."""
 
     start: jax.Array
     act: jax.Array
@@ -32,25 +31,25 @@ class _Keys(NamedTuple):
 
 
 def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Record:
-    """One episode as named arrays with a leading time axis; step 0 is the start."""
-    return _recorded(id, env, policy, _own_keys(horizon(env), jax.random.key(seed)))[0]
+    """Record one episode as named arrays with a leading time axis; step 0 is the start."""
+    return _record_with(id, env, policy, _split_keys(horizon(env), jax.random.key(seed)))[0]
 
 
 def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
-    """The first episode of an evaluation from this seed, and the row that it has there, to rounding."""
+    """Record the first episode of the evaluation with this seed, and return its row there, up to rounding."""
     key = jax.random.split(batch_key(seed), BATCH)[0]
-    return _recorded(id, env, policy, _keys_of_evaluation(horizon(env), key))
+    return _record_with(id, env, policy, _split_keys_of_evaluation(horizon(env), key))
 
 
-def _recorded(id: str, env: Env[Any, Any], policy: Policy, keys: _Keys) -> tuple[Record, Episodes]:
+def _record_with(id: str, env: Env[Any, Any], policy: Policy, keys: EpisodeKeys) -> tuple[Record, Episodes]:
     frames, terminated, truncated, infos = jax.device_get(
-        _scan(env, family_function(id, "record"), policy.traced(), keys, env.params)
+        _record_steps(env, family_function(id, "record"), policy.traced(), keys, env.params)
     )
     over = terminated | truncated
     last = int(np.argmax(over)) if over.any() else len(over) - 1
     record = {name: values[: last + 2] for name, values in frames.items()}
     row = Episodes(
-        jnp.asarray(np.cumsum(record["reward"][1:])[-1:]),  # one by one, as an evaluation adds them
+        jnp.asarray(np.cumsum(record["reward"][1:])[-1:]),  # one by one, in the order of an evaluation
         jnp.asarray([last + 1]),
         terminated[last : last + 1],
         truncated[last : last + 1] | ~over[last : last + 1],
@@ -60,24 +59,24 @@ def _recorded(id: str, env: Env[Any, Any], policy: Policy, keys: _Keys) -> tuple
 
 
 @partial(jax.jit, static_argnums=0)
-def _own_keys(steps: int, key: jax.Array) -> _Keys:
+def _split_keys(steps: int, key: jax.Array) -> EpisodeKeys:
     start, rest = jax.random.split(key)
     each = jax.vmap(lambda now: jax.random.split(jax.random.fold_in(rest, now)))(jnp.arange(steps))
-    return _Keys(start, each[:, 0], each[:, 1])
+    return EpisodeKeys(start, each[:, 0], each[:, 1])
 
 
 @partial(jax.jit, static_argnums=0)
-def _keys_of_evaluation(steps: int, key: jax.Array) -> _Keys:
-    """As `core.rollout.evaluate` and the lanes that it drives split the key of an episode."""
+def _split_keys_of_evaluation(steps: int, key: jax.Array) -> EpisodeKeys:
+    """Split the key of an episode as `core.rollout.evaluate` and `core.autoreset.advance` do."""
     world, mind = keys_for(key, ("world", "policy"))
-    later, start = split(world)
-    step = jax.lax.scan(lambda key, _: split(key), later, length=steps)[1]
-    return _Keys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps)), step)
+    later, start = split_key(world)
+    step = jax.lax.scan(lambda key, _: split_key(key), later, length=steps)[1]
+    return EpisodeKeys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps)), step)
 
 
 @partial(jit_quickly, static_argnums=(0, 1))
-def _scan(env: Env[Any, Any], keep: Any, policy: Policy, keys: _Keys, params: Any) -> Any:
-    """The frames from the start on; and of each step how it ended, and its info."""
+def _record_steps(env: Env[Any, Any], keep: Any, policy: Policy, keys: EpisodeKeys, params: Any) -> Any:
+    """Return the frames from the start on, and of each step the ends and the info."""
     state, first = env.reset(keys.start, params)
     keyed = step_with_key(env, params)
 
@@ -95,20 +94,3 @@ def _scan(env: Env[Any, Any], keep: Any, policy: Policy, keys: _Keys, params: An
     nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, keys.start)[1])
     begun = make_frame(keep, env, state, nothing, first, params)
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), begun, later), *ends
-
-
-def columns(record: Record) -> Record:
-    """The record as flat columns: an entry per plot or component, `name/(0, 1)`."""
-    flat: Record = {"step": np.arange(len(record["reward"]))}
-    for name, values in record.items():
-        for at in np.ndindex(values.shape[1:]):
-            flat[f"{name}/{tuple(int(i) for i in at)}" if at else name] = values[(slice(None), *at)]
-    return flat
-
-
-def write_parquet(record: Record, path: Path) -> None:
-    """The flat columns as a Parquet file; needs the extra `data`."""
-    import pyarrow
-    import pyarrow.parquet
-
-    pyarrow.parquet.write_table(pyarrow.table(columns(record)), path)

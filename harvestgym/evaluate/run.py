@@ -1,4 +1,4 @@
-"""Policies on environments: whole episodes in batches on the device, one row each, and their summary."""
+"""Evaluation of policies: whole episodes in batches on the device, one row each, and their summary."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from . import splits
 from .statistics import Summary, summarise
 
 BATCH = 50
-"""Episodes of one compiled call; between calls the progress bar moves."""
+"""Episodes of one compiled call; progress is reported between calls."""
 
 Progress = Callable[[int], None]
 """Receives how many more units of work are done."""
 
 LONGEST = 100_000
-"""Steps after which an endless episode is cut, if the id gives no horizon of its own."""
+"""Steps after which an endless episode is truncated, if the environment has no horizon."""
 
 
 def ignore_progress(done: int) -> None:
@@ -41,10 +41,10 @@ class Evaluation:
 
     Attributes:
         returns, lengths: one entry per episode.
-        columns: the family's own columns (yield, catch, cause of death ...), one entry per episode.
-        summary: of the returns.
-        risk: the measure of the environment's own score, if it has one.
-        unit: what a step is (`days` of a farm, `steps` where nothing else is said).
+        columns: columns of the family (yield, catch, cause of death ...), one entry per episode.
+        summary: summary of the returns.
+        unit: unit of a step (`days` on a farm, `steps` by default).
+        risk: risk measure of the environment's score, if it has one.
     """
 
     id: str
@@ -58,7 +58,7 @@ class Evaluation:
     risk: Measure | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers of `harvestgym run --json`."""
+        """Return the numbers of `harvestgym run --json`."""
         out: dict[str, Any] = {"id": self.id, "policy": self.policy, "episodes": len(self.returns), "seed": self.seed}
         out["return"] = {
             "mean": self.summary.mean, "sd": self.summary.sd, "cvar10": self.summary.cvar10,
@@ -67,10 +67,10 @@ class Evaluation:
         if self.risk is not None:
             out["return"]["risk"] = self.risk.model_dump() | {"value": self.risk(self.returns)}
         out[self.unit] = float(self.lengths.mean())
-        return out | {name: _told(values) for name, values in self.columns.items()}
+        return out | {name: _mean_or_counts(values) for name, values in self.columns.items()}
 
 
-def _told(values: np.ndarray) -> Any:
+def _mean_or_counts(values: np.ndarray) -> Any:
     if values.dtype.kind in "fiub":
         return float(values.mean())
     names, counts = np.unique(values, return_counts=True)
@@ -78,7 +78,7 @@ def _told(values: np.ndarray) -> Any:
 
 
 def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
-    """A policy of an id by name: the family's own, `random`, or `none` (action 0); ConfigError otherwise."""
+    """Make a policy of an id by name: one of the family, `random`, or `none` (action 0); ConfigError otherwise."""
     known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
     idle = noop_action(env.action_space)
     if idle is not None:
@@ -99,13 +99,12 @@ def evaluate_id(
     env: Env[Any, Any] | None = None,
     split: str | None = None,
 ) -> Evaluation:
-    """`episodes` episodes of a named policy on an id; `progress` is told how many more are done.
+    """Run `episodes` episodes of a named policy on an id and summarise them.
 
-    With a `split` (`"train"` or `"test"`, see `heldout`) on that side of the protocol: its environment, if none is
-    given, and its seed of this number.
+    A `split` (`"train"` or `"test"`, see `splits`) sets the seed, and the environment if none is given.
     """
-    env, seed = _sided(id, env, seed, split)
-    return _evaluated(id, env, policy, policy_named(id, env, policy), episodes, seed, progress)
+    env, seed = _apply_split(id, env, seed, split)
+    return _evaluate_policy(id, env, policy, policy_named(id, env, policy), episodes, seed, progress)
 
 
 def evaluate_together(
@@ -117,33 +116,33 @@ def evaluate_together(
     split: str | None = None,
     progress: Progress = ignore_progress,
 ) -> dict[str, Evaluation]:
-    """The evaluation of each of some policies, as `evaluate_id` gives it, by one compiled program for all.
+    """Evaluate several policies as `evaluate_id` does, with one compiled program for all.
 
-    `policies` are names, or policies of one's own by the names they are to have.
+    `policies` are names, or custom policies by their names.
     """
-    env, seed = _sided(id, env, seed, split)
+    env, seed = _apply_split(id, env, seed, split)
     given = policies.values() if isinstance(policies, Mapping) else [policy_named(id, env, n) for n in policies]
     acting = together(list(given))
     pairs = zip(policies, acting, strict=True)
-    return {name: _evaluated(id, env, name, policy, episodes, seed, progress) for name, policy in pairs}
+    return {name: _evaluate_policy(id, env, name, policy, episodes, seed, progress) for name, policy in pairs}
 
 
-def _sided(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
-    """The environment and the seed of an evaluation, as a split has them if one is named."""
+def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
+    """Return the environment and the seed of an evaluation, those of the split if one is named."""
     if split is None:
         return env or spec_of(id).make(), seed
-    side = splits.split(id, split)
-    return env or side.make(), side.seed(seed)
+    chosen = splits.split(id, split)
+    return env or chosen.make(), chosen.seed(seed)
 
 
-def _evaluated(
-    id: str, env: Env[Any, Any], policy: str, acting: Policy, episodes: int, seed: int, progress: Callable[[int], None]
+def _evaluate_policy(
+    id: str, env: Env[Any, Any], policy: str, made: Policy, episodes: int, seed: int, progress: Callable[[int], None]
 ) -> Evaluation:
-    return of_episodes(id, env, policy, seed, played(env, acting, episodes, seed, horizon(env), progress))
+    return of_episodes(id, env, policy, seed, played(env, made, episodes, seed, horizon(env), progress))
 
 
 def of_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
-    """The evaluation that some episodes of a policy are."""
+    """Summarise some episodes of a policy as an evaluation."""
     columns = family_function(id, "summary")(env, whole)
     returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
     risk = family_function(id, "risk", lambda env: None)(env)
@@ -158,7 +157,7 @@ def played(
     steps: int,
     progress: Progress = ignore_progress,
 ) -> Episodes:
-    """The episodes of an evaluation, none longer than `steps`, in batches of one compiled size."""
+    """Run the episodes of an evaluation, none longer than `steps`, in batches of one compiled size."""
     parts = []
     for start in range(0, episodes, BATCH):
         part = evaluate(env, policy, batch_key(seed, start), BATCH, steps)
@@ -168,11 +167,11 @@ def played(
 
 
 def batch_key(seed: int, start: int = 0) -> jax.Array:
-    """The key of the batch of an evaluation that begins with episode `start`."""
+    """Return the key of the batch of an evaluation that begins with episode `start`."""
     return jax.random.fold_in(jax.random.key(seed), start)
 
 
 def horizon(env: Env[Any, Any]) -> int:
-    """The steps of the longest episode: the env's own horizon in days, or `LONGEST`; of an endless life, a part."""
+    """Return the steps of the longest episode: the horizon, or a limit for endless lives."""
     days = int(getattr(env.params, "horizon", LONGEST))
     return getattr(env, "evaluation_steps", None) or days * getattr(env, "steps_per_day", 1)

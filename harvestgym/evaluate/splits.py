@@ -1,8 +1,7 @@
-"""The held-out protocol: an id as training may see it, and as results are reported on it (`splits.yaml`).
+"""The held-out protocol: a training and a test split of every id (`splits.yaml`).
 
-What is held out are seeds for every id, years of the weather where days are replayed from a table, and, where an id
-draws its site and its soil, sites and soils. A generator of weather, a fishery or a world has no years: another seed
-is another season there.
+Held out are seeds for every id, years of the weather where days are replayed from a table, and sites and soils where an
+id draws them. A weather generator, a fishery or a world has no years: there another seed is another season.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ FILE = Path(__file__).with_name("splits.yaml")
 
 
 class SplitFile(Strict):
-    """What the file says of a split."""
+    """The entry of a split in the file."""
 
     doc: str
     seeds: tuple[int, int]
@@ -35,10 +34,10 @@ class SplitFile(Strict):
 
 @dataclass(frozen=True)
 class Split:
-    """One side of the protocol for one id.
+    """One split of one id.
 
     Attributes:
-        overrides: keyword arguments of `harvestgym.make` (and `gymnasium.make`) that hold the other side out.
+        overrides: keyword arguments of `harvestgym.make` (and `gymnasium.make`) that exclude the other split.
         seeds: the seeds that belong to it.
     """
 
@@ -48,48 +47,48 @@ class Split:
     seeds: range
 
     def make(self, **more: Any) -> Env[Any, Any]:
-        """The environment of this side, with further overrides."""
+        """Make the environment of this split, with further overrides."""
         return spec_of(self.id).make(**merge(dict(self.overrides), more))
 
     def seed(self, number: int) -> int:
-        """Seed `number` of this side, counted from 0; ConfigError beyond its last."""
+        """Return seed `number` of this split, counted from 0; ConfigError beyond its last."""
         if not 0 <= number < len(self.seeds):
-            raise ConfigError(f"{self.name}: wanted a seed from 0 to {len(self.seeds) - 1}, found {number}")
+            raise ConfigError(f"{self.name}: expected a seed from 0 to {len(self.seeds) - 1}, got {number}")
         return self.seeds[number]
 
     def key(self, number: int) -> jax.Array:
-        """The random key of seed `number`."""
+        """Return the random key of seed `number`."""
         return jax.random.key(self.seed(number))
 
 
-def names() -> list[str]:
-    """The splits there are."""
-    return list(_files())
+def list_splits() -> list[str]:
+    """List the names of the splits."""
+    return list(_read_splits())
 
 
 def split(id: str, name: str) -> Split:
-    """The split of an id, or of the path of a farm file; ConfigError for an unknown name."""
-    check_name("split", name, names())
-    file = _files()[name]
+    """Find the split of an id, or of the path of a farm file; ConfigError for an unknown name."""
+    check_name("split", name, list_splits())
+    file = _read_splits()[name]
     overrides = file.ids.get(id, {})
-    weathers = _weathers(id, file.years)
+    weathers = _select_years(id, file.years)
     low, high = file.seeds
     return Split(id, name, merge(overrides, {"entities": weathers} if weathers else {}), range(low, high + 1))
 
 
 def make(id: str, name: str, **more: Any) -> Env[Any, Any]:
-    """The environment of an id as one of the splits has it."""
+    """Make the environment of an id in one of the splits."""
     return split(id, name).make(**more)
 
 
 @cache
-def _files() -> dict[str, SplitFile]:
+def _read_splits() -> dict[str, SplitFile]:
     found = yaml_io.read(FILE)
-    return {name: validate(SplitFile, said, f"{FILE.name} > {name}") for name, said in found.items()}
+    return {name: validate(SplitFile, entry, f"{FILE.name} > {name}") for name, entry in found.items()}
 
 
-def _weathers(id: str, years: Mapping[str, list[int]]) -> dict[str, Any]:
-    """For each weather of a farm that replays a table with held-out years: its set with the years of this side."""
+def _select_years(id: str, years: Mapping[str, list[int]]) -> dict[str, Any]:
+    """Return the weathers of a farm that replay a table with held-out years, limited to the years of this split."""
     if not spec_of(id).entry_point.startswith("harvestgym.farm."):
         return {}
     from harvestgym.farm.engine.variables import number_repeats
@@ -100,8 +99,8 @@ def _weathers(id: str, years: Mapping[str, list[int]]) -> dict[str, Any]:
     for field, of_field in farm.spec.fields.items():
         names = number_repeats([kind for kind, _ in of_field.entities])
         for name, (kind, which) in zip(names, of_field.entities, strict=True):
-            said = Weather.written(which)["settings"] if kind == "Weather" else {}
-            if said.get("site") in years and not said.get("generate"):
+            entry = Weather.written(which)["settings"] if kind == "Weather" else {}
+            if entry.get("site") in years and not entry.get("generate"):
                 base = {"extends": which} if isinstance(which, str) else dict(which)
-                found[f"{field}/{name}"] = base | {"years": years[said["site"]]}
+                found[f"{field}/{name}"] = base | {"years": years[entry["site"]]}
     return found

@@ -22,8 +22,9 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.scene import Scene
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.timeline import Record
-from harvestgym.evaluate.datasets.episodes import SUFFIX, Demonstrations, Episode, write
-from harvestgym.evaluate.replay import write_replay
+from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
+from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
+from harvestgym.evaluate.export import write_replay
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.gym.env import GymEnv
 from harvestgym.registry import FILES, family_function
@@ -147,7 +148,7 @@ class Session(LiveEpisode):
         return family_function(self.id, "scene")(self.env, self.record if record is None else record, self.steps)
 
     def replay(self, path: Path) -> None:
-        """Write the episode so far as an HTML page, see `evaluate.replay`; needs the extra `plot`."""
+        """Write the episode so far as an HTML page, see `evaluate.export`; needs the extra `plot`."""
         if find_spec("plotly") is None:
             raise ConfigError("a replay needs pip install 'harvestgym[plot]'")
         write_replay(self.id, self.env, self.record, path, about=f"played by hand, seed {self.seed}")
@@ -157,7 +158,7 @@ class Session(LiveEpisode):
         name = f"{Path(self.id).stem if self.id.endswith(FILES) else self.id.replace('/', '-')}-human-{self.seed}"
         paths = (folder / f"{name}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
         path = next(path for path in paths if not path.exists())
-        return write(Demonstrations(self.id, "human", [self.episode], self.overrides), path)
+        return write_demonstrations(Demonstrations(self.id, "human", [self.episode], self.overrides), path)
 
     @property
     def rivals(self) -> list[str]:

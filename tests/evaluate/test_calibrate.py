@@ -68,7 +68,7 @@ def test_series_are_read_from_a_file(tmp_path: Path, maize: Any) -> None:
     assert a.day.tolist() == [0, 3] and b.day.tolist() == [3] and b.value.tolist() == [7]
     with pytest.raises(ConfigError, match="column"):
         read_series(path, {"c": "x/y/c"})
-    with pytest.raises(ConfigError, match="found none"):
+    with pytest.raises(ConfigError, match="got none"):
         read_series(path, {"b": "x/y/b"}, day="0")
 
 
@@ -78,5 +78,5 @@ def test_paths_that_lead_nowhere_are_told_with_the_nearest() -> None:
         locate(env, "Field-0/Reed-0/thirst")
     with pytest.raises(ConfigError, match="group of parameters"):
         locate(env, "Field-0/Reed-0/grow/thirst")
-    with pytest.raises(ConfigError, match="wanted a path"):
+    with pytest.raises(ConfigError, match="expected a path"):
         watch(env, "size#cm")

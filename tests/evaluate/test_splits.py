@@ -71,7 +71,7 @@ def test_an_evaluation_takes_the_split_by_name() -> None:
 def test_mistakes_are_told() -> None:
     with pytest.raises(ConfigError, match="did you mean 'test'"):
         splits.split(IDS[0], "tests")
-    with pytest.raises(ConfigError, match="wanted a seed from 0"):
+    with pytest.raises(ConfigError, match="expected a seed from 0"):
         splits.split(IDS[0], "test").seed(-1)
     for years, said in (([2016], "2012, 2013, 2014, 2015"), ([], "found none")):
         with pytest.raises(ConfigError, match=said):

@@ -19,7 +19,7 @@ import pytest
 
 from harvestgym import play
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets import episodes
+from harvestgym.evaluate.datasets import storage
 from harvestgym.play.web import server
 from tests.browser import PHONE, Visit, chromium, visit
 
@@ -141,7 +141,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
         again.check()
     seen.check()
     (kept,) = games["farm"].folder.iterdir()
-    (episode,) = episodes.read(kept).episodes
+    (episode,) = storage.read_demonstrations(kept).episodes
     assert len(episode) == days + 1 and episode.terminated[-1]
     assert episode.rewards.sum() == pytest.approx(scores[0], abs=1e-3)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets import episodes
+from harvestgym.evaluate.datasets import storage
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.fishing_session import FishingSession
 from harvestgym.play.forager_session import ForagerSession
@@ -104,7 +104,7 @@ def test_a_mistake_raises_and_no_day_passes(season: FarmSession, mistake: object
 def test_a_season_is_saved_as_a_demonstration(season: FarmSession, tmp_path: Path) -> None:
     paths = [season.save(tmp_path), season.save(tmp_path)]
     assert len(set(paths)) == 2 and all(path.parent == tmp_path for path in paths)
-    kept = episodes.read(paths[0])
+    kept = storage.read_demonstrations(paths[0])
     assert (kept.id, kept.by, kept.overrides) == (FARM, "human", {"rules": {"horizon#day": DAYS}})
     (episode,) = kept.episodes
     assert episode.seed == 3 and list(episode.actions) == [0, 4, 0, 0, 0]

@@ -17,8 +17,8 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Map, Mark, Scene, Sprite, Stroke, Words
 from harvestgym.core.timeline import Death, DoneAction, Record, Timeline, Track
+from harvestgym.evaluate.export import write_replay
 from harvestgym.evaluate.record import record_episode
-from harvestgym.evaluate.replay import write_replay
 from harvestgym.evaluate.run import policy_named
 from harvestgym.registry import family_function
 from harvestgym.render.html_replay import read_html, to_html
@@ -160,7 +160,7 @@ def test_another_file_is_no_page(tmp_path: Path) -> None:
 def test_the_command_writes_a_page_and_refuses_a_place_that_is_none(tmp_path: Path) -> None:
     asked = ["run", FISHERY, "--policy", "random", "--episodes", "1", "--html"]
     missing = CliRunner().invoke(app, [*asked, str(tmp_path / "nowhere" / "a.html")])
-    assert missing.exit_code == 2 and "--html wants a file in a folder that is there" in missing.output
+    assert missing.exit_code == 2 and "--html: expected a file in an existing folder" in missing.output
     done = CliRunner().invoke(app, [*asked, str(tmp_path / "a.html")])
     assert done.exit_code == 0 and "a.html" in done.output, done.output
     assert len(read_html(tmp_path / "a.html")["reward"]) > 1

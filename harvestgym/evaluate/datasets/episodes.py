@@ -1,7 +1,6 @@
-"""Episodes to learn from: what was seen, done and earned, by an expert, a learner or a person.
+"""Demonstrations: recorded episodes of an expert, a learner or a human, to learn from.
 
-They are kept as a Parquet file, a row per observation, or as a Minari dataset (`evaluate.datasets.minari`), and read
-back.
+`storage` writes them as a Parquet file or as a Minari dataset, and reads them.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -27,10 +25,8 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.gym.conversion import make_observation_writer
 from harvestgym.registry import spec as spec_of
 
-BATCH = 10
-"""Episodes that are played at once."""
-
-SUFFIX = ".parquet"
+DEMONSTRATION_BATCH = 10
+"""Episodes in one batch."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +63,27 @@ class Episode:
         infos: Sequence[Mapping[str, Any]] = (),
         seed: int | None = None,
     ) -> Episode:
-        """The episode of lists with an entry per step, as `reset` and `step` gave them; ConfigError if they differ.
+        """Make an episode from lists with an entry per step; ConfigError if their lengths or forms differ.
 
-        `observations` and `infos` begin with those of the reset. Of the infos, the numbers are kept. One that was
-        broken off is truncated there.
+        `observations` and `infos` begin with those of the reset. Of the infos, the numbers are kept. An interrupted
+        episode is truncated at its last step.
         """
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
         if len(set(lengths)) > 1 or lengths[0] < 1 or (infos and len(infos) != len(observations)):
             raise ConfigError(
-                "episode: wanted one observation (and info) more than actions, rewards and flags, and at least one "
-                f"step, found {len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
+                "episode: expected one observation (and info) more than actions, rewards and flags, and at least one "
+                f"step, got {len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
             )
         paid, ends, cuts = np.array(rewards, np.float64), np.array(terminated, bool), np.array(truncated, bool)
-        return cls(_stacked(observations), _stacked(actions), paid, ends, _closed(ends, cuts), _numbers(infos), seed)
+        return cls(
+            _stack_steps(observations),
+            _stack_steps(actions),
+            paid,
+            ends,
+            _close_episode(ends, cuts),
+            _stack_numbers(infos),
+            seed,
+        )
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,8 @@ class Demonstrations:
     """Episodes of one id.
 
     Attributes:
-        by: who acted: the name of a policy, "human", or what you like.
-        overrides: with what the environment was made, as in `harvestgym.make(id, **overrides)`.
+        by: who acted: the name of a policy, "human", or any other text.
+        overrides: keyword arguments of `harvestgym.make(id, **overrides)`.
     """
 
     id: str
@@ -102,28 +106,28 @@ class Demonstrations:
         return sum(map(len, self.episodes))
 
 
-def record(
+def record_demonstrations(
     id: str, policy: str | Policy = "expert", episodes: int = 1, seed: int = 0, **overrides: Any
 ) -> Demonstrations:
-    """Episodes of a policy, the i-th with the seed `seed` + i."""
+    """Record episodes of a policy, the i-th with the seed `seed` + i."""
     env = spec_of(id).make(**overrides)
     name, acting = (policy, policy_named(id, env, policy)) if isinstance(policy, str) else ("policy", policy)
-    return Demonstrations(id, name, list(play(env, acting, range(seed, seed + episodes))), overrides)
+    return Demonstrations(id, name, list(play_episodes(env, acting, range(seed, seed + episodes))), overrides)
 
 
-def play(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> Iterator[Episode]:
-    """The episode that a policy plays from each seed; an endless one is truncated at the horizon of evaluations."""
-    steps, size = horizon(env), min(BATCH, len(seeds))
+def play_episodes(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> Iterator[Episode]:
+    """Run a policy from each seed; an endless episode is truncated at the horizon of evaluations."""
+    steps, size = horizon(env), min(DEMONSTRATION_BATCH, len(seeds))
     for start in range(0, len(seeds), size):
         mine = [*seeds[start : start + size]]
         filled = np.asarray((mine * size)[:size] if len(mine) < size else mine, np.uint32)
-        first, later = jax.device_get(_played(env, steps, policy.traced(), filled, env.params))
-        yield from (_cut(env, first, later, i, s) for i, s in enumerate(mine))
+        first, later = jax.device_get(_run_batch(env, steps, policy.traced(), filled, env.params))
+        yield from (_cut_episode(env, first, later, i, s) for i, s in enumerate(mine))
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _played(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
-    """The first Timestep of a batch, and for each step the actions and the Timesteps, `(steps, batch, ...)`."""
+def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
+    """Return the first Timestep of a batch, and of each step the actions and the Timesteps, `(steps, batch, ...)`."""
     keys = jax.vmap(jax.random.key)(seeds)
     run, first = start_episode(env, keys, params)
     act = act_in_batch(policy, jax.vmap(lambda key: key_for(key, "policy"))(keys))
@@ -131,47 +135,55 @@ def _played(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, pa
     return first, scan_steps(act, step_with_advance(env, params), start, jnp.arange(steps), lambda _, *made: made)
 
 
-def _cut(env: Env[Any, Any], first: Any, later: Any, lane: int, seed: int) -> Episode:
-    """The first episode of a lane, in the dtypes of the spaces."""
-    actions, shown = jax.tree.map(lambda leaf: leaf[:, lane], later)
+def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int) -> Episode:
+    """Cut the first episode of an environment of a batch, in the dtypes of the spaces."""
+    actions, shown = jax.tree.map(lambda leaf: leaf[:, row], later)
     over = shown.terminated | shown.truncated
     n = int(np.argmax(over)) + 1 if over.any() else len(over)
     obs, infos = jax.tree.map(
-        lambda a, b: np.concatenate([a[None, lane], b[:n]]), (first.obs, first.info), (shown.obs, shown.info)
+        lambda a, b: np.concatenate([a[None, row], b[:n]]), (first.obs, first.info), (shown.obs, shown.info)
     )
     read = make_observation_writer(env.observation_space, (n + 1,))
     done = make_observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
     ends = shown.terminated[:n]
     return Episode(
-        read(obs), done, shown.reward[:n].astype(np.float64), ends, _closed(ends, shown.truncated[:n]), infos, seed
+        read(obs),
+        done,
+        shown.reward[:n].astype(np.float64),
+        ends,
+        _close_episode(ends, shown.truncated[:n]),
+        infos,
+        seed,
     )
 
 
-def _closed(terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
-    """`truncated` with the last step an end, if it is none yet."""
+def _close_episode(terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
+    """Mark the last step as truncated if it is no end yet."""
     last = np.arange(len(truncated)) == len(truncated) - 1
     return truncated | (last & ~terminated)
 
 
-def collect(env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]) -> Iterator[Episode]:
-    """The episode that `act(obs) -> action` (a learnt policy of any library, say) plays from each seed.
+def collect_episodes(
+    env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]
+) -> Iterator[Episode]:
+    """Record the episode of `act(obs) -> action` (a policy of any library) in a Gymnasium environment from each seed.
 
-    The gym actions of a `Farm` are kept as members of the action space of its id, and its rewards with the costs
-    taken off, as its id has them; ConfigError for an action that the integer form lacks.
+    Actions of a `Farm` are recorded as members of the action space of its id, and its rewards net of costs, as those of
+    its id; ConfigError for an action that the integer form lacks.
     """
-    kept = _written(env.unwrapped)
+    kept = _make_recorder(env.unwrapped)
     for seed in seeds:
         obs, info = env.reset(seed=seed)
         steps: list[Any] = []
         while not steps or not (steps[-1][2] or steps[-1][3]):
             action = act(steps[-1][0] if steps else obs)
             steps.append(kept(action, lambda action=action: env.step(action)))
-        seen, paid, ends, cuts, told, done = zip(*steps, strict=True)
-        yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *told], seed)
+        seen, paid, ends, cuts, infos, done = zip(*steps, strict=True)
+        yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *infos], seed)
 
 
-def _written(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
-    """From an action and what does it to obs, reward, flags, info and the action, as they are kept."""
+def _make_recorder(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
+    """Return a function from an action and its step to obs, reward, flags, info and the action, in recorded form."""
     from harvestgym.farm.interface.farm import Farm
 
     if not isinstance(env, Farm):
@@ -187,15 +199,15 @@ def _written(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
     return of_farm
 
 
-def _stacked(rows: Sequence[Any]) -> Any:
+def _stack_steps(rows: Sequence[Any]) -> Any:
     try:
         return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *rows)
     except ValueError as error:
         raise ConfigError(f"episode: the steps differ in form: {error}") from None
 
 
-def _numbers(infos: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
-    """The entries that are numbers of one shape in every info, as float32, int32 or bool."""
+def _stack_numbers(infos: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Stack the entries that are numbers of one shape in every info, as float32, int32 or bool."""
     out: dict[str, np.ndarray] = {}
     for name in infos[0] if infos else ():
         values = [np.asarray(info[name]) if name in info else None for info in infos]
@@ -204,42 +216,3 @@ def _numbers(infos: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
             whole = np.stack(values)  # pyright: ignore[reportCallIssue, reportArgumentType]
             out[name] = whole.astype({"f": np.float32, "b": bool}.get(whole.dtype.kind, np.int32))
     return out
-
-
-def write(demonstrations: Demonstrations, path: str | Path) -> Path:
-    """Keep episodes: in a Parquet file if `path` ends so, else in a new folder as a Minari dataset.
-
-    ConfigError if there is something already, or nothing to write. Needs the extra `data`; Minari `offline` too.
-    """
-    path = Path(path)
-    check_new(path)
-    if not demonstrations.episodes:
-        raise ConfigError(f"{path}: there is no episode to write")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _keeper(path).write(demonstrations, path)
-    return path
-
-
-def check_new(path: Path) -> None:
-    """ConfigError if there is something already."""
-    if path.exists():
-        raise ConfigError(f"{path}: there is something already; choose another name")
-
-
-def read(path: str | Path) -> Demonstrations:
-    """The episodes that `write` kept in a Parquet file or a folder; ConfigError if there are none."""
-    path = Path(path)
-    if not path.exists():
-        raise ConfigError(f"{path}: wanted a file *{SUFFIX} or the folder of a Minari dataset, found none")
-    return _keeper(path).read(path)
-
-
-def _keeper(path: Path) -> Any:
-    """The module that writes and reads what `path` names."""
-    if path.suffix == SUFFIX:
-        from . import parquet
-
-        return parquet
-    from . import minari
-
-    return minari

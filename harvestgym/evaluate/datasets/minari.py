@@ -1,6 +1,6 @@
-"""Demonstrations as a Minari dataset in a folder of one's own, and back.
+"""Demonstrations as a Minari dataset in any folder, written and read.
 
-The folder is laid out as Minari lays out its own, so both `minari.MinariDataset(folder / "data")` and, with
+The folder has the layout of Minari, so both `minari.MinariDataset(folder / "data")` and, with
 `MINARI_DATASETS_PATH` set to the folder above, `minari.load_dataset(name)` read it.
 """
 
@@ -29,7 +29,7 @@ FORMAT = "parquet"
 
 
 def write(demonstrations: Demonstrations, path: Path) -> None:
-    """Write a new folder; `recover_environment` of the dataset makes the environment, of a registered id."""
+    """Write a new folder; `recover_environment` of the dataset makes the environment of a registered id."""
     env = spec_of(demonstrations.id).make(**demonstrations.overrides)
     spec = _spec(demonstrations)
     data = path / "data"
@@ -46,7 +46,7 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
 
 
 def _spec(demonstrations: Demonstrations) -> Any:
-    """How Gymnasium makes the environment; None for a farm file, of which a dataset of others knows nothing."""
+    """Return the Gymnasium spec of the environment; None for a farm file, which other machines do not have."""
     if demonstrations.id.endswith(FILES):
         return None
     spec = gymnasium.spec(demonstrations.id)
@@ -62,7 +62,7 @@ def _dataset_id(name: str) -> str:
 
 
 def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
-    """The episodes as Minari takes them: numbers per step as a list, since it cannot read back arrays of them."""
+    """Convert the episodes to Minari's; numbers per step become lists, since Minari cannot read arrays of them."""
     for i, one in enumerate(demonstrations.episodes):
         yield EpisodeBuffer(
             id=i,
@@ -77,7 +77,7 @@ def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
 
 
 def read(path: Path) -> Demonstrations:
-    """The episodes of a folder that `write` wrote; ConfigError if it is another."""
+    """Read the episodes of a folder that `write` made; ConfigError for another folder."""
     try:
         dataset = minari.MinariDataset(path / "data")
     except ValueError as error:

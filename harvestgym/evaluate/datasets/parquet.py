@@ -1,7 +1,7 @@
-"""Demonstrations as one Parquet file: a row per observation, a column per part of what was seen, done and told.
+"""Demonstrations as one Parquet file: a row per observation, a column per part of observation, action and info.
 
-The first row of an episode is its reset: there action and reward are zeros. A part with a shape is a list, of the
-shape that the metadata of its column says.
+The first row of an episode is its reset, with zeros for action and reward. A part with a shape is a list; the metadata
+of its column has the shape.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from .episodes import Demonstrations, Episode
 FORMAT = b"harvestgym demonstrations"
 VERSION = 1
 
-SEEN, DONE, TOLD = "observation", "action", "info/"
-LATE = {"reward": "rewards", "terminated": "terminated", "truncated": "truncated"}
-"""Columns of numbers that belong to a step, and the fields of an `Episode` that they are."""
+OBSERVATION, ACTION, INFO = "observation", "action", "info/"
+STEP_FIELDS = {"reward": "rewards", "terminated": "terminated", "truncated": "truncated"}
+"""Columns of numbers that belong to a step, with their fields in an `Episode`."""
 
 
 def write(demonstrations: Demonstrations, path: Path) -> None:
-    """Write a file that `read` reads and any table library understands."""
+    """Write a Parquet file that `read` and any table library can read."""
     import pyarrow
     import pyarrow.parquet
 
     first = demonstrations.episodes[0]
     about = {
         "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
-        "overrides": dict(demonstrations.overrides), SEEN: _ways(first.observations), DONE: _ways(first.actions),
+        "overrides": dict(demonstrations.overrides),
+        OBSERVATION: _list_paths(first.observations), ACTION: _list_paths(first.actions),
         "seeds": [episode.seed for episode in demonstrations.episodes],
     }  # fmt: skip
     tables = [_table(_columns(episode, i)) for i, episode in enumerate(demonstrations.episodes)]
@@ -43,18 +44,18 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
 
 
 def read(path: Path) -> Demonstrations:
-    """The episodes of a file; ConfigError if it is none of demonstrations, or of another version."""
+    """Read the episodes of a file; ConfigError if it holds no demonstrations, or another version."""
     import pyarrow
     import pyarrow.parquet
 
     try:
         table = pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowInvalid, OSError) as error:
-        raise ConfigError(f"{path}: no whole Parquet file: {error}") from None
+        raise ConfigError(f"{path}: no complete Parquet file: {error}") from None
     about = json.loads((table.schema.metadata or {}).get(FORMAT, b"{}"))
     if about.get("version") != VERSION:
         found = f"version {about['version']}" if about else "another table"
-        raise ConfigError(f"{path}: wanted demonstrations, version {VERSION}, found {found}")
+        raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
     values = {name: _values(table, name) for name in table.column_names}
     ends = np.flatnonzero(np.diff(values["episode"])) + 1
     spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
@@ -62,8 +63,8 @@ def read(path: Path) -> Demonstrations:
     return Demonstrations(about["id"], about["by"], episodes, about["overrides"])
 
 
-def _ways(tree: Any) -> list[list[str | int]]:
-    """The way to each leaf: names in dicts, numbers in tuples."""
+def _list_paths(tree: Any) -> list[list[str | int]]:
+    """List the path to each leaf: names in dicts, numbers in tuples."""
     found = jax.tree_util.tree_leaves_with_path(tree)
     return [[step.idx if hasattr(step, "idx") else step.key for step in way] for way, _ in found]
 
@@ -75,15 +76,15 @@ def _name(part: str, way: list[str | int]) -> str:
 def _columns(episode: Episode, number: int) -> dict[str, np.ndarray]:
     rows = len(episode) + 1
     out = {"episode": np.full(rows, number, np.int32), "step": np.arange(rows, dtype=np.int32)}
-    for part, tree, shift in ((SEEN, episode.observations, lambda v: v), (DONE, episode.actions, _late)):
-        pairs = zip(_ways(tree), jax.tree.leaves(tree), strict=True)
+    for part, tree, shift in ((OBSERVATION, episode.observations, lambda v: v), (ACTION, episode.actions, _shift)):
+        pairs = zip(_list_paths(tree), jax.tree.leaves(tree), strict=True)
         out |= {_name(part, way): shift(np.asarray(leaf)) for way, leaf in pairs}
-    out |= {name: _late(getattr(episode, attr)) for name, attr in LATE.items()}
-    return out | {f"{TOLD}{name}": np.asarray(values) for name, values in episode.infos.items()}
+    out |= {name: _shift(getattr(episode, attr)) for name, attr in STEP_FIELDS.items()}
+    return out | {f"{INFO}{name}": np.asarray(values) for name, values in episode.infos.items()}
 
 
-def _late(values: np.ndarray) -> np.ndarray:
-    """Values that belong to a step, from the second row on."""
+def _shift(values: np.ndarray) -> np.ndarray:
+    """Shift values that belong to a step to the second row on."""
     return np.concatenate([np.zeros_like(values[:1]), values])
 
 
@@ -102,7 +103,7 @@ def _table(columns: Mapping[str, np.ndarray]) -> Any:
 
 
 def _values(table: Any, name: str) -> np.ndarray:
-    """A column as an array of its own shape."""
+    """Return a column as an array of its own shape."""
     column, shape = table[name].combine_chunks(), (table.schema.field(name).metadata or {}).get(b"shape")
     if shape is None:
         return column.to_numpy(zero_copy_only=False)
@@ -110,19 +111,25 @@ def _values(table: Any, name: str) -> np.ndarray:
 
 
 def _episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed: int | None) -> Episode:
-    late = {attr: rows[name][1:] for name, attr in LATE.items()}
-    infos = {name.removeprefix(TOLD): values for name, values in rows.items() if name.startswith(TOLD)}
+    late = {attr: rows[name][1:] for name, attr in STEP_FIELDS.items()}
+    infos = {name.removeprefix(INFO): values for name, values in rows.items() if name.startswith(INFO)}
     actions = {name: values[1:] for name, values in rows.items()}
-    return Episode(_tree(about[SEEN], SEEN, rows), _tree(about[DONE], DONE, actions), **late, infos=infos, seed=seed)
+    return Episode(
+        _tree(about[OBSERVATION], OBSERVATION, rows),
+        _tree(about[ACTION], ACTION, actions),
+        **late,
+        infos=infos,
+        seed=seed,
+    )
 
 
-def _tree(ways: list[list[str | int]], part: str, rows: Mapping[str, np.ndarray]) -> Any:
-    """The pytree of the columns of a part: dicts where its ways are names, tuples where they are numbers."""
+def _tree(paths: list[list[str | int]], part: str, rows: Mapping[str, np.ndarray]) -> Any:
+    """Rebuild the pytree of a part from its columns: dicts where its paths are names, tuples where they are numbers."""
 
     def below(way: list[str | int]) -> Any:
-        if way in ways:
+        if way in paths:
             return rows[_name(part, way)]
-        steps = dict.fromkeys(other[len(way)] for other in ways if other[: len(way)] == way)
+        steps = dict.fromkeys(other[len(way)] for other in paths if other[: len(way)] == way)
         if all(isinstance(step, int) for step in steps):
             return tuple(below([*way, step]) for step in steps)
         return {step: below([*way, step]) for step in steps}

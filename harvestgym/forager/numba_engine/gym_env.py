@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from harvestgym.core.autoreset import split
+from harvestgym.core.autoreset import split_key
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.random import keys_for
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
@@ -40,13 +40,13 @@ _KEPT = ("_rate", "_steps", "_over", "_values", "_key")
 @jax.jit
 def _begin_episode(key: jax.Array) -> tuple[jax.Array, jax.Array]:
     """(key of the future, seed of the episode), as `core.autoreset` splits them."""
-    following, now = split(key)
+    following, now = split_key(key)
     return following, draw_seed(keys_for(now, ("initial", "observation"))[0])
 
 
 @jax.jit
 def _skip_steps(key: jax.Array, steps: Any) -> jax.Array:
-    return jax.lax.fori_loop(0, steps, lambda _, k: split(k)[0], key)
+    return jax.lax.fori_loop(0, steps, lambda _, k: split_key(k)[0], key)
 
 
 class ForagerGym(gymnasium.Env[Any, int]):

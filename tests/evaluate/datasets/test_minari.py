@@ -16,7 +16,8 @@ import harvestgym
 from harvestgym import registry
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, collect, read, record, write
+from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, collect_episodes, record_demonstrations
+from harvestgym.evaluate.datasets.storage import read_demonstrations, write_demonstrations
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.farm.interface.language import FarmerAction, Language
@@ -54,13 +55,13 @@ def test_what_is_written_comes_back(file: str, toy: str, tmp_path: Path) -> None
     if file == FILES[1]:
         pytest.importorskip("minari")
     kept = [
-        record("fishing/logistic-levels-v0", "random", 12, 3, Tmax=9),
-        record("forager/flowers-v1", "greedy", 2, horizon=30),
+        record_demonstrations("fishing/logistic-levels-v0", "random", 12, 3, Tmax=9),
+        record_demonstrations("forager/flowers-v1", "greedy", 2, horizon=30),
     ]
     env = harvestgym.make(toy)
-    kept.append(Demonstrations(toy, "human", [*collect(GymEnv(env), lambda obs: obs["stock"][:1], (4, 5, 6))]))
+    kept.append(Demonstrations(toy, "human", [*collect_episodes(GymEnv(env), lambda obs: obs["stock"][:1], (4, 5, 6))]))
     for i, one in enumerate(kept):
-        back = read(write(one, tmp_path / str(i) / file))
+        back = read_demonstrations(write_demonstrations(one, tmp_path / str(i) / file))
         assert (back.id, back.by, back.overrides, back.steps) == (one.id, one.by, one.overrides, one.steps)
         assert [told(e) for e in back.episodes] == [told(e) for e in one.episodes]
     for one in kept[0].episodes:
@@ -74,9 +75,9 @@ def test_an_episode_is_played_again_from_its_seed() -> None:
         ("forager/flowers-v1", "greedy", {"horizon": 30}),
     ):
         env = GymEnv(harvestgym.make(id, **overrides))
-        for one in record(id, policy, 2, 11, **overrides).episodes:
+        for one in record_demonstrations(id, policy, 2, 11, **overrides).episodes:
             done = iter(range(len(one)))
-            again = next(collect(env, lambda obs: one.actions[next(done)], [one.seed or 0]))  # noqa: B023
+            again = next(collect_episodes(env, lambda obs: one.actions[next(done)], [one.seed or 0]))  # noqa: B023
             for mine, theirs in zip(jax.tree.leaves(told_tree(one)), jax.tree.leaves(told_tree(again)), strict=True):
                 assert mine.dtype == theirs.dtype
                 np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
@@ -97,14 +98,14 @@ def test_the_command_writes_seasons_of_a_farm_that_minari_reads(
     dataset = minari.load_dataset("bean-expert-v0")
     env = dataset.recover_environment()
     assert env.unwrapped.core == harvestgym.make(FARM) and dataset.storage.metadata["algorithm_name"] == "expert"
-    kept = read(folder).episodes
+    kept = read_demonstrations(folder).episodes
     for mine, theirs in zip(kept, dataset, strict=True):
         assert mine.observations.tobytes() == theirs.observations.tobytes() and theirs.truncations.sum() <= 1
         assert theirs.observations[0] in dataset.observation_space and theirs.actions[0] in dataset.action_space
         assert theirs.terminations[-1] or theirs.truncations[-1]
         assert mine.rewards.sum() > 0, "the expert earns"
     again = CliRunner().invoke(app, ["record", FARM, "--out", str(folder)])
-    assert again.exit_code == 2 and "there is something already" in again.output
+    assert again.exit_code == 2 and "exists already" in again.output
 
 
 def episode(**changes: Any) -> Episode:
@@ -126,7 +127,7 @@ def test_a_persons_episode_is_taken_step_by_step() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [({"rewards": [1.0, 2.0]}, "one observation .and info. more"),
-     ({"infos": [{}]}, "found 2 observations, 1 infos"),
+     ({"infos": [{}]}, "got 2 observations, 1 infos"),
      ({"observations": [1, 2, 3][:1], "actions": [], "rewards": [], "terminated": [], "truncated": []}, "at least one"),
      ({"observations": [np.zeros(2), np.zeros(3)]}, "the steps differ in form")],
 )  # fmt: skip
@@ -144,20 +145,20 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
 
     kept = Demonstrations("fishing/logistic-v0", "human", [episode()])
     with pytest.raises(ConfigError, match="no episode to write"):
-        write(Demonstrations("fishing/logistic-v0", "human", []), tmp_path / "a.parquet")
-    path = write(kept, tmp_path / "a.parquet")
-    with pytest.raises(ConfigError, match="something already"):
-        write(kept, path)
+        write_demonstrations(Demonstrations("fishing/logistic-v0", "human", []), tmp_path / "a.parquet")
+    path = write_demonstrations(kept, tmp_path / "a.parquet")
+    with pytest.raises(ConfigError, match="exists already"):
+        write_demonstrations(kept, path)
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(path.read_bytes()[:-9])
     other, older, table = tmp_path / "b.parquet", tmp_path / "c.parquet", pyarrow.table({"x": [1]})
     pyarrow.parquet.write_table(table, other)
     pyarrow.parquet.write_table(table.replace_schema_metadata({FORMAT: json.dumps({"version": 0})}), older)
     (tmp_path / "folder").mkdir()
-    for wrong, says in ((cut, "no whole Parquet"), (other, "found another table"), (older, "found version 0"),
-                        (tmp_path / "folder", "no Minari dataset"), (tmp_path / "none", "found none")):  # fmt: skip
+    for wrong, says in ((cut, "no complete Parquet"), (other, "got another table"), (older, "got version 0"),
+                        (tmp_path / "folder", "no Minari dataset"), (tmp_path / "none", "got nothing")):  # fmt: skip
         with pytest.raises(ConfigError, match=says):
-            read(wrong)
+            read_demonstrations(wrong)
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +174,7 @@ def by_hand() -> Episode:
         dry = farm.acting and obs["values"][obs["mask"] > 0].min() < 100
         return farm.farmgymaction_to_gymaction([water] if dry or early else [look])
 
-    return next(collect(farm, act, [4]))
+    return next(collect_episodes(farm, act, [4]))
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -182,7 +183,9 @@ def test_a_season_in_the_language_of_the_paper_is_kept_as_one_of_its_id(
 ) -> None:
     if file == FILES[1]:
         pytest.importorskip("minari")
-    back = read(write(Demonstrations(LOOKS, "human", [by_hand]), tmp_path / file)).episodes[0]
+    back = read_demonstrations(
+        write_demonstrations(Demonstrations(LOOKS, "human", [by_hand]), tmp_path / file)
+    ).episodes[0]
     assert told(back) == told(by_hand)
 
 
@@ -191,7 +194,7 @@ def test_a_season_in_the_language_of_the_paper_is_played_again_by_its_id(by_hand
     assert one.actions["request"].any() and one.actions["order"].any(), "looked, and watered"
     assert not one.actions["order"][::2].any() and not one.actions["request"][1::2].any(), "each in its half of the day"
     done = iter([jax.tree.map(lambda v: v[i], one.actions) for i in range(len(one))])  # noqa: B023
-    again = next(collect(env, lambda obs: next(done), [4]))
+    again = next(collect_episodes(env, lambda obs: next(done), [4]))
     assert len(again) == len(one) > 20 and np.unique(again.rewards).size > 3
     for mine, theirs in zip(jax.tree.leaves(told_tree(one)), jax.tree.leaves(told_tree(again)), strict=True):
         assert mine.dtype == theirs.dtype

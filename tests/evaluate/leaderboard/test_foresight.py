@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import harvestgym
-from harvestgym.core.autoreset import split, start_episode
+from harvestgym.core.autoreset import split_key, start_episode
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.random import key_for
@@ -41,7 +41,7 @@ def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:
         lane, _ = start_episode(env, key_for(found.keys[season], "world"), env.params)
         key, state, total = lane.key, lane.state, 0.0
         for action in found.schedules[season]:
-            key, now = split(key)
+            key, now = split_key(key)
             state, timestep = step(now, state, action, env.params)
             total += float(timestep.reward)
         assert total == pytest.approx(float(found.returns[season]), rel=1e-5)
