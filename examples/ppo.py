@@ -36,8 +36,8 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, Wrapper, flatten
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.leaderboard.foresight import action_of, choices
-from harvestgym.evaluate.leaderboard.run import size
+from harvestgym.evaluate.leaderboard.foresight import count_choices, unflatten_actions
+from harvestgym.evaluate.leaderboard.run import count_plot_steps
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.engine.active import ActiveFarm
@@ -151,7 +151,7 @@ def apply(layers: list[Any], x: jax.Array) -> jax.Array:
 
 def parts(env: Env[Any, Any]) -> list[int]:
     """The number of choices of each part of an action; ConfigError for amounts."""
-    return sum(choices(env.action_space), [])
+    return sum(count_choices(env.action_space), [])
 
 
 def chances(sizes: list[int], logits: jax.Array) -> list[jax.Array]:
@@ -181,7 +181,7 @@ class Trained:
         actor, moments = agent
         memory, features = memory_of(self.env.observation_space, self.stack)[1](memory, obs)
         chosen = drawn(key, chances(parts(self.env), apply(actor, moments.scaled(features))))
-        return memory, action_of(self.env.action_space, chosen)
+        return memory, unflatten_actions(self.env.action_space, chosen)
 
 
 def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
@@ -265,7 +265,7 @@ class Learner:
     def _day(self, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
         logs = chances(parts(self.env), apply(loop.nets[0], loop.moments.scaled(loop.features)))
         chosen = drawn(key, logs)
-        action = action_of(self.env.action_space, chosen)
+        action = unflatten_actions(self.env.action_space, chosen)
         lane, shown, last = advance(self.env, loop.lane, action, self.params, AutoresetMode.SAME_STEP)
         memory, after = self._seen(loop.memory, last.obs)
         memory, features = select(is_done(last), self._seen(self._blank(), shown.obs), (memory, after))
@@ -335,7 +335,7 @@ def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | 
     if isinstance(env.action_space, gymnasium.spaces.Box):
         return None  # of a fishery, whose actions are amounts
     side, own, sizes = splits.split(id, "train"), task(env), parts(env)
-    settings = Settings(updates=min(100, int(3300 / (size(env) * len(sizes)) ** 0.5)))
+    settings = Settings(updates=min(100, int(3300 / (count_plot_steps(env) * len(sizes)) ** 0.5)))
     if isinstance(env, ActiveFarm):
         settings = replace(settings, updates=250)
     elif len(sizes) > 1:

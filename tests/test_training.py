@@ -19,7 +19,7 @@ import pytest
 from harvestgym import make
 from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
-from harvestgym.evaluate.leaderboard.run import rows
+from harvestgym.evaluate.leaderboard.run import make_rows
 
 from .short import ALL
 
@@ -58,7 +58,7 @@ def test_ppo_learns_to_fish(ppo: ModuleType) -> None:
 
 def test_an_agent_enters_the_leaderboard(ppo: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ppo, "Settings", partial(ppo.Settings, num_envs=16, num_steps=50, minibatches=4))
-    found = {row.policy: row.mean for row in rows("fishing/logistic-levels-v0", 50, {"ppo": ppo.ppo}, planned=0)}
+    found = {row.policy: row.mean for row in make_rows("fishing/logistic-levels-v0", 50, {"ppo": ppo.ppo}, planned=0)}
     assert found["ppo"] > 3 * found["random"]
     amounts = "fishing/logistic-v0"
     assert ppo.ppo(amounts, make(amounts)) is None

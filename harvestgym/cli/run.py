@@ -59,11 +59,11 @@ def run(
 def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
     """Record the first episode of the evaluation with this seed, and evaluate it alone."""
     from harvestgym.evaluate.record import record_first
-    from harvestgym.evaluate.run import of_episodes, policy_named
+    from harvestgym.evaluate.run import policy_named, summarise_episodes
 
     start_bar(f"recording {policy} on {id} (compiling first)", None)
     record, row = record_first(id, env, policy_named(id, env, policy), seed)
-    return RecordedEpisode(id, env, policy, seed, record), of_episodes(id, env, policy, seed, row)
+    return RecordedEpisode(id, env, policy, seed, record), summarise_episodes(id, env, policy, seed, row)
 
 
 def _print_evaluation(result: Evaluation) -> None:

@@ -55,15 +55,15 @@ def leaderboard(
     if out is not None:
         check_folder("--out", out)
     entrants = {name: load_object(target) for name, target in map(_parse_entrant, policy or [])}
-    chosen, rows = run.chosen(ids or []), []
+    chosen, rows = run.expand_ids(ids or []), []
     with progress_bars() as start_bar:
         advance = start_bar("leaderboard", len(chosen))
         for id in chosen:
-            rows += run.rows(id, seasons, entrants, planned)
+            rows += run.make_rows(id, seasons, entrants, planned)
             if out is not None:
-                store.write(out, store.merged(store.read(out), rows))
+                store.write_rows(out, store.merge_rows(store.read_rows(out), rows))
             advance(1)
-    print_table(store.table(store.merged([], rows)))
+    print_table(store.make_table(store.merge_rows([], rows)))
 
 
 def _parse_entrant(text: str) -> tuple[str, str]:

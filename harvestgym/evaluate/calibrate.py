@@ -121,8 +121,8 @@ def fit(
     """
     import scipy.optimize
 
-    locations = tuple(locate(env, path) for path in free)
-    watched = tuple(watch(env, s.variable) for s in series)
+    locations = tuple(find_parameter(env, path) for path in free)
+    watched = tuple(find_watched(env, s.variable) for s in series)
     acting = (policy or constant_policy(noop_action(env.action_space))).traced()
     keys = jax.random.split(jax.random.key(seed), seasons)
     days = int(max(s.day.max() for s in series))
@@ -135,7 +135,7 @@ def fit(
         list(free.values()), x0=np.clip(start, *np.asarray(list(free.values())).T), popsize=members,
         maxiter=generations, vectorized=True, updating="deferred", polish=False, tol=1e-4, **seeded,
     )  # fmt: skip
-    params = put(env.params, locations, jnp.asarray(found.x, jnp.float32))
+    params = set_parameters(env.params, locations, jnp.asarray(found.x, jnp.float32))
     names = [s.variable for s in series]
     after, first = (curves(env, p, names, acting, seasons, seed, days) for p in (params, env.params))
     rmse = [{s.variable: _rmse(curve[s.variable], s) for s in series} for curve in (after, first)]
@@ -153,7 +153,7 @@ def curves(
     days: int | None = None,
 ) -> dict[str, np.ndarray]:
     """Return the median season of each variable, (days + 1,) from the start on, up to the horizon by default."""
-    watched = tuple(watch(env, name) for name in variables)
+    watched = tuple(find_watched(env, name) for name in variables)
     acting = (policy or constant_policy(noop_action(env.action_space))).traced()
     keys = jax.random.split(jax.random.key(seed), seasons)
     last = int(env.params.horizon) if days is None else days
@@ -161,12 +161,12 @@ def curves(
     return {name: np.asarray(found[:, i]) for i, name in enumerate(variables)}
 
 
-def watch(env: FarmModel, path: str) -> Variable:
+def find_watched(env: FarmModel, path: str) -> Variable:
     """Find the variable of a path `Field-0/Plant-0/size#cm`."""
     return env.names.variable(*_split(path))
 
 
-def locate(env: FarmModel, path: str) -> ParameterLocation:
+def find_parameter(env: FarmModel, path: str) -> ParameterLocation:
     """Find the parameter of a path `Field-0/Plant-0/grow/rate/intercept`."""
     field, entity, rest = _split(path)
     f, e = env.names.entity(field, entity)
@@ -185,11 +185,11 @@ def locate(env: FarmModel, path: str) -> ParameterLocation:
 
 def fitted(env: FarmModel, values: Mapping[str, float]) -> Any:
     """Return the parameters of a farm with new values at some paths, such as those fitted on another farm."""
-    locations = [locate(env, path) for path in values]
-    return put(env.params, locations, jnp.asarray(list(values.values()), jnp.float32))
+    locations = [find_parameter(env, path) for path in values]
+    return set_parameters(env.params, locations, jnp.asarray(list(values.values()), jnp.float32))
 
 
-def put(params: Any, locations: Sequence[ParameterLocation], values: jax.Array) -> Any:
+def set_parameters(params: Any, locations: Sequence[ParameterLocation], values: jax.Array) -> Any:
     """Return the parameters of a farm with `values` (n,) at some locations."""
     for location, value in zip(locations, values, strict=True):
         params = _set_value(
@@ -239,7 +239,7 @@ def _compute_losses(
     """Return the loss of each candidate (candidates, parameters)."""
 
     def loss(values: jax.Array) -> jax.Array:
-        found = _run_median(env, days, watched, policy, keys, put(params, locations, values))
+        found = _run_median(env, days, watched, policy, keys, set_parameters(params, locations, values))
         errors = [(found[day, i] - value) / _find_range(value) for i, (day, value) in enumerate(observed)]
         return jnp.mean(jnp.square(jnp.concatenate(errors)))
 

@@ -138,10 +138,10 @@ def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | Non
 def _evaluate_policy(
     id: str, env: Env[Any, Any], policy: str, made: Policy, episodes: int, seed: int, progress: Callable[[int], None]
 ) -> Evaluation:
-    return of_episodes(id, env, policy, seed, played(env, made, episodes, seed, horizon(env), progress))
+    return summarise_episodes(id, env, policy, seed, run_episodes(env, made, episodes, seed, horizon(env), progress))
 
 
-def of_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
+def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
     """Summarise some episodes of a policy as an evaluation."""
     columns = family_function(id, "summary")(env, whole)
     returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
@@ -149,7 +149,7 @@ def of_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Epis
     return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk)
 
 
-def played(
+def run_episodes(
     env: Env[Any, Any],
     policy: Policy,
     episodes: int,

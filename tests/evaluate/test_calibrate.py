@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.calibrate import Series, curves, fit, fitted, locate, read_series, watch
+from harvestgym.evaluate.calibrate import Series, curves, find_parameter, find_watched, fit, fitted, read_series
 from harvestgym.evaluate.run import policy_named
 from tests.script import script
 
@@ -75,8 +75,8 @@ def test_series_are_read_from_a_file(tmp_path: Path, maize: Any) -> None:
 def test_paths_that_lead_nowhere_are_told_with_the_nearest() -> None:
     env = reeds()
     with pytest.raises(ConfigError, match="did you mean 'thirst#L.day-1'"):
-        locate(env, "Field-0/Reed-0/thirst")
+        find_parameter(env, "Field-0/Reed-0/thirst")
     with pytest.raises(ConfigError, match="group of parameters"):
-        locate(env, "Field-0/Reed-0/grow/thirst")
+        find_parameter(env, "Field-0/Reed-0/grow/thirst")
     with pytest.raises(ConfigError, match="expected a path"):
-        watch(env, "size#cm")
+        find_watched(env, "size#cm")

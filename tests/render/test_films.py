@@ -21,7 +21,7 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Map, Mark, Scene
 from harvestgym.evaluate.record import record_first
-from harvestgym.evaluate.run import evaluate_id, of_episodes, policy_named
+from harvestgym.evaluate.run import evaluate_id, policy_named, summarise_episodes
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE, scene
 from harvestgym.render import video
@@ -182,7 +182,7 @@ def test_what_is_filmed_is_the_first_episode_of_the_table(id: str, policy: str, 
     env = harvestgym.make(id, **overrides)
     table = evaluate_id(id, policy, 3, 7, env=env)
     record, row = record_first(id, env, policy_named(id, env, policy), 7)
-    alone = of_episodes(id, env, policy, 7, row)
+    alone = summarise_episodes(id, env, policy, 7, row)
     assert len(record["reward"]) == table.lengths[0] + 1 and alone.lengths.tolist() == table.lengths[:1].tolist()
     np.testing.assert_allclose(alone.returns, table.returns[:1], rtol=1e-5)
     np.testing.assert_allclose(np.sum(record["reward"]), table.returns[0], rtol=1e-4)

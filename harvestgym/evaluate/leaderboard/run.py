@@ -1,8 +1,7 @@
-"""The table of baselines: what each policy makes of each id, on seasons that are held out (`harvestgym leaderboard`).
+"""The leaderboard: the return of each baseline on each id, on held-out seasons (`harvestgym leaderboard`).
 
-A score of 0 is what comes of doing nothing, 1 what the expert makes of it, and the ceiling what a planner reached who
-knew the season. Other policies enter by a function of the id and its test environment (`entrant`); what they made
-is kept in the file of the table beside the rest.
+A score of 0 is the return of no action, 1 that of the expert; the ceiling is that of a clairvoyant planner. Other
+policies are added by an `Entrant`, a function of the id and its test environment.
 """
 
 from __future__ import annotations
@@ -23,83 +22,83 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import Wrapper, unwrapped
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.run import batch_key, horizon, played
+from harvestgym.evaluate.run import batch_key, horizon, run_episodes
 from harvestgym.evaluate.statistics import Summary, summarise
 from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
 
-from .foresight import Search, ceiling
-from .store import CEILING, LOOKS, TRIED, Row
+from .foresight import Search, plan_with_foresight
+from .store import CEILING, OBSERVATION_COST, TRIED, LeaderboardRow
 
-SEASONS, FEW = 1000, 100
-LONG = 4000
-"""Plots times steps of an episode from which `FEW` are enough by default."""
+SEASONS, FEW_SEASONS = 1000, 100
+LONG_EPISODE = 4000
+"""Plots times steps of an episode above which `FEW_SEASONS` are the default."""
 
-PLANNED = 16
-"""Seasons for which a ceiling is searched."""
+PLANNED_SEASONS = 16
+"""Seasons of the foresight planner."""
 
-THOUGHT = 80_000
-"""Generations of a search times plots times steps of an episode, by default."""
+SEARCH_BUDGET = 80_000
+"""Generations of the default search times plots times steps of an episode."""
 
 Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | None"]
-"""Given an id, to train on its training side (`heldout.make(id, "train")`), and the environment of the side that is
-reported: a policy for it, None if it has none; with an environment of its own where it acts in another form (a wrapped
-one, say)."""
+"""Returns a policy for an id and the environment of its reported split, or None; or a pair of a wrapped environment and
+its policy. It may train on the training split (`splits.make(id, "train")`)."""
 
 
-class Bill(NamedTuple):
-    """The state inside, and what has been paid for observations."""
+class CostLogState(NamedTuple):
+    """The state inside, and the observation costs since the reset."""
 
     inner: Any
     paid: jax.Array
 
 
 @dataclass(frozen=True)
-class Paying(Wrapper[Any]):
-    """Adds up what observations cost, as `total/observation cost` of the info."""
+class CostLog(Wrapper[Any]):
+    """Adds up observation costs, as `total/observation cost` of the info."""
 
-    def opened(self, state: Any, first: Timestep) -> tuple[Bill, Timestep]:
-        return self._told(Bill(state, jnp.float32(0.0)), first)
+    def opened(self, state: Any, first: Timestep) -> tuple[CostLogState, Timestep]:
+        return self._with_total(CostLogState(state, jnp.float32(0.0)), first)
 
-    def step(self, key: jax.Array, state: Bill, action: Any, params: Any) -> tuple[Bill, Timestep]:
+    def step(self, key: jax.Array, state: CostLogState, action: Any, params: Any) -> tuple[CostLogState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
-        return self._told(Bill(inner, state.paid + timestep.info[LOOKS]), timestep)
+        return self._with_total(CostLogState(inner, state.paid + timestep.info[OBSERVATION_COST]), timestep)
 
-    def _told(self, state: Bill, timestep: Timestep) -> tuple[Bill, Timestep]:
-        return state, timestep._replace(info=timestep.info | {f"total/{LOOKS}": state.paid})
+    def _with_total(self, state: CostLogState, timestep: Timestep) -> tuple[CostLogState, Timestep]:
+        return state, timestep._replace(info=timestep.info | {f"total/{OBSERVATION_COST}": state.paid})
 
 
-def chosen(names: Iterable[str]) -> list[str]:
-    """The ids that ids and names of families stand for; all, if there are none."""
+def expand_ids(names: Iterable[str]) -> list[str]:
+    """Expand names of families among ids; no name stands for all ids."""
     found = [id for name in names for id in (ids(name) if name in FAMILIES else [spec_of(name).id])]
     return found or ids()
 
 
-def rows(
+def make_rows(
     id: str,
     seasons: int | None = None,
     entrants: Mapping[str, Entrant] | None = None,
-    planned: int = PLANNED,
+    planned: int = PLANNED_SEASONS,
     search: Search | None = None,
     split: str = "test",
-) -> list[Row]:
-    """The rows of an id: none, random, expert, entrants and, where actions are integers, the ceiling; without scores,
-    which `board.merged` gives them.
+) -> list[LeaderboardRow]:
+    """Make the rows of an id: none, random, expert, entrants and, where actions are integers, the ceiling.
+
+    Scores are added by `store.merge_rows`.
 
     Args:
         id: a registered id, or the path of a farm file.
-        seasons: how many; by default 1000, or 100 where they are long.
+        seasons: number of seasons; by default 1000, or 100 where they are long.
         entrants: further policies by name.
-        planned: seasons for which the ceiling is searched, two or more; 0 for none.
-        search: how long; by default the shorter, the larger the farm.
-        split: the side of the held-out protocol; results are reported on `"test"`.
+        planned: seasons of the foresight planner, two or more; 0 for none.
+        search: length of the search; by default the larger the farm, the shorter.
+        split: split of the held-out protocol; results are reported on `"test"`.
     """
     if planned == 1:
-        raise ConfigError("planned: wanted two or more seasons for a ceiling, or 0 for none, found 1")
-    side = splits.split(id, split)
-    env, seed = side.make(), side.seed(0)
-    number = seasons or (FEW if size(env) > LONG else SEASONS)
-    here, apart = _policies(id, env), {}
+        raise ConfigError("planned: expected two or more seasons for a ceiling, or 0 for none, got 1")
+    chosen = splits.split(id, split)
+    env, seed = chosen.make(), chosen.seed(0)
+    number = seasons or (FEW_SEASONS if count_plot_steps(env) > LONG_EPISODE else SEASONS)
+    here, apart = _make_baselines(id, env), {}
     for name, enters in (entrants or {}).items():
         match enters(id, env):
             case Policy() as policy:
@@ -108,60 +107,60 @@ def rows(
                 apart[name] = own, policy
     acting = dict(zip(here, together(list(here.values())), strict=True))
     games = {name: (env, policy) for name, policy in acting.items()} | apart
-    played_by = {name: _played(id, own, policy, number, seed) for name, (own, policy) in games.items()}
-    found = [_row(id, name, *played) for name, played in played_by.items()]
+    results = {name: _run_policy(id, own, policy, number, seed) for name, (own, policy) in games.items()}
+    found = [_make_row(id, name, *result) for name, result in results.items()]
     if planned and {"none", "expert"} <= set(here) and noop_action(env.action_space) is not None:
-        search = search or Search(generations=int(np.clip(THOUGHT // size(env), 4, 60)))
-        planned_by = ceiling(env, batch_key(seed), here["expert"], planned, search)
-        gain = planned_by.returns - planned_by.expert
-        found.append(_foreseen(id, played_by["expert"][0], gain, search))
+        search = search or Search(generations=int(np.clip(SEARCH_BUDGET // count_plot_steps(env), 4, 60)))
+        plans = plan_with_foresight(env, batch_key(seed), here["expert"], planned, search)
+        gain = plans.returns - plans.expert
+        found.append(_make_planned_row(id, results["expert"][0], gain, search))
     return found
 
 
-def size(env: Env[Any, Any]) -> int:
-    """Steps of an episode times plots."""
+def count_plot_steps(env: Env[Any, Any]) -> int:
+    """Return the steps of an episode times its plots."""
     plots = sum(int(np.prod(f.shape)) for f in getattr(env, "fields", ()))
     return horizon(env) * max(plots, 1)
 
 
-def _policies(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
-    """Doing nothing, where there is such a thing; chance; and the expert, where there is one."""
-    found = {} if (idle := _idle(id, env)) is None else {"none": constant_policy(idle)}
+def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
+    """Make the baselines of an id: none, random and expert, as far as it has them."""
+    found = {} if (idle := _find_noop(id, env)) is None else {"none": constant_policy(idle)}
     found["random"] = random_policy(env)
     own = family_function(id, "policies")(env)
     return found | ({"expert": own["expert"]} if "expert" in own else {})
 
 
-def _idle(id: str, env: Env[Any, Any]) -> Any:
-    """To do nothing: to catch nothing in a fishery; a forager always does something."""
+def _find_noop(id: str, env: Env[Any, Any]) -> Any:
+    """Return the action that does nothing: no catch in a fishery; a forager has none."""
     space = env.action_space
     if spec_of(id).family == "forager":
         return None
     return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
 
 
-def _played(
+def _run_policy(
     id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int
 ) -> tuple[np.ndarray, dict[str, float]]:
-    """The returns of a policy, and the means of what else is told of its seasons."""
+    """Run a policy; return its returns, and the means of the other columns."""
     first = jax.eval_shape(env.reset, jax.random.key(0), env.params)[1]
-    game = Paying(env) if LOOKS in first.info else env
+    game = CostLog(env) if OBSERVATION_COST in first.info else env
     inside = unwrapped(env)
-    whole: Episodes = played(game, policy, seasons, seed, horizon(inside))
+    whole: Episodes = run_episodes(game, policy, seasons, seed, horizon(inside))
     columns = family_function(id, "summary")(inside, whole)
-    if f"total/{LOOKS}" in whole.info:
-        columns = columns | {LOOKS: np.asarray(whole.info[f"total/{LOOKS}"])}
-    told = {name: float(np.mean(v)) for name, v in columns.items() if np.asarray(v).dtype.kind in "fiub"}
-    return np.asarray(whole.returns), told
+    if f"total/{OBSERVATION_COST}" in whole.info:
+        columns = columns | {OBSERVATION_COST: np.asarray(whole.info[f"total/{OBSERVATION_COST}"])}
+    means = {name: float(np.mean(v)) for name, v in columns.items() if np.asarray(v).dtype.kind in "fiub"}
+    return np.asarray(whole.returns), means
 
 
-def _row(id: str, policy: str, returns: np.ndarray, columns: dict[str, float]) -> Row:
+def _make_row(id: str, policy: str, returns: np.ndarray, columns: dict[str, float]) -> LeaderboardRow:
     s: Summary = summarise(returns)
-    return Row(id, policy, len(returns), s.mean, float(s.low), float(s.high), s.cvar10, None, columns)
+    return LeaderboardRow(id, policy, len(returns), s.mean, float(s.low), float(s.high), s.cvar10, None, columns)
 
 
-def _foreseen(id: str, expert: np.ndarray, gain: np.ndarray, search: Search) -> Row:
-    """The ceiling: the expert over all seasons, and the mean gain of foresight over those planned, with its error."""
+def _make_planned_row(id: str, expert: np.ndarray, gain: np.ndarray, search: Search) -> LeaderboardRow:
+    """Make the row of the planner: the expert's mean plus the mean gain in the planned seasons, with its error."""
     import scipy.stats
 
     n = len(gain)
@@ -170,5 +169,5 @@ def _foreseen(id: str, expert: np.ndarray, gain: np.ndarray, search: Search) -> 
         spread * scipy.stats.t.ppf(0.975, max(n - 1, 1)), 1.96 * np.std(expert, ddof=1) / len(expert) ** 0.5
     )
     mean = float(np.mean(expert) + np.mean(gain))
-    told = {TRIED: float(search.trials * (1 + search.generations)), "gain": float(np.mean(gain))}
-    return Row(id, CEILING, n, mean, float(mean - error), float(mean + error), None, None, told)
+    columns = {TRIED: float(search.trials * (1 + search.generations)), "gain": float(np.mean(gain))}
+    return LeaderboardRow(id, CEILING, n, mean, float(mean - error), float(mean + error), None, None, columns)

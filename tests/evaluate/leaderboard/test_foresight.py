@@ -13,7 +13,13 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate.leaderboard.foresight import Search, _moved, _thinned, ceiling, replay
+from harvestgym.evaluate.leaderboard.foresight import (
+    Search,
+    move_actions,
+    plan_with_foresight,
+    replay_schedules,
+    thin_actions,
+)
 from harvestgym.evaluate.run import horizon
 from harvestgym.farm.policies.expert_rules import rule_policy
 from tests.evaluate.reeds import CUT, DAYS, LOOK, reeds
@@ -26,16 +32,16 @@ KEY = jax.random.key(5)
 def test_the_ceiling_is_what_its_schedules_make_and_never_below_the_expert() -> None:
     env = reeds()
     expert = rule_policy(env)
-    found = ceiling(env, KEY, expert, SEASONS, SEARCH)
+    found = plan_with_foresight(env, KEY, expert, SEASONS, SEARCH)
     lived = evaluate(env, expert, KEY, SEASONS, horizon(env))
     np.testing.assert_allclose(found.expert, lived.returns, rtol=1e-5, err_msg="the seasons of an evaluation")
     assert (found.returns >= found.expert).all()
-    np.testing.assert_allclose(replay(env, found.keys, found.schedules), found.returns, rtol=1e-5)
+    np.testing.assert_allclose(replay_schedules(env, found.keys, found.schedules), found.returns, rtol=1e-5)
 
 
 def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:
     env = reeds()
-    found = ceiling(env, KEY, rule_policy(env), SEASONS, SEARCH)
+    found = plan_with_foresight(env, KEY, rule_policy(env), SEASONS, SEARCH)
     step = jax.jit(env.step)
     for season in range(2):
         lane, _ = start_episode(env, key_for(found.keys[season], "world"), env.params)
@@ -50,7 +56,7 @@ def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:
 def test_foresight_cuts_once_and_late() -> None:
     """Who knows when the reed is full cuts at the end: one cut is paid, and nearly all that was drunk is harvested."""
     env = reeds()
-    found = ceiling(env, KEY, rule_policy(env), SEASONS, SEARCH)
+    found = plan_with_foresight(env, KEY, rule_policy(env), SEASONS, SEARCH)
     assert (found.returns > found.expert + CUT).all()
     assert ((found.schedules > 0).sum(1) <= 3).all()
     assert (found.returns <= DAYS - CUT).all(), "no more than the reed can drink"
@@ -58,22 +64,22 @@ def test_foresight_cuts_once_and_late() -> None:
 
 def test_foresight_needs_no_looks() -> None:
     env = reeds(mode="ao")
-    found = ceiling(env, KEY, rule_policy(env), SEASONS, Search(trials=8, generations=0, elites=2))
+    found = plan_with_foresight(env, KEY, rule_policy(env), SEASONS, Search(trials=8, generations=0, elites=2))
     np.testing.assert_allclose(found.returns - found.expert, DAYS / 2 * LOOK, atol=1e-4)
     assert not found.schedules["request"].any() and found.schedules["order"].any()
 
 
-def test_one_habit_is_moved_and_thinned_without_the_others() -> None:
+def test_one_habit_ismove_actions_andthin_actions_without_the_others() -> None:
     """What changes was the habit and is gone, or is the habit now; that of all habits moves and thins everything."""
     draw = np.random.default_rng(0)
     trial, room = jnp.asarray(draw.integers(0, 5, (40, 3))), jnp.int32(40)
     habit, moved, thinned = (lambda actions: actions == 3), 0, 0
     for uniform in jnp.asarray(draw.uniform(size=(40, 125)), jnp.float32):
-        after = np.asarray(_moved(uniform[:5], trial, room, habit))
+        after = np.asarray(move_actions(uniform[:5], trial, room, habit))
         new = after != trial
         assert (((trial == 3) & (after == 0)) | (after == 3))[new].all()
         moved += bool(new.any())
-        after = np.asarray(_thinned(uniform[:122], trial, habit))
+        after = np.asarray(thin_actions(uniform[:122], trial, habit))
         assert ((trial == 3) & (after == 0))[after != trial].all()
         thinned += bool((after != trial).any())
     assert moved > 10 and thinned > 10
@@ -82,4 +88,4 @@ def test_one_habit_is_moved_and_thinned_without_the_others() -> None:
 def test_plans_are_of_integers() -> None:
     env = harvestgym.make("fishing/logistic-v0")
     with pytest.raises(ConfigError, match="actions that are integers"):
-        ceiling(env, KEY, random_policy(env), 2, SEARCH)
+        plan_with_foresight(env, KEY, random_policy(env), 2, SEARCH)

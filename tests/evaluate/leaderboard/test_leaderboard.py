@@ -19,7 +19,7 @@ from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard import store
 from harvestgym.evaluate.leaderboard.foresight import Search
-from harvestgym.evaluate.leaderboard.run import chosen, rows
+from harvestgym.evaluate.leaderboard.run import expand_ids, make_rows
 from tests.evaluate.reeds import DAYS, LOOK
 
 QUICK = Search(trials=8, generations=6, elites=2)
@@ -40,7 +40,7 @@ def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
         return TimeLimit(env, 1), constant_policy({"order": 0, "request": np.ones(1, np.int32)})
 
     entrants = {"one day": one_day, "absent": lambda id, env: None}
-    whole = store.merged([], rows(id, 60, entrants, planned=4, search=QUICK))
+    whole = store.merge_rows([], make_rows(id, 60, entrants, planned=4, search=QUICK))
     found = {row.policy: row for row in whole}
     assert set(found) == {"none", "random", "expert", "ceiling", "one day"}
     assert found["none"].score == 0 and found["expert"].score == 1 and (found["ceiling"].score or 0) > 1
@@ -49,12 +49,12 @@ def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
     assert found["expert"].seasons == 60 and found["ceiling"].seasons == 4
     assert found["ceiling"].columns[store.TRIED] == QUICK.trials * (QUICK.generations + 1)
     assert found["expert"].columns["yield kg"] > found["none"].columns["yield kg"] == 0
-    assert found["expert"].columns[store.LOOKS] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
-    assert found["one day"].columns[store.LOOKS] == pytest.approx(LOOK, rel=1e-4)
+    assert found["expert"].columns[store.OBSERVATION_COST] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
+    assert found["one day"].columns[store.OBSERVATION_COST] == pytest.approx(LOOK, rel=1e-4)
 
 
-def row(id: str, policy: str, mean: float = 1.0, **more: Any) -> store.Row:
-    return store.Row(id, policy, 100, mean, mean - 0.1, mean + 0.1, 0.5, **more)
+def row(id: str, policy: str, mean: float = 1.0, **more: Any) -> store.LeaderboardRow:
+    return store.LeaderboardRow(id, policy, 100, mean, mean - 0.1, mean + 0.1, 0.5, **more)
 
 
 def test_rows_are_kept_while_the_game_is_the_same() -> None:
@@ -66,9 +66,9 @@ def test_rows_are_kept_while_the_game_is_the_same() -> None:
         row("fishing/b-v0", "expert"),
     ]
 
-    def left(expert: float, random: float, *more: store.Row) -> dict[str, store.Row]:
+    def left(expert: float, random: float, *more: store.LeaderboardRow) -> dict[str, store.LeaderboardRow]:
         means = {"none": 0.0, "random": random, "expert": expert}
-        whole = store.merged(old, [*(row("farm/a-v0", name, mean) for name, mean in means.items()), *more])
+        whole = store.merge_rows(old, [*(row("farm/a-v0", name, mean) for name, mean in means.items()), *more])
         assert whole[-1].id == "fishing/b-v0"
         return {each.policy: each for each in whole[:-1]}
 
@@ -82,12 +82,12 @@ def test_rows_are_kept_while_the_game_is_the_same() -> None:
 
 def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None:
     whole = [row("farm/a-v0", "expert", columns={"yield kg": 1.234}), row("fishing/b-v0", "random", 2.0)]
-    store.write(tmp_path, [replace(whole[0], score=1.0), whole[1]])
-    assert store.read(tmp_path)[1] == whole[1] and store.read(tmp_path / "none") == []
+    store.write_rows(tmp_path, [replace(whole[0], score=1.0), whole[1]])
+    assert store.read_rows(tmp_path)[1] == whole[1] and store.read_rows(tmp_path / "none") == []
     page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
     assert "| [a-v0](farm/a-v0.md) | expert | 1.000 (0.900 to 1.100) | 0.500 | 1.23 |" in page
     assert "## Fisheries" in page and "## Foragers" not in page and "a row of ppo" not in page
-    store.write(tmp_path, [*whole, row("farm/a-v0", "ppo"), row("farm/c-v0", "expert")])
+    store.write_rows(tmp_path, [*whole, row("farm/a-v0", "ppo"), row("farm/c-v0", "expert")])
     page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
     assert "Without a row of ppo yet: farm/c-v0." in page and "Negative results" not in page
 
@@ -95,22 +95,22 @@ def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None
 def test_the_page_says_who_falls_short_of_whom(tmp_path: Path) -> None:
     """Where intervals do not meet: the agent of a-v0 lies below the expert, that of b-v0 only seems to."""
     experts = [row("farm/a-v0", "expert", 2.0), row("farm/b-v0", "expert", 2.0), row("farm/b-v0", "random", 1.0)]
-    store.write(tmp_path, [*experts, row("farm/a-v0", "ppo", 1.7), row("farm/b-v0", "ppo", 1.9)])
+    store.write_rows(tmp_path, [*experts, row("farm/a-v0", "ppo", 1.7), row("farm/b-v0", "ppo", 1.9)])
     page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
-    assert "- **ppo** makes less than **expert** on farm/a-v0.\n" in page and "than **random**" not in page
+    assert "- **ppo** earns less than **expert** on farm/a-v0.\n" in page and "than **random**" not in page
 
 
 def test_the_parquet_has_a_row_for_each_id_and_policy(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     whole = [row("farm/a-v0", "none", columns={"yield kg": 0.0}), row("fishing/b-v0", "expert", columns={"AAV": 0.5})]
-    assert [path.name for path in store.write(tmp_path, whole)] == [store.FILE, store.PAGE, store.TABLE]
+    assert [path.name for path in store.write_rows(tmp_path, whole)] == [store.FILE, store.PAGE, store.TABLE]
     found = parquet.read_table(tmp_path / store.TABLE).to_pydict()
     assert found["id"] == ["farm/a-v0", "fishing/b-v0"] and found["policy"] == ["none", "expert"]
     assert found["yield kg"] == [0.0, None] and found["AAV"] == [None, 0.5] and "columns" not in found
 
 
 def test_chosen_expands_the_names_of_families() -> None:
-    assert chosen(["fishing/may-v0"]) == ["fishing/may-v0"] and chosen(["farm"]) == registry.ids("farm")
+    assert expand_ids(["fishing/may-v0"]) == ["fishing/may-v0"] and expand_ids(["farm"]) == registry.ids("farm")
 
 
 def test_the_command_writes_the_page_and_the_file(tmp_path: Path) -> None:
