@@ -29,7 +29,7 @@ QUICK = Search(trials=8, generations=6, elites=2)
 def id() -> Iterator[str]:
     """The reeds, on which looking costs, as a registered id for the time of a test."""
     name = "test/reeds-v0"
-    registry.register(name, f"{__name__.rpartition('.')[0]}.reeds:reeds", mode="ao")
+    registry.register(name, "tests.evaluate.reeds:reeds", mode="ao")
     yield name
     registry.unregister(name)
 
