@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 
 from harvestgym.forager import ForagerConfig, ForagerEnv
@@ -94,3 +95,8 @@ def measure_delays(delay: Delay, number: int) -> np.ndarray:
         else:
             env.step(NORTH)
     return np.array(delays)
+
+
+def same(mine, other) -> bool:
+    """Whether two observations are equal, also if they are dicts."""
+    return jax.tree.all(jax.tree.map(lambda a, b: bool((np.asarray(a) == b).all()), mine, other))
