@@ -13,8 +13,7 @@ from typing import Any
 import yaml
 
 from harvestgym import registry
-from harvestgym.core import yaml_io
-from harvestgym.core.config import merge
+from harvestgym.core.config import read_extended
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.farm.public_names import KINDS
 
@@ -86,7 +85,7 @@ def write_farm(path: Path, like: str) -> Path:
         raise ConfigError(f"{path}: exists already; choose another name")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: expected a file in an existing folder; make the folder {path.parent} first")
-    description = _read_extended(known[like])
+    description = read_extended(known[like], "farm")
     description.pop("history", None)  # of the versions of the catalogue farm
     description = {part: description[part] for part in PART_ORDER if part in description} | description
     node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(description)
@@ -94,13 +93,6 @@ def write_farm(path: Path, like: str) -> Path:
     text = yaml.serialize(node, Dumper=yaml.SafeDumper, allow_unicode=True, width=110)
     path.write_text(FARM_HEADER.format(id=like, file=path.name) + text, encoding="utf-8")
     return path
-
-
-def _read_extended(file: Path) -> dict[str, Any]:
-    """Read a catalogue file, merged into the file that it extends."""
-    description = yaml_io.read(file)
-    parent = description.pop("extends", None)
-    return description if parent is None else merge(_read_extended(file.with_name(f"{parent}.yaml")), description)
 
 
 def _fold(node: Any, depth: int = 0) -> None:

@@ -13,7 +13,7 @@ import functools
 import math
 import re
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -32,7 +32,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from . import yaml_io
-from .errors import ConfigError, check_name, nearest
+from .errors import ConfigError, check_name, nearest, unknown
 from .tree import Meta
 
 T = TypeVar("T")
@@ -215,18 +215,52 @@ def read_sets(path: Path) -> dict[str, dict[str, Any]]:
     raw = yaml_io.read(path)
     if not isinstance(raw, dict) or not all(isinstance(v, dict) for v in raw.values()):
         raise ConfigError(f"{path}: expected a mapping from set names to parameters")
-    return {name: _resolve(raw, name, str(path), ()) for name in raw}
+
+    def read(name: str, child: str) -> Mapping[str, Any]:
+        check_name("set", name, raw, f"{path} > {child} > extends")
+        return raw[name]
+
+    return {name: resolve_extends(name, read) for name in raw}
 
 
-def _resolve(raw: dict[str, Any], name: str, where: str, seen: tuple[str, ...]) -> dict[str, Any]:
+def resolve_extends(
+    name: str,
+    read: Callable[[str, str], Mapping[str, Any]],
+    combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None,
+    seen: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """The mapping `name`, merged into the mapping that it `extends:`, and so on.
+
+    Args:
+        name: of the mapping.
+        read: the mapping of a name, as it is written; the second argument is the name that extends it, or "".
+        combine: merges a mapping into its base, `merge` by default.
+        seen: the names that extend it.
+    """
     if name in seen:
-        raise ConfigError(f"{where}: {' -> '.join((*seen, name))} extend each other; break the circle")
-    own = {k: v for k, v in raw[name].items() if k != "extends"}
-    if "extends" not in raw[name]:
-        return own
-    base = raw[name]["extends"]
-    check_name("set", base, raw, f"{where} > {name} > extends")
-    return merge(_resolve(raw, base, where, (*seen, name)), own)
+        raise ConfigError(f"{' -> '.join((*seen, name))} extend each other; try removing one `extends`")
+    data = dict(read(name, seen[-1] if seen else ""))
+    if "extends" not in data:
+        return data
+    base = resolve_extends(data.pop("extends"), read, combine, (*seen, name))
+    return (combine or merge)(base, data)
+
+
+def read_extended(
+    path: Path, what: str, combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """A YAML file that describes a `what`, merged into the file of the same folder that it `extends:`, and so on."""
+
+    def read(name: Any, child: str) -> dict[str, Any]:
+        file = path.with_name(f"{name}.yaml") if child else path
+        if child and not (isinstance(name, str) and file.is_file()):
+            raise unknown(what, name, (p.stem for p in path.parent.glob("*.yaml")), f"{child}.yaml > extends")
+        data = yaml_io.read(file)
+        if not isinstance(data, dict):
+            raise ConfigError(f"{file}: expected a mapping, got {type(data).__name__}")
+        return data
+
+    return resolve_extends(path.stem, read, combine)
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,9 +21,8 @@ from pydantic import (
     model_validator,
 )
 
-from harvestgym.core import yaml_io
-from harvestgym.core.config import INT32, Strict, merge, validate
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.config import INT32, Strict, merge, read_extended, validate
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import Risk
 from harvestgym.core.tree import WIDE
 
@@ -327,33 +326,19 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
         if name.casefold() != f"field-{i}":
-            raise ConfigError(f"{where} > fields: wanted 'Field-{i}' (fields are numbered in order), found {name!r}")
+            raise ConfigError(f"{where} > fields: expected 'Field-{i}' (fields are numbered in order), got {name!r}")
     return spec.model_copy(update={"fields": {f"Field-{i}": f for i, f in enumerate(spec.fields.values())}})
 
 
 def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
-    """A farm file with what it `extends:` (a file of the same folder), and `overrides` put in last."""
-    return farm_spec(merge(_extended(path, ()), overrides or {}), path.name)
-
-
-def _extended(path: Path, seen: tuple[str, ...]) -> dict[str, Any]:
-    if path.name in seen:
-        raise ConfigError(f"{' -> '.join((*seen, path.name))} extend each other; break the circle")
-    data = yaml_io.read(path)
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: wanted a mapping, found a {type(data).__name__}")
+    """A farm file merged into the one that it `extends:` (a file of the same folder), and then `overrides`."""
+    data = read_extended(path, "farm")
     _anchor(data, path.resolve().parent)
-    if "extends" not in data:
-        return data
-    base = data.pop("extends")
-    parent = path.with_name(f"{base}.yaml")
-    if not isinstance(base, str) or not parent.is_file():
-        raise unknown("farm", base, (p.stem for p in path.parent.glob("*.yaml")), f"{path.name} > extends")
-    return merge(_extended(parent, (*seen, path.name)), data)
+    return farm_spec(merge(data, overrides or {}), path.name)
 
 
 def _anchor(data: Any, folder: Path) -> None:
-    """Let every file that a set names, wherever it stands in `data`, be one of this folder."""
+    """Make the path of every file that a parameter set names in `data` relative to `folder`."""
     for key, value in data.items() if isinstance(data, dict) else enumerate(data):
         if isinstance(value, (dict, list)):
             _anchor(value, folder)

@@ -12,8 +12,7 @@ import jax
 import numpy as np
 from pydantic import Field
 
-from harvestgym.core import yaml_io
-from harvestgym.core.config import Strict, build, merge, validate
+from harvestgym.core.config import Strict, build, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.loading import load_object
 from harvestgym.fishing.analysis.reference_points import find_reference_point
@@ -87,7 +86,7 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
     An override is an entry of the file, or, for short, a parameter of the law (`r=0.5`) or the `sigma` of the noise.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
-    data = override_entries(_resolved(path, ()), entries)
+    data = override_entries(read_extended(path, "fishery", override_entries), entries)
     for name, value in overrides.items():
         if name not in entries:
             data = override_entries(data, _expand_short_name(data, name, value))
@@ -103,18 +102,6 @@ def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
 def _other_kind(old: Any, new: Any) -> bool:
     groups = isinstance(old, Mapping) and isinstance(new, Mapping)
     return groups and "kind" in new and new["kind"] != old.get("kind")
-
-
-def _resolved(path: Path, seen: tuple[str, ...]) -> dict[str, Any]:
-    raw = yaml_io.read(path)
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{path.name}: expected a mapping, got {type(raw).__name__}")
-    if path.stem in seen:
-        raise ConfigError(f"{' -> '.join((*seen, path.stem))} extend each other; try removing one `extends`")
-    own = {key: value for key, value in raw.items() if key != "extends"}
-    if "extends" not in raw:
-        return own
-    return override_entries(_resolved(path.with_name(f"{raw['extends']}.yaml"), (*seen, path.stem)), own)
 
 
 def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
