@@ -78,14 +78,14 @@ class FarmSession(Session):
         return self.steps % 2 == 1 and self.asks
 
     @cached_property
-    def looks(self) -> tuple[Any, ...]:
+    def offered(self) -> tuple[Any, ...]:
         """The observations that can be bought."""
         return self.model.offered.items if self.asks else ()
 
     @cached_property
     def prices(self) -> np.ndarray:
-        """The price of each of `looks`."""
-        if not self.looks:
+        """The price of each of `offered`."""
+        if not self.offered:
             return np.zeros(0)
         return np.asarray(self.model.params.score.observation_prices(self.model.offered, self.model.variables))
 
@@ -136,13 +136,15 @@ class FarmSession(Session):
     # Actions.
 
     def look(self, which: list[int]) -> float:
-        """Buy some of `looks`, by number, once a day; return their cost."""
-        if not self.asks or self.looked:
-            raise ConfigError("look: today's looks are over" if self.asks else "look: everything is seen for nothing")
-        request = np.zeros(len(self.looks), np.int8)
+        """Buy some of `offered`, by number, once a day; return their cost."""
+        if not self.asks:
+            raise ConfigError("look: everything is observed for free")
+        if self.looked:
+            raise ConfigError("look: the observations of today are done")
+        request = np.zeros(len(self.offered), np.int8)
         for number in which:
-            if not 0 <= number < len(self.looks):
-                raise ConfigError(f"look: expected a number from 0 to {len(self.looks) - 1}, got {number}")
+            if not 0 <= number < len(self.offered):
+                raise ConfigError(f"look: expected a number from 0 to {len(self.offered) - 1}, got {number}")
             request[number] = 1
         self.act(self.idle | ({"request": request} if len(request) else {}))
         return float(self.info["observation cost"])

@@ -71,7 +71,7 @@ class FishingSession(Session):
 
     @property
     def targets(self) -> int:
-        """How many numbers to decide."""
+        """The number of decisions a year."""
         return self.model.units.targets
 
     @cached_property

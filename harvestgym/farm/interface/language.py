@@ -208,8 +208,8 @@ class Language:
 
     def _request(self, model: ActiveFarm, asked: Sequence[FarmerAction]) -> np.ndarray:
         """Which of the offered observations are asked for, int32 (offered,)."""
-        wanted = [(a.farmer, a.what.group, a.what.plot) for a in asked if isinstance(a.what, ObservationPath)]
-        covered = np.asarray(model.request_table.covered(model.request_table.encode(wanted, len(wanted)))).any(0)
+        requests = [(a.farmer, a.what.group, a.what.plot) for a in asked if isinstance(a.what, ObservationPath)]
+        covered = np.asarray(model.request_table.covered(model.request_table.encode(requests, len(requests)))).any(0)
         parts = np.split(covered, np.cumsum([item.size for item in model.offered.items])[:-1])
         for part, item in zip(parts, model.offered.items, strict=True):
             if part.any() and (not part.all() or any(action.farmer for action in asked)):

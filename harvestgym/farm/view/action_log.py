@@ -124,13 +124,13 @@ def _observation_marks(env: FarmModel, record: Record, step: int, field: int) ->
     items = [item for item, _ in _observations_of_day(env, record, step)]
     items = [item for item in items if item.variable.field == field and item.variable.per_plot]
     plots = dict.fromkeys(plot for item in items for plot in item.plots)
-    return [Mark(_own_sprite("look"), (x + 0.88, y + 0.11), TOOL_SIZE, meaning="looked at") for x, y in plots]
+    return [Mark(_own_sprite("eye"), (x + 0.88, y + 0.11), TOOL_SIZE, meaning="looked at") for x, y in plots]
 
 
 def _tool(env: FarmModel, choice: Choice) -> Sprite:
     """The sprite of an action: that of its kind, or a hand."""
     kind = env.fields[choice.row.field].slots[choice.row.entity].kind
-    return kind.sprites().get(choice.row.action.name) or _own_sprite("deed")
+    return kind.sprites().get(choice.row.action.name) or _own_sprite("hand")
 
 
 def _own_sprite(name: str) -> Sprite:

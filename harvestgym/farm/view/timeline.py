@@ -80,7 +80,7 @@ def _actions(env: FarmModel, record: Record) -> Iterator[DoneAction]:
 
 
 def _deaths(env: FarmModel, record: Record) -> Iterator[Death]:
-    """How each plant that lived ended, with the causes that slowed its growth."""
+    """The end of each plant that lived, with the causes that slowed its growth."""
     mornings = np.asarray([is_morning(record, step) for step in range(len(record["reward"]))])
     for cause in (v for v in env.variables if v.attr == "cause_of_death"):
         variables = {v.attr: v for v in env.variables if v.where == cause.where}

@@ -32,7 +32,7 @@ class FarmPage(Page):
     def __init__(self, session: FarmSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
         self.field, self.plot = 0, (0, 0)
-        self.wanted: set[int] = set()
+        self.ticked: set[int] = set()
         self.picked: dict[tuple[int, int], int] = {}
         self._drawn: tuple[Any, int, Scene] | None = None
 
@@ -45,7 +45,7 @@ class FarmPage(Page):
 
     def advance(self) -> None:
         self.session.end_day()
-        self.wanted.clear()
+        self.ticked.clear()
         for refused in self.session.refused:
             ui.notify(f"Not done, the farmer's day was over: {refused}", type="warning", position="top")
 
@@ -58,7 +58,7 @@ class FarmPage(Page):
     def choose(self, field: int, plot: tuple[int, int]) -> None:
         """Choose a plot."""
         self.field, self.plot = field, plot
-        for part in (self.fields, self.knowledge, self.looks, self.doing):
+        for part in (self.fields, self.knowledge, self.observations, self.doing):
             part.refresh()
 
     def _of_field(self, joined: str = " of ") -> str:
@@ -77,7 +77,7 @@ class FarmPage(Page):
             with box("div", "middle"):
                 self.fields()
             with box("div", "side"):
-                self.looks()
+                self.observations()
                 self.today()
                 self.doing()
                 self.knowledge()
@@ -85,7 +85,7 @@ class FarmPage(Page):
                 self.charts()
 
     def redraw(self) -> None:
-        for part in (self.sky, self.fields, self.charts, self.looks, self.today, self.knowledge):
+        for part in (self.sky, self.fields, self.charts, self.observations, self.today, self.knowledge):
             part.refresh()
         if self.session.steps == 0 or self.session.over:
             self.doing.refresh()
@@ -176,33 +176,33 @@ class FarmPage(Page):
                 self._rows(whole)
 
     @ui.refreshable_method
-    def looks(self) -> None:
+    def observations(self) -> None:
         """The observations of this morning, and their prices."""
-        if self.session.over or not self.session.looks:
+        if self.session.over or not self.session.offered:
             return
         with box("section", "card looks", "looks"):
             words("h2", "Look this morning" if not self.session.looked else "Looked this morning")
-            for number, (look, price) in enumerate(zip(self.session.looks, self.session.prices, strict=True)):
-                if look.variable.field == self.field and look.plot in (None, self.plot):
-                    self._look(number, look, float(price))
+            for number, (item, price) in enumerate(zip(self.session.offered, self.session.prices, strict=True)):
+                if item.variable.field == self.field and item.plot in (None, self.plot):
+                    self._observation(number, item, float(price))
             self.bill()
 
-    def _look(self, at: int, look: Any, price: float) -> None:
-        where = "" if look.plot is None else f" on plot {look.plot}"
-        label = f"{self.session.label(look.variable)}{where}, {price:g}"
-        tick = ui.checkbox(label, value=at in self.wanted, on_change=lambda e: self._want(at, e.value))
+    def _observation(self, at: int, item: Any, price: float) -> None:
+        where = "" if item.plot is None else f" on plot {item.plot}"
+        label = f"{self.session.label(item.variable)}{where}, {price:g}"
+        tick = ui.checkbox(label, value=at in self.ticked, on_change=lambda e: self._tick(at, e.value))
         tick.props(f"dense data-part=want-{at}").set_enabled(not self.session.looked)
 
-    def _want(self, at: int, yes: bool | None) -> None:
-        (self.wanted.add if yes else self.wanted.discard)(at)
+    def _tick(self, at: int, yes: bool | None) -> None:
+        (self.ticked.add if yes else self.ticked.discard)(at)
         self.bill.refresh()
 
     @ui.refreshable_method
     def bill(self) -> None:
         """The button that buys the ticked observations, with their cost."""
         if not self.session.looked:
-            price = float(sum(self.session.prices[list(self.wanted)]))
-            button(f"Look, for {price:g}", self.guarded(lambda: self.session.look(sorted(self.wanted))), "", "look")
+            price = float(sum(self.session.prices[list(self.ticked)]))
+            button(f"Look, for {price:g}", self.guarded(lambda: self.session.look(sorted(self.ticked))), "", "look")
 
     def _rows(self, rows: list[int]) -> None:
         if not rows:
