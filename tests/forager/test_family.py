@@ -70,13 +70,13 @@ def test_an_unknown_id_names_the_nearest():
 def test_the_study_shows_that_the_fixed_agent_fails_when_the_foods_change_sign(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "PERIOD", 10_000)
     monkeypatch.setattr(study, "WINDOW", 1_250)
-    told = []
-    table = study.run(2, tmp_path, told.append, steps=6_250)
+    reported = []
+    table = study.run(2, tmp_path, reported.append, steps=6_250)
     columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
     rows = {agent: [float(cell.split()[0]) for cell in columns[agent]] for agent in table.columns[1:]}
     first, second = rows["fixed: greedy on first worths"]
     assert first > 0.3 > -0.05 > second
     assert rows["learning: linear Q"][0] > rows["random"][0] + 0.05
-    assert told == [1, 1, 1]
+    assert reported == [1, 1, 1]
     assert {path.name for path in tmp_path.iterdir()} == {"forager.parquet", "forager.png"}
     assert pyarrow.parquet.read_table(tmp_path / "forager.parquet").num_rows == 3 * 2 * 5

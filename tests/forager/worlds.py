@@ -1,4 +1,4 @@
-"""The worlds that the tests of the stateful face share."""
+"""Worlds and measurements that several tests share."""
 
 from __future__ import annotations
 

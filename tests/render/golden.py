@@ -32,7 +32,7 @@ def keep(name: str, scene: Scene) -> None:
 
 if __name__ == "__main__":
     from tests.fishing.view import test_pictures as fishing_pictures
-    from tests.forager.view import test_pictures as forager_pictures
+    from tests.forager.view import test_maps as forager_pictures
 
     for made in (fishing_pictures.SCENES, forager_pictures.SCENES):
         for kept_name, drawn in made.items():

@@ -1,4 +1,4 @@
-"""The stateful face: the seed's example, and the table of semantics line by line."""
+"""`ForagerEnv`: the example of the Forager package, and the table of rules line by line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harvestgym.forager.reward_laws import Constant
 from tests.forager.worlds import EAST, NORTH, SOUTH, TYPES, WEST, Berry, one_berry, seed_example, where
 
 
-def test_the_example_of_the_seed_runs():
+def test_the_example_of_the_forager_package_runs():
     env = seed_example()
     obs = env.start()
     assert obs.shape == (7, 5, 3)
@@ -197,12 +197,12 @@ def test_objects_generated_in_mid_episode_wait_where_their_cell_is_taken():
 
 def test_start_restarts_and_a_seed_reseeds():
     env, actions = seed_example(), np.random.default_rng(0).integers(0, 4, 200).tolist()
-    lives = []
+    episodes = []
     for seed in (None, None, 5, None, 0):
         first = env.start(seed=seed)
-        lives.append([first.tobytes(), *(env.step(a)[0].tobytes() for a in actions)])
-    assert lives[0] == lives[1] == lives[4]
-    assert lives[2] == lives[3] != lives[0]
+        episodes.append([first.tobytes(), *(env.step(a)[0].tobytes() for a in actions)])
+    assert episodes[0] == episodes[1] == episodes[4]
+    assert episodes[2] == episodes[3] != episodes[0]
 
 
 def test_noise_in_rewards_never_moves_the_map():

@@ -21,14 +21,14 @@ def test_a_single_forager_has_the_episode_of_a_forager_env(mode):
     """Rewards that change, are noisy or come late, and every view, are those of the `ForagerEnv`."""
     model = build(VARIED | {"observation_mode": mode, "horizon": 0})
     env, alone = ForagerParallel(model, 1), host_twin(model)
-    told = env.reset(seed=4)[0]["forager_0"]
+    obs = env.reset(seed=4)[0]["forager_0"]
     seen = alone.start(seed=int(np.random.default_rng(4).integers(0, 2**63)))
     mine = {"objects": np.s_[..., :-1], "colors": np.s_[:]}.get(mode, np.s_[:-1])
     earned = 0.0
     for action in np.random.default_rng(0).integers(0, 4, 300).tolist():
-        assert env.observation_space("forager_0").contains(told)
-        assert same(told | {"view": told["view"][mine]}, seen)
-        told, paid, _, _, info = (one["forager_0"] for one in env.step({"forager_0": action}))
+        assert env.observation_space("forager_0").contains(obs)
+        assert same(obs | {"view": obs["view"][mine]}, seen)
+        obs, paid, _, _, info = (one["forager_0"] for one in env.step({"forager_0": action}))
         seen, reward = alone.step(action)
         assert paid == reward
         worths = alone.biome_values
@@ -51,7 +51,7 @@ def test_several_foragers_keep_the_contract_of_pettingzoo_and_share_one_world():
     assert fed == env.collected > 0
 
 
-@pytest.mark.parametrize("face", [lambda model: ForagerVec(model, 2), ForagerParallel])
-def test_many_agents_are_not_shown_the_world(face):
+@pytest.mark.parametrize("env", [lambda model: ForagerVec(model, 2), ForagerParallel])
+def test_interfaces_of_many_agents_refuse_the_whole_world(env):
     with pytest.raises(ConfigError, match="'scalar'"):
-        face(build(SMALL | {"observation_mode": "world"}))
+        env(build(SMALL | {"observation_mode": "world"}))

@@ -25,19 +25,19 @@ def test_the_vector_environment_is_many_single_episodes(mode):
     actions = np.random.default_rng(0).integers(0, 4, (100, 3))
     generator, _ = gymnasium.utils.seeding.np_random(5)
     seeds = lambda: int(generator.integers(0, 2**63))  # noqa: E731
-    lives = [host_twin(model) for _ in range(3)]
-    lane = lambda seen, i: jax.tree.map(lambda a: a[i], seen)  # noqa: E731
-    assert all(same(life.start(seed=seeds()), lane(obs, i)) for i, life in enumerate(lives))
+    singles = [host_twin(model) for _ in range(3)]
+    part = lambda seen, i: jax.tree.map(lambda a: a[i], seen)  # noqa: E731
+    assert all(same(single.start(seed=seeds()), part(obs, i)) for i, single in enumerate(singles))
     for step, row in enumerate(actions):
         obs, rewards, _, over, info = many.step(row)
-        for i, life in enumerate(lives):
-            seen, reward = (life.start(seed=seeds()), 0.0) if step % 41 == 40 else life.step(int(row[i]))
-            assert same(seen, lane(obs, i))
+        for i, single in enumerate(singles):
+            seen, reward = (single.start(seed=seeds()), 0.0) if step % 41 == 40 else single.step(int(row[i]))
+            assert same(seen, part(obs, i))
             assert reward == rewards[i]
-            assert (info["collided"][i], info["biome"][i]) == (-1 if step % 41 == 40 else life.met, life.biome)
-            worths = life.biome_values
-            assert info["biome_value"][i] == worths[life.biome]
-            assert info["biome_regret"][i] == max(worths) - worths[life.biome]
+            assert (info["collided"][i], info["biome"][i]) == (-1 if step % 41 == 40 else single.met, single.biome)
+            values = single.biome_values
+            assert info["biome_value"][i] == values[single.biome]
+            assert info["biome_regret"][i] == max(values) - values[single.biome]
         assert over.all() == (step % 41 == 39)
     many.close()
 
@@ -58,8 +58,8 @@ def test_the_infos_of_a_batch_are_those_of_the_functional_environment():
         info = many.step(row)[-1]
         state, now = step(jax.random.key(0), state, row[0], model.params)
         assert set(info) == set(now.info)
-        assert {name: told[0] for name, told in info.items()} == pytest.approx(
-            {name: np.asarray(told).item() for name, told in now.info.items()}, abs=1e-5, rel=1e-5
+        assert {name: value[0] for name, value in info.items()} == pytest.approx(
+            {name: np.asarray(value).item() for name, value in now.info.items()}, abs=1e-5, rel=1e-5
         )
         regrets.append(info["biome_regret"])
     assert len(np.unique(regrets)) > 20

@@ -1,4 +1,4 @@
-"""A life that is kept - copied, saved, bounded, on the other engine - and bad input, which changes nothing."""
+"""Episodes that are copied, saved, bounded or run without numba; and bad input, which changes nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.kinds import Delay, Kind, ReturnPlace
 from harvestgym.forager.reward_laws import Constant
-
-from .worlds import NORTH, TYPES, Berry, one_berry, seed_example
+from tests.forager.worlds import NORTH, TYPES, Berry, one_berry, seed_example
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
 """Bytes in a unit of `ru_maxrss`."""
@@ -89,7 +88,7 @@ def future(env: ForagerEnv, steps: int = 500) -> list:
     return [(obs.tobytes(), reward) for obs, reward in map(env.step, actions)]
 
 
-def test_a_copy_and_a_saved_life_go_on_bit_for_bit(tmp_path):
+def test_a_copy_and_a_saved_episode_go_on_bit_for_bit(tmp_path):
     env = grown()
     twin, unpickled = env.copy(), pickle.loads(pickle.dumps(env))
     env.save(tmp_path / "life")
@@ -100,7 +99,7 @@ def test_a_copy_and_a_saved_life_go_on_bit_for_bit(tmp_path):
     assert (tmp_path / "life").stat().st_size < 20_000
 
 
-def test_a_life_goes_on_in_another_process(tmp_path):
+def test_an_episode_goes_on_in_another_process(tmp_path):
     env = grown()
     env.save(tmp_path / "life")
     code = (
@@ -143,7 +142,7 @@ def test_memory_does_not_grow_when_objects_return_in_place():
 WITHOUT_NUMBA = """
 import sys, hashlib, numpy as np
 sys.modules["numba"] = None
-from tests.forager.test_keeping import future, grown
+from tests.forager.numba_engine.test_saving import future, grown
 from tests.forager.worlds import Berry, one_berry
 digest = hashlib.sha256()
 for env in (grown(300), one_berry(where=(5, 6))):
@@ -163,7 +162,7 @@ def test_without_numba_the_same_episode_runs_as_plain_python():
     assert run.stdout == digest.hexdigest()
 
 
-def test_a_saved_life_with_a_small_bound_goes_on():
+def test_a_saved_episode_with_a_small_bound_goes_on():
     env = ForagerEnv(ForagerConfig(100, TYPES, aperture=5, capacity=70))
     env.generate_objects(0.5, "flower")
     env.start()

@@ -1,4 +1,4 @@
-"""The maps of a life are true, its record is the same on both engines, and neither grows with the world."""
+"""The maps of an episode are true, its record is the same on both engines, and neither grows with the world."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def panels(seen: Scene) -> list[Map]:
     return [panel for panel in seen.panels if isinstance(panel, Map)]
 
 
-def walked(face: Any, steps: int, seed: int = 5) -> None:
+def walked(env: Any, steps: int, seed: int = 5) -> None:
     """Go some way, more often east and north than back."""
-    face.reset(seed=seed)
+    env.reset(seed=seed)
     for action in np.random.default_rng(seed).choice(4, steps, p=(0.35, 0.35, 0.15, 0.15)):
-        face.step(int(action))
+        env.step(int(action))
 
 
 def made_up(name: str, steps: int = 80) -> Scene:
@@ -71,8 +71,8 @@ def test_both_engines_keep_the_same_record() -> None:
     """A small world, in which food is taken and comes back, and the whole of which is kept."""
     model = make("two-biome-v1")
     host, traced = ForagerGym.of(model, "rgb_array"), GymEnv(model, render_mode="rgb_array")
-    for face in (host, traced):
-        walked(face, 40)
+    for env in (host, traced):
+        walked(env, 40)
     ours, theirs = host.record, traced.episode_log.record  # type: ignore[union-attr]
     assert set(ours) == set(theirs)
     for name in ours:
@@ -106,9 +106,9 @@ def test_the_aperture_shows_the_view_and_the_small_world_all_that_stands_in_it()
     walked(host, 30)
     record = host.record
     aperture, world = panels(scene(model, record, 30))
-    told = [maps.label_kind(kind) for kind in model.world.kinds]
+    labels = [maps.label_kind(kind) for kind in model.world.kinds]
     for drawn, cells in ((aperture, record["view"][-1]), (world, record["world"][-1])):
-        found = {(int(m.at[1]), int(m.at[0])): told.index(m.meaning) for m in drawn.marks if m.meaning in told}
+        found = {(int(m.at[1]), int(m.at[0])): labels.index(m.meaning) for m in drawn.marks if m.meaning in labels}
         assert found == {at: kind for at, kind in np.ndenumerate(cells) if kind >= 0}
     agent = next(m for m in world.marks if m.meaning == "the agent")
     assert (int(agent.at[0]), 14 - int(agent.at[1])) == host.env.position
