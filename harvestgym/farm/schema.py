@@ -179,7 +179,7 @@ def _parse_condition(value: Any) -> Any:
     """The paper's 4-tuple."""
     if isinstance(value, (list, tuple)):
         if len(value) != 4:
-            raise ValueError("wanted (observation, mapping, operator, value)")
+            raise ValueError("expected (observation, mapping, operator, value)")
         return dict(zip(("observation", "mapping", "operator", "value"), value, strict=True))
     return value
 

@@ -303,20 +303,21 @@ class ContextFarm(FarmModel):
 
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         assert isinstance(params, ContextParams)
-        new, report = super().day(key, state, orders, self._in_force(state, params))
+        new, report = super().day(key, state, orders, self.apply_context(state, params))
         return replace(new, context=self.sampler.next_day(key_for(key, STREAM), state.context, new.day, params)), report
 
-    def _in_force(self, state: FarmState, params: FarmParams) -> FarmParams:
+    def apply_context(self, state: FarmState, params: FarmParams) -> FarmParams:
+        """The parameters in force in a state; plain parameters as they are."""
         return self.sampler.apply(params, state.context.numbers) if isinstance(params, ContextParams) else params
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
-        return super().value(variable, state, self._in_force(state, params) if variable.derived else params)
+        return super().value(variable, state, self.apply_context(state, params) if variable.derived else params)
 
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
-        return super().reward_context(state, self._in_force(state, params))
+        return super().reward_context(state, self.apply_context(state, params))
 
     def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:
-        seen = super().observation(key, state, action, self._in_force(state, params))
+        seen = super().observation(key, state, action, self.apply_context(state, params))
         context = state.context
         more = jnp.concatenate([self.sampler.features_of(context.numbers), context.forecast.ravel()])
         if not isinstance(seen, dict):

@@ -122,8 +122,8 @@ def test_a_parameter_has_the_last_word_over_the_set_it_is_in_and_nothing_is_put_
     assert (float(soil.max_water_capacity), float(soil.wilting_point)) == (120, 60)
     assert soil.start.nutrients_min.tolist() == [1.5, 3, 10, 4], "the other nutrients are those of the set"
     state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)
-    once = jax.eval_shape(env._in_force, state, env.params)
-    assert env._in_force(state, once) is once
+    once = jax.eval_shape(env.apply_context, state, env.params)
+    assert env.apply_context(state, once) is once
 
 
 def test_what_belongs_together_is_drawn_together() -> None:

@@ -122,7 +122,7 @@ def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
         ((("Field-0", "Reed-0", "stge", []), id, "==", "old"), "unknown variable 'stge'; did you mean 'stage'"),
         (((*STAGE, [(0, 0), 1]), id, "==", "old"), "wanted a key, '*' or a plot"),
         (((*STAGE, []), id, "==", "ancient"), "unknown value 'ancient'"),
-        (((*STAGE, []), id, "=="), "wanted (observation, mapping, operator, value)"),
+        (((*STAGE, []), id, "=="), "expected (observation, mapping, operator, value)"),
     ],
 )
 def test_a_wrong_condition_is_refused_in_words(event: Any, words: str) -> None:
