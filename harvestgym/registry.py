@@ -31,7 +31,7 @@ record)` and `describe(env)`. It may have `make_gymnasium(env, render_mode)`, a 
 same episodes (None where there is none), and `risk(env)`, the risk measure of the environment's score.
 """
 
-FILES = (".yaml", ".yml")
+FARM_SUFFIXES = (".yaml", ".yml")
 """Suffixes of an id that is the path of a farm file."""
 
 
@@ -89,7 +89,7 @@ def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
     _SPECS[id] = known
     gymnasium.register(
         id=id,
-        entry_point="harvestgym.gym.env:make",
+        entry_point="harvestgym.gym.env:make_env",
         vector_entry_point="harvestgym.gym.vector_env:make_vec",
         kwargs={"harvest_id": id},
         order_enforce=True,
@@ -104,7 +104,7 @@ def unregister(id: str) -> None:
 
 def spec(id: str) -> EnvSpec:
     """Return the spec of an id, or of the path of a farm file; ConfigError with the nearest id if there is none."""
-    if isinstance(id, str) and id.endswith(FILES):
+    if isinstance(id, str) and id.endswith(FARM_SUFFIXES):
         return EnvSpec(id, "harvestgym.farm.family:from_yaml", {"path": id})
     if not isinstance(id, str) or id not in _SPECS:
         if difflib.get_close_matches(str(id), _SPECS, n=1, cutoff=0.5):
@@ -129,7 +129,7 @@ def _description(id: str) -> dict[str, Any]:
     from .core import yaml_io  # PyYAML, which a plain import does without
 
     family, _, name = spec(id).id.partition("/")
-    path = Path(id if id.endswith(FILES) else _catalogue(family) / f"{name}.yaml")
+    path = Path(id if id.endswith(FARM_SUFFIXES) else _catalogue(family) / f"{name}.yaml")
     return yaml_io.read(path) if path.is_file() else {}
 
 

@@ -19,7 +19,7 @@ PIPE_WIDTH = 200
 
 Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of a farm file, my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, none, or another policy of the id")]
-SEEDS: dict[str, Any] = {"min": 0, "max": 2**32 - 1}
+SEED_LIMITS: dict[str, Any] = {"min": 0, "max": 2**32 - 1}
 """Limits of an option that is a seed."""
 
 StartBar = Callable[[str, int | None], Callable[[int], None]]

@@ -18,9 +18,9 @@ def new_farm(
     like: Annotated[str, typer.Option(help="the farm to copy, an id of `harvestgym list farm`")] = DEFAULT_FARM,
 ) -> None:
     """Write a farm file: a complete copy of a catalogue farm. Never overwrites."""
-    from .new_files import write_farm
+    from .new_files import write_new_farm
 
-    typer.echo(f"wrote {write_farm(file, like)}; try `harvestgym run {file} --policy expert`")
+    typer.echo(f"wrote {write_new_farm(file, like)}; try `harvestgym run {file} --policy expert`")
 
 
 @group.command("entity")
@@ -29,7 +29,7 @@ def new_entity(
     folder: Annotated[Path, typer.Option(help="folder for the files")] = Path(),
 ) -> None:
     """Write a kind of entity: a module, its parameter sets and a test that passes. Never overwrites."""
-    from .new_files import write_entity
+    from .new_files import write_new_entity
 
-    module, sets, test = write_entity(name, folder)
+    module, sets, test = write_new_entity(name, folder)
     typer.echo(f"wrote {module}, {sets} and {test}; try `pytest {test}`")

@@ -30,7 +30,7 @@ PART_ORDER = ("doc", "tags", "mode", "fields", "farmers", "rules", "scoring", "e
 """Order of the parts of a new farm file; other parts follow."""
 
 
-def write_entity(name: str, folder: Path) -> list[Path]:
+def write_new_entity(name: str, folder: Path) -> list[Path]:
     """Write a module, its parameter sets and its test for a kind of entity; return their paths.
 
     Args:
@@ -70,7 +70,7 @@ def _fill(template: str, kind: str, module: str) -> str:
     return Template(text).substitute(kind=kind, module=module)
 
 
-def write_farm(path: Path, like: str) -> Path:
+def write_new_farm(path: Path, like: str) -> Path:
     """Write a complete copy of a catalogue farm as a new farm file; return its path.
 
     Raises:
@@ -79,7 +79,7 @@ def write_farm(path: Path, like: str) -> Path:
     catalogue = Path(__file__).parents[1] / "farm" / "catalogue"
     known = {f"farm/{file.stem}": file for file in catalogue.glob("*-v[0-9]*.yaml")}
     check_name("farm", like, known)
-    if path.suffix not in registry.FILES:
+    if path.suffix not in registry.FARM_SUFFIXES:
         raise ConfigError(f"{path}: expected the name of a farm file, which ends in .yaml")
     if path.exists():
         raise ConfigError(f"{path}: exists already; choose another name")

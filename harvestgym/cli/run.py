@@ -11,7 +11,7 @@ import typer
 from harvestgym import registry
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_extras, check_folder
 
-from .console import SEEDS, Id, PolicyName, StartBar, make_console, progress_bars
+from .console import SEED_LIMITS, Id, PolicyName, StartBar, make_console, progress_bars
 
 if TYPE_CHECKING:
     from harvestgym.evaluate.run import Evaluation
@@ -24,7 +24,7 @@ def run(
     id: Id,
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 100,
-    seed: Annotated[int, typer.Option(**SEEDS, help="the same seed gives the same episodes")] = 0,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="the same seed gives the same episodes")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
     out: Annotated[Path | None, typer.Option(help="folder for the first episode as Parquet and as a picture")] = None,
     html: Annotated[Path | None, typer.Option(help="file for the first episode as an HTML page")] = None,
@@ -102,7 +102,7 @@ def record(
     out: Annotated[Path, typer.Option(help="a new file *.parquet, or a new folder for a Minari dataset")],
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
-    seed: Annotated[int, typer.Option(**SEEDS, help="seed of the first episode; the next ones count up")] = 0,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode; the next ones count up")] = 0,
 ) -> None:
     """Record episodes of a policy as a dataset of demonstrations."""
     from harvestgym.evaluate.datasets import storage

@@ -36,12 +36,12 @@ class RecordedEpisode(NamedTuple):
     @property
     def title(self) -> str:
         """The id, or the name of the farm file."""
-        return Path(self.id).name if self.id.endswith(registry.FILES) else self.id
+        return Path(self.id).name if self.id.endswith(registry.FARM_SUFFIXES) else self.id
 
     @property
     def stem(self) -> str:
         """The start of the names of its files."""
-        name = Path(self.id).stem if self.id.endswith(registry.FILES) else self.id.replace("/", "-")
+        name = Path(self.id).stem if self.id.endswith(registry.FARM_SUFFIXES) else self.id.replace("/", "-")
         return f"{name}-{self.policy}-{self.seed}"
 
 

@@ -85,7 +85,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         return self
 
 
-def make(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
+def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
     """Make the environment that `gymnasium.make` returns for an id: that of its family, if it has a faster one."""
     env = registry.make(harvest_id, **overrides)
     faster = registry.family_function(harvest_id, "make_gymnasium", lambda env, render_mode: None)(env, render_mode)

@@ -17,7 +17,7 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import make_frame
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
-from harvestgym.render.modes import MODES, render_scene
+from harvestgym.render.modes import RENDER_MODES, render_scene
 
 FIRST_ROWS = 64
 
@@ -79,7 +79,7 @@ def family_of(kind: type) -> ModuleType | None:
 
 def scene_modes(env: Env[Any, Any]) -> tuple[str, ...]:
     """Return the render modes that draw an episode log of an environment."""
-    return MODES if family_of(type(unwrapped(env))) is not None else ()
+    return RENDER_MODES if family_of(type(unwrapped(env))) is not None else ()
 
 
 class EpisodeLog:
@@ -127,7 +127,7 @@ class EpisodeLog:
         self.add(run.state, None, timestep, params)
 
     def render(self, mode: str) -> Any:
-        """Draw the last step in one of the `MODES`."""
+        """Draw the last step in one of the `RENDER_MODES`."""
         env = _with_params(unwrapped(self._env), self._params)
         return render_scene(self._family.scene(env, self.record, len(self) - 1), mode)
 
@@ -163,7 +163,7 @@ class BatchEpisodeLog:
             self._logs[i].append({name: value[i] for name, value in frames.items()}, params)
 
     def render(self, mode: str) -> tuple[Any, ...]:
-        """Draw the last step of each in one of the `MODES`."""
+        """Draw the last step of each in one of the `RENDER_MODES`."""
         return tuple(log.render(mode) for log in self._logs)
 
 

@@ -27,7 +27,7 @@ from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
 from harvestgym.evaluate.export import write_replay
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.gym.env import GymEnv
-from harvestgym.registry import FILES, family_function
+from harvestgym.registry import FARM_SUFFIXES, family_function
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
 """Policies to compare with, where an id has them, and their names on the page."""
@@ -155,7 +155,8 @@ class Session(LiveEpisode):
 
     def save(self, folder: Path) -> Path:
         """Write the episode as a demonstration to a new file in a folder; return its path. Needs the extra `data`."""
-        name = f"{Path(self.id).stem if self.id.endswith(FILES) else self.id.replace('/', '-')}-human-{self.seed}"
+        stem = Path(self.id).stem if self.id.endswith(FARM_SUFFIXES) else self.id.replace("/", "-")
+        name = f"{stem}-human-{self.seed}"
         paths = (folder / f"{name}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
         path = next(path for path in paths if not path.exists())
         return write_demonstrations(Demonstrations(self.id, "human", [self.episode], self.overrides), path)

@@ -10,7 +10,7 @@ from harvestgym.core.scene import Chart
 
 from .primitives import INK, PALE, Box, Painter, fit_font_size, text_width
 
-GRID_COLOUR = "#e4e1db"
+TICK_COLOUR = "#e4e1db"
 
 
 def draw_chart(chart: Chart, painter: Painter, box: Box, size: int) -> None:
@@ -25,7 +25,7 @@ def draw_chart(chart: Chart, painter: Painter, box: Box, size: int) -> None:
     frame = Box(left, names, box.x + box.w - left - 14, box.y + box.h - names - 1.9 * small)
     for tick in ticks:
         y = _to_y(tick, low, high, frame)
-        painter.line([(frame.x, y), (frame.x + frame.w, y)], GRID_COLOUR)
+        painter.line([(frame.x, y), (frame.x + frame.w, y)], TICK_COLOUR)
         painter.text(frame.x - 5, y, _format(tick), small, INK, "rm")
     for tick in _make_ticks(0, chart.steps, 6):
         painter.text(_to_x(tick, chart, frame), frame.y + frame.h + small, _format(tick), small, INK, "mm")

@@ -22,7 +22,7 @@ from harvestgym.core.timeline import Timeline, Track
 
 from .svg_store import EpisodePictures, Progress, Views
 
-FOLDER = Path(__file__).parent
+ASSETS = Path(__file__).parent
 PAGE_VERSION = 1
 """Version of the layout of the data in a page."""
 
@@ -143,7 +143,7 @@ def _security_policy(*scripts: str) -> str:
 
 
 def _read_file(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
+    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def _normalise_newlines(text: str) -> str:

@@ -14,9 +14,9 @@ RENDERERS = {
 }
 """Loaded when first used: Pillow costs start-up time."""
 
-MODES = tuple(RENDERERS)
+RENDER_MODES = tuple(RENDERERS)
 
 
 def render_scene(scene: Scene, mode: str) -> Any:
-    """Draw a scene in one of the `MODES`."""
+    """Draw a scene in one of the `RENDER_MODES`."""
     return load_object(RENDERERS[mode])(scene)

@@ -26,10 +26,10 @@ from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.gym.conversion import make_observation_writer
 
-DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
+ALLOWED_DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
 """Allowed dtypes of states, observations and infos, in addition to random keys; bytes are for maps and images."""
 
-BATCH = 4
+NUM_ENVS = 4
 """Environments that are stepped in parallel."""
 
 
@@ -119,7 +119,8 @@ def _check_shapes(env: Env[Any, Any], act: Callable[..., Any]) -> None:
         raise AssertionError(f"step: expected the (state, Timestep) of reset: {error}") from None
     for path, leaf in jax.tree_util.tree_leaves_with_path(begun):
         name = "state" + jax.tree_util.keystr(path[1:]) if path[0].idx == 0 else jax.tree_util.keystr(path[1:])
-        assert _is_key(leaf) or leaf.dtype.name in DTYPES, f"{name}: expected a dtype of {DTYPES}, got {leaf.dtype}"
+        allowed = _is_key(leaf) or leaf.dtype.name in ALLOWED_DTYPES
+        assert allowed, f"{name}: expected a dtype of {ALLOWED_DTYPES}, got {leaf.dtype}"
     for name, dtype in (("reward", "float32"), ("terminated", "bool"), ("truncated", "bool")):
         leaf = getattr(begun[1], name)
         assert (leaf.shape, leaf.dtype) == ((), dtype), f"{name}: expected one {dtype}, got {leaf}"
@@ -139,7 +140,7 @@ def _run(functions: _CompiledFunctions, params: Any, steps: int, seed: int) -> l
 
 
 def _make_keys(seed: int, t: int) -> jax.Array:
-    return jax.random.split(jax.random.fold_in(jax.random.key(seed), t), BATCH)
+    return jax.random.split(jax.random.fold_in(jax.random.key(seed), t), NUM_ENVS)
 
 
 def _perturb(params: Any) -> Any:
@@ -163,7 +164,7 @@ def _check_values(space: gymnasium.Space[Any], run: list[_Transition]) -> None:
             assert not np.isnan(leaf).any(), f"step {t}: state{jax.tree_util.keystr(path)} is NaN: {leaf}"
         both = transition.timestep.terminated & transition.timestep.truncated
         assert not both.any(), f"step {t}: terminated and truncated are both true"
-        for i in range(BATCH):
+        for i in range(NUM_ENVS):
             obs = write(_get_row(_to_host(transition.timestep.obs), i))
             assert space.contains(obs), (
                 f"step {t}: the observation is outside its space: {describe_outside(space, obs)}"
@@ -182,7 +183,7 @@ def describe_outside(space: gymnasium.Space[Any], obs: Any) -> str:
 
 def _check_batch(functions: _CompiledFunctions, params: Any, transition: _Transition) -> None:
     """Check that a step of the batch equals the step of each environment alone."""
-    for i in range(BATCH):
+    for i in range(NUM_ENVS):
         keys, state, action, *in_batch = _get_row(tuple(transition), i)
         alone = functions.step(keys, state, action, params)
         _check_same(alone, tuple(in_batch), f"vmap and a loop (environment {i})", exact=False)

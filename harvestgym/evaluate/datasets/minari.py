@@ -20,7 +20,7 @@ from minari.data_collector import EpisodeBuffer
 from minari.dataset.minari_storage import MinariStorage
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.registry import FILES
+from harvestgym.registry import FARM_SUFFIXES
 from harvestgym.registry import spec as spec_of
 
 from .episodes import Demonstrations, Episode
@@ -47,7 +47,7 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
 
 def _spec(demonstrations: Demonstrations) -> Any:
     """Return the Gymnasium spec of the environment; None for a farm file, which other machines do not have."""
-    if demonstrations.id.endswith(FILES):
+    if demonstrations.id.endswith(FARM_SUFFIXES):
         return None
     spec = gymnasium.spec(demonstrations.id)
     return EnvSpec(

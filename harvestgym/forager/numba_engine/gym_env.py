@@ -22,7 +22,7 @@ from harvestgym.forager.reward_payment import RATE
 from harvestgym.forager.view.maps import SMALL
 from harvestgym.forager.view.scene import NO_ACTION, scene
 from harvestgym.gym.episode_log import FrameBuffer
-from harvestgym.render.modes import MODES, render_scene
+from harvestgym.render.modes import RENDER_MODES, render_scene
 
 from .arrays import EVENTS, REFUSED, USED
 from .env import ForagerEnv, host_twin
@@ -52,11 +52,11 @@ def _skip_steps(key: jax.Array, steps: Any) -> jax.Array:
 class ForagerGym(gymnasium.Env[Any, int]):
     """A `ForagerEnv` as a `gymnasium.Env`: never terminated, truncated after `horizon` steps if there is one."""
 
-    metadata = {"render_modes": list(MODES), "render_fps": 10}
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
     def __init__(self, env: ForagerEnv, horizon: int = 0, render_mode: str | None = None) -> None:
-        if render_mode not in (None, *MODES):
-            raise unknown("render_mode", render_mode, MODES)
+        if render_mode not in (None, *RENDER_MODES):
+            raise unknown("render_mode", render_mode, RENDER_MODES)
         self.env, self.horizon, self.render_mode = env, horizon, render_mode
         self.observation_space = env.observation_space
         self.action_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(4)
