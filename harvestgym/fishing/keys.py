@@ -27,14 +27,14 @@ def _mix(x: jax.Array) -> jax.Array:
     return x ^ (x >> 15)
 
 
-def _word(key: jax.Array, count: jax.Array, salt: int) -> jax.Array:
+def hash_word(key: jax.Array, count: jax.Array, salt: int) -> jax.Array:
     """Return a word for a key of shape (2,) and each count."""
     inner = _mix(key[0] + count * jnp.uint32(GOLDEN_STEP) + jnp.uint32(salt & 0xFFFFFFFF))
     return _mix(_mix(inner ^ key[1]) + key[0] + count * jnp.uint32(SECOND_STEP))
 
 
 def _child(key: jax.Array, count: jax.Array) -> jax.Array:
-    return jnp.stack([_word(key, count, SECOND_STEP), _word(key, count, 3 * SECOND_STEP)], axis=-1)
+    return jnp.stack([hash_word(key, count, SECOND_STEP), hash_word(key, count, 3 * SECOND_STEP)], axis=-1)
 
 
 def _seed(seed: jax.Array) -> jax.Array:
@@ -55,7 +55,7 @@ def _bits(key: jax.Array, width: int, shape: tuple[int, ...]) -> jax.Array:
         raise ValueError(f"bits: expected a width of 8, 16 or 32, got {width}; try jax.random.key")
     count = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
     dtype = {8: jnp.uint8, 16: jnp.uint16, 32: jnp.uint32}[width]
-    return (_word(key, count, 0) >> (32 - width)).astype(dtype)
+    return (hash_word(key, count, 0) >> (32 - width)).astype(dtype)
 
 
 @functools.cache

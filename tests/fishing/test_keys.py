@@ -1,4 +1,4 @@
-"""The hash generator: uniform, without correlation between years, lanes or neighbours; the same dynamics."""
+"""The hash generator: uniform, without correlation between years, environments or neighbours; the same dynamics."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from harvestgym.fishing.family import make
 
 
 def _uniforms() -> np.ndarray:
-    """A (lane, year) table of draws, as a rollout makes them: a key per lane, folded by the year."""
+    """Draw a table by environment and year, as a rollout does: a key per environment, folded by the year."""
     lanes = jax.random.split(keys.key(7), 500)
     draw = jax.vmap(lambda key: jax.vmap(lambda t: jax.random.uniform(jax.random.fold_in(key, t)))(np.arange(400)))
     return np.asarray(draw(lanes))
 
 
 def test_uniform_and_uncorrelated() -> None:
-    """Kolmogorov-Smirnov on 200 000 draws, and correlations along years and across lanes within five errors of 0."""
+    """Kolmogorov-Smirnov on 200 000 draws; correlations along years and across environments within five errors of 0."""
     u = _uniforms()
     assert stats.kstest(u.ravel(), "uniform").pvalue > 1e-3
     for one, other in ((u[:, 1:], u[:, :-1]), (u[1:], u[:-1]), (u[5:, 3:], u[:-5, :-3])):
@@ -42,10 +42,8 @@ def test_every_bit_is_fair() -> None:
     for sample in (np.asarray(words), seeds.ravel()):
         share = ((sample[:, None] >> np.arange(32, dtype=np.uint32)) & 1).mean(0)
         assert np.abs(share - 0.5).max() < 5 * 0.5 / np.sqrt(len(sample))
-    with pytest.raises(ValueError, match="64"):
-        from harvestgym.fishing.keys import _bits
-
-        _bits(jax.random.key_data(keys.key(0)), 64, ())
+    with jax.enable_x64(True), pytest.raises(ValueError, match="expected a width of 8, 16 or 32, got 64"):
+        jax.random.bits(keys.key(0), (), "uint64")
 
 
 def test_avalanche() -> None:
@@ -54,7 +52,7 @@ def test_avalanche() -> None:
     data = jax.random.bits(jax.random.key(5), (n, 2), "uint32")
     count = jax.random.bits(jax.random.key(6), (n,), "uint32")
     flips = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    word = jax.jit(jax.vmap(lambda k, c: keys._word(k, c, 0)))
+    word = jax.jit(jax.vmap(lambda k, c: keys.hash_word(k, c, 0)))
     plain = word(data, count)
     for changed in ("first", "second", "counter"):
         for flip in flips:

@@ -1,0 +1,227 @@
+"""A fishery through its interfaces: equal trajectories, units, conservation problems, metrics, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import constant_policy
+from harvestgym.core.rollout import rollout
+from harvestgym.fishing import FishingEnv, control, metrics
+from harvestgym.fishing.family import make, policies, summary
+from harvestgym.fishing.growth import Ricker
+from harvestgym.fishing.noise import Lognormal
+from harvestgym.fishing.parallel_env import FleetsEnv
+from harvestgym.fishing.units import Units
+from harvestgym.gym.env import GymEnv
+
+YEARS = 12
+ACTION = np.array([-0.9], np.float32)
+"""A quota of K/10."""
+
+
+def play(env: Any, action: Any = ACTION, years: int = YEARS, seed: int = 3) -> np.ndarray:
+    """Observations and rewards of an episode, (years, 2)."""
+    env.reset(seed=seed)
+    steps = (env.step(action) for _ in range(years))
+    return np.array([(obs[0], reward) for obs, reward, *_ in steps], np.float64)
+
+
+# -- equality of interfaces --------------------------------------------------------------------------------
+
+
+def test_all_interfaces_live_the_same_episode() -> None:
+    """FishingEnv, gymnasium.make, a batch of one and a rollout from the same seed."""
+    model = make("logistic-v0", Tmax=YEARS)
+    made = play(gymnasium.make("fishing/logistic-v0", Tmax=YEARS, disable_env_checker=True))
+    np.testing.assert_allclose(play(FishingEnv(sigma=0.1, Tmax=YEARS)), made, rtol=1e-6)
+    batch: Any = harvestgym.make_vec("fishing/logistic-v0", 1, Tmax=YEARS)
+    batch.reset(seed=3)
+    rows = [batch.step(ACTION[None])[:2] for _ in range(YEARS)]
+    np.testing.assert_allclose([(obs[0, 0], reward[0]) for obs, reward in rows], made, rtol=1e-6)
+    assert float(model.params.noise.sigma) == pytest.approx(0.1)  # type: ignore[attr-defined]
+
+
+def test_parts_as_objects_are_parts_of_a_file() -> None:
+    given = FishingEnv(law=Ricker(r=0.4), noise=Lognormal(sigma=0.2), order="growth first", Tmax=YEARS)  # type: ignore[arg-type]
+    named = make("ricker-v0", r=0.4, sigma=0.2, order="growth first", Tmax=YEARS)
+    np.testing.assert_allclose(play(given), play(GymEnv(named)), rtol=1e-6)
+    assert jax.tree.leaves(given.model.params) == jax.tree.leaves(named.params)
+
+
+def test_a_rollout_adds_up_to_its_tally() -> None:
+    """What info sums over an episode is what its years were."""
+    env = make("logistic-v0", Tmax=YEARS)
+    path = rollout(env, constant_policy(jnp.asarray(ACTION)), jax.random.key(0), 5, YEARS)
+    catch, biomass = np.asarray(path.info["catch"], np.float64), np.asarray(path.info["biomass"])
+    last = {name: np.asarray(values)[-1] for name, values in path.info.items()}
+    np.testing.assert_allclose(last["total_catch"], catch.sum(0), rtol=1e-5)
+    np.testing.assert_allclose(last["catch_change"], np.abs(np.diff(catch, axis=0)).sum(0), atol=1e-5)
+    weight = 0.99 ** np.arange(YEARS)[:, None]
+    np.testing.assert_allclose(last["discounted_return"], (np.asarray(path.reward) * weight).sum(0), rtol=1e-5)
+    np.testing.assert_allclose(last["lowest_biomass"], np.minimum(biomass.min(0), 0.75), rtol=1e-6)
+    np.testing.assert_array_equal(last["years_low"], (biomass < 0.2).sum(0))
+
+
+def test_submodules_are_attributes() -> None:
+    assert harvestgym.fishing.control is control and harvestgym.fishing.metrics is metrics
+    assert callable(harvestgym.fishing.keys.key) and harvestgym.fishing.parallel_env.FleetsEnv is FleetsEnv
+    with pytest.raises(AttributeError, match="has no attribute 'sea'"):
+        harvestgym.fishing.sea  # noqa: B018
+
+
+# -- units -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("units", "action", "wanted"),
+    [
+        (Units(bound=2.0), -1.0, 0.0),
+        (Units(bound=2.0), 0.0, 1.0),
+        (Units(bound=2.0), 1.0, 2.0),
+        (Units(bound=2.0, scale="natural"), 0.3, 0.3),
+        (Units(bound=2.0, scale="natural"), 5.0, 2.0),
+        (Units(bound=2.0, control="rate"), 0.0, 0.5),
+        (Units(bound=2.0, control="rate", scale="natural"), 0.25, 0.25),
+        (Units(bound=2.0, levels=11), 10, 1.0),
+        (Units(bound=2.0, levels=11, control="rate"), 5, 0.5),
+        (Units(bound=2.0), np.nan, 0.0),
+    ],
+)
+def test_actions_ask_for_biomass_or_a_rate(units: Units, action: float, wanted: float) -> None:
+    assert float(units.wanted(jnp.atleast_1d(action))[0]) == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", ["symmetric", "natural"])
+def test_observations_are_clipped_and_otherwise_inverted(scale: Any) -> None:
+    units = Units(bound=3.0, scale=scale)
+    biomass = jnp.array([0.0, 0.4, 2.9, 7.0])
+    np.testing.assert_allclose(units.survey(units.observation(biomass)), [0.0, 0.4, 2.9, 3.0], atol=1e-6)
+
+
+def test_spaces_follow_the_units() -> None:
+    assert Units(levels=5).action_space == gymnasium.spaces.Discrete(5)
+    assert Units(levels=5, targets=2).action_space == gymnasium.spaces.MultiDiscrete([5, 5])
+    assert Units(bound=4.0, scale="natural").action_space == gymnasium.spaces.Box(0.0, 4.0, (1,), np.float32)
+    assert Units(control="rate", scale="natural").action_space == gymnasium.spaces.Box(0.0, 1.0, (1,), np.float32)
+    assert Units(seen=3).observation_space == gymnasium.spaces.Box(-1.0, 1.0, (3,), np.float32)
+
+
+# -- rewards and conservation problems ---------------------------------------------------------------------
+
+
+def first_year(env: Any, wanted: float) -> tuple[Any, Any]:
+    """State and Timestep after asking for `wanted` in the first year, without noise."""
+    state, _ = env.reset(jax.random.key(0), env.params)
+    return env.step(jax.random.key(1), state, env.units.action(jnp.array([wanted])), env.params)
+
+
+@pytest.mark.parametrize(("price", "cost"), [(1.0, 0.0), (2.5, 0.0), (1.0, 0.2)])
+def test_reward_is_price_times_catch_less_effort(price: float, cost: float) -> None:
+    """Effort is -ln(1 - catch/stock) (Clark 1990)."""
+    _, seen = first_year(make("logistic-v0", sigma=0.0, price=price, cost=cost), 0.3)
+    assert float(seen.reward) == pytest.approx(price * 0.3 + cost * np.log(1 - 0.3 / 0.75), abs=1e-5)
+
+
+def test_translocation_adds_before_growth_and_costs() -> None:
+    """x' = f(x + A), worth 5 x' - A."""
+    after, seen = first_year(make("recovery-ricker-v0", noise={"kind": "none"}, start=0.4), 0.2)
+    stock = 0.6 * np.exp(0.3 * 0.4)
+    assert float(after.stock[0]) == pytest.approx(stock, rel=1e-6)
+    assert float(seen.reward) == pytest.approx(5 * stock - 0.2, rel=1e-5)
+
+
+def test_a_push_lowers_the_driver_before_it_rises() -> None:
+    """a' = max(a - A / 300, 0) + 0.001, worth x' / (1 + x') - A^2."""
+    after, seen = first_year(make("driver-calm-v0"), 0.6)
+    driver = 0.19 - 0.6 / 300 + 0.001
+    assert float(after.law.a) == pytest.approx(driver, rel=1e-5)
+    stock = 0.8 + 0.7 * 0.8 * (1 - 0.8 / 1.2) - driver * 0.8**3 / (0.8**3 + 0.15**3)
+    assert float(after.stock[0]) == pytest.approx(stock, rel=1e-5)
+    assert float(seen.reward) == pytest.approx(stock / (1 + stock) - 0.36, abs=1e-5)
+
+
+def test_the_driver_is_observed_only_where_it_is_shown() -> None:
+    hidden, shown = (make(f"driver-{name}-v0") for name in ("hidden", "observed"))
+    obs = shown.reset(jax.random.key(0), shown.params)[1].obs
+    assert hidden.observation_space.shape == (1,) and shown.observation_space.shape == (2,)
+    assert float(obs[1]) == pytest.approx(2 * 0.19 / 0.5 - 1, abs=1e-6)
+
+
+def test_fleets_share_what_one_fleet_would_take() -> None:
+    """Three quotas of K/10 leave the stock that one of 3 K/10 leaves; each is paid its own catch."""
+    alone = first_year(make("logistic-v0", sigma=0.0), 0.3)[0]
+    fleets = FleetsEnv(make("logistic-v0", sigma=0.0), 3)
+    fleets.reset(seed=0)
+    obs, rewards, *_ = fleets.step(dict.fromkeys(fleets.agents, ACTION))
+    assert list(rewards.values()) == pytest.approx([0.1] * 3, abs=1e-6)
+    assert obs["fleet_0"][0] == pytest.approx(float(alone.stock[0]) - 1, abs=1e-6)
+
+
+# -- metrics and errors ------------------------------------------------------------------------------------
+
+
+def test_metrics_of_a_constant_catch() -> None:
+    """A quota of K/20 from 0.75 for 12 calm years: no variation, no closed year, the catch as its mean."""
+    env = make("logistic-v0", sigma=0.0, Tmax=YEARS)
+    frame = metrics.compare(
+        env, {"quota": control.quota(env, 0.05), "closed": policies(env)["closed"]}, jax.random.key(0), 2
+    )
+    quota, closed = (frame[frame.policy == name].iloc[0] for name in ("quota", "closed"))
+    assert quota["mean catch per year"] == pytest.approx(0.05, rel=1e-5) and quota["AAV"] == pytest.approx(0, abs=1e-5)
+    assert quota["closed years"] == 0 and closed["closed years"] == YEARS
+    assert closed["regret"] > quota["regret"] > 0 and not quota["collapsed"]
+    assert quota["discounted return"] == pytest.approx(0.05 * (1 - 0.99**YEARS) / 0.01, rel=1e-5)
+
+
+def test_conservation_problems_have_no_catch_to_measure() -> None:
+    env = make("recovery-may-v0", Tmax=3)
+    whole = jax.device_get(harvestgym.core.rollout.evaluate(env, policies(env)["closed"], jax.random.key(0), 2, 3))
+    assert set(summary(env, whole)) == {
+        "collapsed", "ever below 0.2 K", "time below 0.2 K", "lowest biomass", "discounted return"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"K": 0}, "law: .*\n.*K"), ({"r": np.nan}, "law: .*\n.*r"), ({"s0": -1}, "s0"), ({"Tmax": 1.5}, "Tmax"),
+        ({"sigma": -0.1}, "noise: .*\n.*sigma"), ({"order": "harvest"}, "order"), ({"scale": "log"}, "scale"),
+        ({"control": "effort"}, "control"), ({"discount": 1.5}, "discount"), ({"levels": -1}, "levels"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named(arguments: Any, path: str) -> None:
+    with pytest.raises(ConfigError, match=f"FishingEnv.*\n?.*{path}"):
+        FishingEnv(**arguments)
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    env = FishingEnv(r=np.float32(0.3), Tmax=np.int64(7), s0=np.asarray(0.5))  # type: ignore[arg-type]
+    assert int(env.model.params.horizon) == 7 and float(env.model.params.start) == 0.5
+
+
+def test_fleets_refuse_what_does_not_fit() -> None:
+    with pytest.raises(ConfigError, match="expected a fishery with one stock, got 5 stocks"):
+        FleetsEnv(make("patches-v0"), 2)
+    with pytest.raises(ConfigError, match="expected at least 1, got 0"):
+        FleetsEnv(make("logistic-v0"), 0)
+    fleets = FleetsEnv(make("logistic-v0"), 2)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        fleets.step({})
+    fleets.reset(seed=0)
+    with pytest.raises(ConfigError, match="step: expected an action for each of"):
+        fleets.step({"fleet_0": ACTION})
+
+
+def test_files_that_extend_each_other_are_refused(tmp_path: Any) -> None:
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{name}.yaml").write_text(f"extends: {other}\n")
+    with pytest.raises(ConfigError, match="a -> b -> a extend each other"):
+        harvestgym.fishing.family.from_yaml(tmp_path / "a.yaml")
