@@ -1,8 +1,8 @@
-"""A score with a term of one's own: the first beans of the year fetch more, and a score that minds risk.
+"""Custom score: a term that pays more for the first beans of the year, and a measure of risk.
 
     python examples/custom_score.py
 
-Prints the return of the expert, what it is worth to one who minds its risk, and what the market paid for earliness.
+Prints the return of the expert, its entropic risk, and the bonus for early beans.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TERMS = {"early": {"kind": f"{__name__}:EarlyMarket", "premium#day-1.kg-1": 0.02
 
 
 def main() -> None:
-    """The expert on the farm of the catalogue, under a score of one's own; a farm file says it in the same words."""
+    """Run the expert on the farm of the catalogue under a custom score; a farm file uses the same keys."""
     env = harvestgym.make(ID, scoring={"terms": TERMS, "risk": RISK})
     seasons = evaluate(env, policy_named(ID, env, "expert"), jax.random.key(0), SEASONS, 220)
     returns = np.asarray(seasons.returns)

@@ -38,7 +38,7 @@ def warmer(frame: pd.DataFrame, degrees: float = 2.0, rain: float = 0.7) -> pd.D
 
 
 def farm(frame: pd.DataFrame) -> Any:
-    """The bean farm of the catalogue under a weather of one's own; altitude as it was measured."""
+    """Build the bean farm of the catalogue with custom weather, at the altitude of the station."""
     weather = {"extends": "seattle", "table": frame, "rain": "mm", "station_altitude#m": 132}
     return harvestgym.make(ID, entities={"Weather-0": weather})
 

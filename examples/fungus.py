@@ -1,8 +1,8 @@
-"""An entity of one's own: a fungus that beans feel and a fungicide stops, with no edit of either.
+"""Custom entity: a fungus that harms beans and that a fungicide stops, without an edit of either.
 
     python examples/fungus.py
 
-Its parameters are in fungus.yaml beside it. Prints the worst share of infected leaves in a summer of Lille and the pods
+Its parameters are in fungus.yaml, next to it. Prints the worst share of infected leaves in a summer of Lille and the pods
 at its end: healthy, ill, and treated.
 """
 
@@ -55,8 +55,8 @@ class Fungus(Entity):
     arrival: jax.Array = par("arrival#day-1", "chance that spores come to a plot in favourable weather", low=0, high=1)
     first: jax.Array = par("first#%", "share of the leaves that they infect, 0 to 1", low=0, high=1)
     growth: jax.Array = par("growth#day-1", "growth in favourable weather", low=0, high=1)
-    spread: jax.Array = par("spread#%", "what a neighbour's infection counts of one's own", low=0, high=0.25)
-    cure: jax.Array = par("cure#m2.g-1.day-1", "what a gram of cide per m2 takes away", low=0)
+    spread: jax.Array = par("spread#%", "weight of the infection of a neighbour plot", low=0, high=0.25)
+    cure: jax.Array = par("cure#m2.g-1.day-1", "share that a gram of cide per m2 removes in a day", low=0)
     harm: jax.Array = par(("death", "growth", "yield"), "exponents of a host that is wholly infected", low=0)
     favour: Favour
 

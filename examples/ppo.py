@@ -122,7 +122,7 @@ class Moments(NamedTuple):
     count: jax.Array
 
     def scaled(self, features: jax.Array) -> jax.Array:
-        """Features with mean 0 and variance 1; 0 for one that never varied, of which nothing could be learnt."""
+        """Features with mean 0 and variance 1; 0 for a feature that never varied."""
         scaled = jnp.clip((features - self.mean) * jax.lax.rsqrt(self.var + 1e-6), -8.0, 8.0)
         return jnp.where(self.var > 1e-8 * (1 + self.mean**2), scaled, 0.0)
 
@@ -211,7 +211,7 @@ class Loop(NamedTuple):
     nets: Any
     optimiser: Any
     moments: Moments
-    lane: Any
+    states: Any
     memory: Any
     features: jax.Array
     key: jax.Array
@@ -242,8 +242,8 @@ class Learner:
     def start(self, key: jax.Array) -> Loop:
         """Fresh nets, and environments at the start of their first seasons."""
         s = self.settings
-        actor_key, critic_key, lanes, later = jax.random.split(key, 4)
-        lane, first = start_episode(self.env, jax.random.split(lanes, s.num_envs), self.params)
+        actor_key, critic_key, reset_key, later = jax.random.split(key, 4)
+        states, first = start_episode(self.env, jax.random.split(reset_key, s.num_envs), self.params)
         memory, features = self._seen(self._blank(), first.obs)
         width = features.shape[-1]
         actor = perceptron(actor_key, [width, s.hidden, s.hidden, sum(parts(self.env))], 0.01)
@@ -251,7 +251,7 @@ class Learner:
         moments = Moments(jnp.zeros(width), jnp.ones(width), jnp.float32(1e-3)).with_batch(features)
         lazy = np.concatenate([np.arange(n) == 0 for n in parts(self.env)])
         nets = [*actor[:-1], (actor[-1][0], s.idle * jnp.asarray(lazy, jnp.float32))], critic
-        return Loop(nets, self.optimiser.init(nets), moments, lane, memory, features, later)
+        return Loop(nets, self.optimiser.init(nets), moments, states, memory, features, later)
 
     def update(self, loop: Loop, left: jax.Array) -> tuple[Loop, jax.Array]:
         """Some days of all environments, and what is learnt from them."""
@@ -266,12 +266,12 @@ class Learner:
         logs = chances(parts(self.env), apply(loop.nets[0], loop.moments.scaled(loop.features)))
         chosen = drawn(key, logs)
         action = unflatten_actions(self.env.action_space, chosen)
-        lane, shown, last = advance(self.env, loop.lane, action, self.params, AutoresetMode.SAME_STEP)
+        states, shown, last = advance(self.env, loop.states, action, self.params, AutoresetMode.SAME_STEP)
         memory, after = self._seen(loop.memory, last.obs)
         memory, features = select(is_done(last), self._seen(self._blank(), shown.obs), (memory, after))
         did = loop.features, chosen, log_chance(logs, chosen)
         done = Batch(*did, last.reward, after, last.terminated, is_done(last), last.info["episode_return"])
-        return loop._replace(lane=lane, memory=memory, features=features), done
+        return loop._replace(states=states, memory=memory, features=features), done
 
     def _blank(self) -> Any:
         start = memory_of(self.env.observation_space, self.settings.stack)[0]
@@ -348,29 +348,29 @@ def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | 
 def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:
     """Train an agent with each seed; after each of them, everything that there is to tell so far."""
     env, plain = task(splits.make(id, "train")), splits.make(id, split)
-    told: dict[str, Any] = {"id": id, "settings": asdict(settings), "seasons": seasons, "split": split}
+    report: dict[str, Any] = {"id": id, "settings": asdict(settings), "seasons": seasons, "split": split}
 
     def score(policy: Policy, env: Env[Any, Any]) -> dict[str, float]:
         key = splits.split(id, split).key(HELD_OUT)
         return asdict(summarise(np.asarray(evaluate(env, policy, key, seasons, horizon(plain)).returns)))
 
-    told["scores"] = {name: score(policy_named(id, plain, name), plain) for name in ("expert", "random")}
+    report["scores"] = {name: score(policy_named(id, plain, name), plain) for name in ("expert", "random")}
     for seed in range(seeds):
         wall, cpu = time.perf_counter(), time.process_time()
         agent, curve = jax.device_get(train(env, settings, env.params, splits.split(id, "train").key(seed)))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        told[f"seed {seed}"] = {"curve": curve.round(4).tolist(), "wall": wall, "cpu": cpu}
-        told["scores"][f"agent {seed}"] = score(policy_of(env, settings, agent), task(plain))
-        yield told
+        report[f"seed {seed}"] = {"curve": curve.round(4).tolist(), "wall": wall, "cpu": cpu}
+        report["scores"][f"agent {seed}"] = score(policy_of(env, settings, agent), task(plain))
+        yield report
 
 
-def text(told: dict[str, Any]) -> str:
+def text(report: dict[str, Any]) -> str:
     """What there is to tell, in lines."""
-    s = told["settings"]
+    s = report["settings"]
     days = s["updates"] * s["num_envs"] * s["num_steps"]
-    lines = [f"{told['id']}: {days} days of training; mean return (95 % interval) over {told['seasons']} seasons"]
-    lines += [f"  {n}: {v['mean']:.3f} ({v['low']:.3f} to {v['high']:.3f})" for n, v in told["scores"].items()]
-    clocks = [f"{run['wall']:.0f} s, {run['cpu']:.0f} s of processor" for n, run in told.items() if n[:4] == "seed"]
+    lines = [f"{report['id']}: {days} days of training; mean return (95 % interval) over {report['seasons']} seasons"]
+    lines += [f"  {n}: {v['mean']:.3f} ({v['low']:.3f} to {v['high']:.3f})" for n, v in report["scores"].items()]
+    clocks = [f"{run['wall']:.0f} s, {run['cpu']:.0f} s CPU" for n, run in report.items() if n[:4] == "seed"]
     return "\n".join([*lines, f"  each training, the first with compiling: {'; '.join(clocks)}"])
 
 
@@ -389,11 +389,11 @@ def main() -> None:
         parser.error(f"--seeds: wanted 1 or more, found {args.seeds}")
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     for id in args.id:
-        for told in compare(id, settings, args.seeds, args.seasons, args.split):
+        for report in compare(id, settings, args.seeds, args.seasons, args.split):
             if args.out is not None:
                 args.out.mkdir(parents=True, exist_ok=True)
-                (args.out / f"ppo-{told['id'].replace('/', '-')}.json").write_text(json.dumps(told) + "\n")
-        print(text(told), flush=True)
+                (args.out / f"ppo-{report['id'].replace('/', '-')}.json").write_text(json.dumps(report) + "\n")
+        print(text(report), flush=True)
 
 
 if __name__ == "__main__":

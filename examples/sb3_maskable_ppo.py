@@ -1,4 +1,4 @@
-"""Train sb3-contrib's maskable PPO on a farm that says which orders make sense: one harvests what bears fruit.
+"""Train sb3-contrib's maskable PPO on a farm with an action mask: harvest only where there is fruit.
 
     pip install 'harvestgym[sb3]' sb3-contrib
     python examples/sb3_maskable_ppo.py                  # a minute or two on two cores
@@ -40,9 +40,9 @@ class Masked(FarmModel):
     def action_mask(self, state: Any, params: Any) -> jax.Array:
         """Whether each action can do something: bool, one for each."""
         stages = [self.value(v, state, params).ravel() for v in self.variables if v.key == "stage"]
-        bears = jnp.isin(jnp.concatenate(stages), jnp.asarray([Stage.FRUIT, Stage.RIPE])).any()
+        has_fruit = jnp.isin(jnp.concatenate(stages), jnp.asarray([Stage.FRUIT, Stage.RIPE])).any()
         harvests = [choice is not None and choice.row.action.name == "harvest" for choice in self.actions.choices]
-        return jnp.where(np.asarray(harvests), bears, True)
+        return jnp.where(np.asarray(harvests), has_fruit, True)
 
 
 def masked(farm: Any) -> Masked:

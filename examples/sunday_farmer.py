@@ -1,4 +1,4 @@
-"""A farmer of one's own: rests on Sundays, wants a wage for each order, and has a limited budget for all of them.
+"""Custom farmer: rests on Sundays, asks a wage for each action, and has a limited budget.
 
     python examples/sunday_farmer.py
 

@@ -28,7 +28,7 @@ def check_entity(entity: Entity, company: Sequence[Entity] = (), days: int = 30,
     Args:
         entity: an instance (a parameter set) of the kind.
         company: the entities that it needs on its field, a soil for a plant, say.
-        days, seed: how long, and of which randomness.
+        days, seed: length of the run, and seed of its randomness.
 
     Raises:
         AssertionError: in words, at the first broken promise: described fields, shapes and dtypes of the
@@ -86,9 +86,9 @@ def _check_actions(model: FarmModel, slot: EntitySlot, state: FarmState) -> None
     for action in slot.kind.actions:
         where = f"{slot.kind.__name__}.{action.method}"
         values = [jnp.float32(0.0)] * len(action.parameters)
-        deed = getattr(entities[0], action.method)(state.fields[0][0], place, nowhere, *values)
-        assert not np.any(deed.done), f"{where} says it did something where it was not aimed"
-        for a, b in zip(jax.tree.leaves(state.fields[0][0]), jax.tree.leaves(deed.state), strict=True):
+        result = getattr(entities[0], action.method)(state.fields[0][0], place, nowhere, *values)
+        assert not np.any(result.done), f"{where} says it did something where it was not aimed"
+        for a, b in zip(jax.tree.leaves(state.fields[0][0]), jax.tree.leaves(result.state), strict=True):
             np.testing.assert_array_equal(a, b, err_msg=f"{where} changes plots that it was not aimed at")
 
 

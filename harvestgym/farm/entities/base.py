@@ -1,8 +1,8 @@
-"""What an entity of the farm is: parameters as fields, a state, messages, actions, one update a day.
+"""Base class of the entities of a farm: parameters as fields, a state, messages, actions, one update a day.
 
-One kind is one module, always in this order: module line, parameter groups, `State`, the class. The
-instance *is* its parameter set; everything a day needs of the other entities arrives as messages on the
-`Board`, so a kind writes only itself and a new kind needs no edit of an old one.
+The instance *is* its parameter set. Everything that an entity needs from the others arrives as messages on the
+`Board`, so a kind writes only its own state, and a new kind needs no edit of an old one. The files of a kind have
+the same order: parameter groups, `State`, the class.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Draws = dict[str, jax.Array]
 
 @pytree
 class Place:
-    """Where an entity lives: a field of `shape` plots somewhere on earth, and who else stands there.
+    """Location of an entity: a field of `shape` plots, and the hosts and cide targets on it.
 
     plot = (x, y), arrays are `(length, width)`, north is y - 1.
     """
@@ -66,7 +66,7 @@ class Place:
 
 
 class Ledger(NamedTuple):
-    """What crossed the boundary of the farm through one entity in a day.
+    """Flows across the boundary of the farm through one entity in a day.
 
     Attributes:
         flows: substance and flow (`"water:rain"`, `"nutrients:leaching"`) to the amount per plot, positive
@@ -79,7 +79,7 @@ class Ledger(NamedTuple):
 
 
 class ActionResult(NamedTuple):
-    """What an action did: the new state, where it had an effect, and what crossed the boundary by it."""
+    """Result of an action: the new state, where it had an effect, and the flows across the boundary."""
 
     state: Any
     done: jax.Array
@@ -112,7 +112,7 @@ class Action:
 
 
 def action(name: str, *parameters: Parameter, plot: bool = True) -> Callable[[Any], Any]:
-    """Declare a method `(self, state, place, where, *values) -> Deed` as the intervention `name`.
+    """Declare a method `(self, state, place, where, *values) -> ActionResult` as the intervention `name`.
 
     `where` is a bool array over the plots; where it is False everywhere the method changes nothing.
     """
@@ -126,7 +126,7 @@ def action(name: str, *parameters: Parameter, plot: bool = True) -> Callable[[An
 
 
 def publishes(message: type[Message]) -> Callable[[Any], Any]:
-    """Declare a method `(self, state, place, board, draws) -> message` as what the kind says each day."""
+    """Declare a method `(self, state, place, board, draws) -> message` as a daily message of the kind."""
 
     def declare(method: Any) -> Any:
         method.publishes = message
@@ -140,10 +140,10 @@ class Entity:
 
     Class attributes:
         State: the pytree of `var()` fields.
-        host: whether others may live on it (it has a place on the host axis).
-        priority: who is served first by the allocator; equal priorities share in proportion to their needs.
+        host: whether pests may live on it (it has an index on the host axis).
+        priority: order of allocation, highest first; equal priorities share in proportion to their needs.
         targets: names under which cides act on it, an open set.
-        explains: fields of the state that say why a plant fares as it does; they appear in `info`.
+        explains: fields of the state that explain deaths and slow growth; they appear in `info`.
         randomness: name -> axes of the uniforms drawn for it each day (one draw, sliced by use).
         derived: the `Meta` of each variable that `views` computes.
     """
@@ -166,18 +166,18 @@ class Entity:
 
     @classmethod
     def file(cls) -> Path:
-        """The YAML file of the parameter sets, beside the module."""
+        """Return the path of the YAML file of the parameter sets, next to the module."""
         module = Path(inspect.getfile(cls))
         return module.with_suffix(".yaml")
 
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
-        """The parameter set `which`, or one made of a mapping of changes to one (`extends:`)."""
+        """Return the parameter set `which`, or one made from a mapping of changes to one (`extends:`)."""
         return parameter_set(cls, cls.file(), which)
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the file says of a set, with its sources, laid out as the fields are."""
+        """Return the text of a set in the file, with its sources, in the layout of the fields."""
         sets = read_sets(cls.file()) if cls.file().is_file() else {}
         if isinstance(which, str):
             return sets.get(which, {})
@@ -185,48 +185,48 @@ class Entity:
 
     @classmethod
     def sprites(cls) -> Mapping[str, Sprite]:
-        """The sprites of `sprites.yaml` beside the module, by name; an action is drawn with that of its name."""
+        """Return the sprites of `sprites.yaml` next to the module, by name; an action uses the sprite of its name."""
         path = cls.file().with_name("sprites.yaml")
         return sprites(path) if path.is_file() else {}
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """What of it there is to be seen on the map of its field; host only, NumPy."""
+        """Return its marks on the map of its field; runs on the host, in NumPy."""
         return []
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """What there is to say of it, in lines of a few words; host only, NumPy."""
+        """Return lines of a few words about it; runs on the host, in NumPy."""
         return []
 
     def init(self, key: jax.Array, place: Place) -> Any:
-        """The state before the first day."""
+        """Return the state before the first day."""
         raise NotImplementedError
 
     def settle(self, key: jax.Array, state: Any, place: Place) -> Any:
-        """`state` made coherent after initial values were put into it (a plant in bloom has flowers)."""
+        """Make `state` coherent after initial values were written into it (a plant in bloom has flowers)."""
         return state
 
     def limits(self, place: Place) -> dict[str, float]:
-        """The most that a start file may say of some fields of the state, where parameters set it."""
+        """Return upper limits of initial values of some fields, where parameters set them."""
         return {}
 
     def update(self, state: Any, place: Place, board: Board, draws: Draws) -> tuple[Any, Ledger]:
-        """Tomorrow's state of this entity and of nothing else, from its own state and the board."""
+        """Return the next state of this entity, from its own state and the board."""
         raise NotImplementedError
 
     def holds(self, state: Any) -> dict[str, jax.Array]:
-        """What it holds of each balanced substance (`"water"` L, `"nutrients"` g), per plot."""
+        """Return its amount of each balanced substance (`"water"` L, `"nutrients"` g), per plot."""
         return {}
 
     def views(self, state: Any) -> dict[str, jax.Array]:
-        """Variables computed from the state and observed like the others; described in `derived`."""
+        """Return variables computed from the state and observed like the others; described in `derived`."""
         return {}
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """The size of every axis that its state names; a kind with axes of its own adds them."""
+        """Return the size of every axis that its state names; a kind with further axes adds them."""
         return place.sizes
 
     def indices(self, state: Any) -> dict[str, jax.Array]:
-        """Scalars in [0, 1] about the state that scores weigh (`"soil"`, `"plant"`)."""
+        """Return scalars in [0, 1] about the state that scores weigh (`"soil"`, `"plant"`)."""
         return {}
 
 

@@ -1,4 +1,4 @@
-"""What one entity is known to be on one day, as its `draw` reads it; host only."""
+"""Drawing context: the observed variables of one entity on one day, read by its `draw` and `describe`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from harvestgym.core.scene import Mark, Sprite
 
 SMALL, CORNER = 0.17, 0.4
-"""Of a small drawing, in plots."""
+"""Sizes of a small drawing, in plots."""
 
 
 class DrawContext(dict[str, np.ndarray]):
-    """The variables of an entity by key, `seen["plot_population#nb"]`; a number that is not known is NaN.
+    """Variables of an entity by key, `seen["plot_population#nb"]`; unknown values are NaN.
 
     Attributes:
         name: of the entity, `Plant-0`.
         sets: the names of its parameter set and of those that this one extends, `("bean",)`.
-        rank, kinds: which of how many entities of its kind on the field it is.
-        margin: plots of room around the field for what stands beside it.
-        crowded: whether the field has so many plots that what stands at the sides of a plot is drawn in its corners.
+        rank, kinds: index among the entities of its kind on the field, and their number.
+        margin: room around the field for drawings next to it, in plots.
+        crowded: whether the field has so many plots that small drawings move to the corners of a plot.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class DrawContext(dict[str, np.ndarray]):
         return float(np.nansum(values)) if np.isfinite(values).any() else float("nan")
 
     def marks(self, sprite: Sprite, key: str, at: tuple[float, float], meaning: str) -> list[Mark]:
-        """A small drawing at the same place of each plot, beside it how many there are if it is more than one.
+        """Draw a sprite at the same position of each plot, with the number next to it if it is more than one.
 
         In a crowded field it stands in the nearest corner of the plot, large enough to be seen, without the number.
         """

@@ -1,4 +1,4 @@
-"""What all hosts have in common, crops and weeds: the form of their conditions, what they lack, how light is shared."""
+"""Functions shared by all hosts, crops and weeds: responses, shortages of water and nutrients, light."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the entities of a field say to one another in a day: the shared vocabulary, with units and ranks.
+"""Messages: the daily values that the entities of a field publish for each other, with units and ranks.
 
-A message is published by a rank and may depend on what lower ranks published the same day. Messages with
-a `host` say are published once by each host (plants and weeds) and stacked along a host axis; the others
-are summed over their publishers where they are heard, and are zero where nobody publishes them.
+A message of rank n may depend on messages of lower ranks only. Messages with `by_host` are published once by each
+host (plants and weeds) and stacked along a host axis. The others are summed over their publishers and are zero
+where nobody publishes them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis, everywhere."""
 
 REPULSION = 20.0
-"""The greatest repulsive effect of a host on pests, and its negative the least: of its exponential much is left."""
+"""Bound of the repulsive effect of a host on pests, positive or negative: its exponential stays finite."""
 
 ALLOCATION_RANK = 2
-"""The rank at which water and nutrients are shared: needs are known, nothing has been updated."""
+"""Rank at which water and nutrients are allocated: needs are known, no entity has been updated."""
 
 
 @pytree
@@ -34,11 +34,11 @@ class Message:
 
     @classmethod
     def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
-        """The message of nobody: all zero, on a field whose axes have these `sizes`."""
+        """Return the message with all values zero, for axes of these `sizes`."""
         return cls(**{name: jnp.zeros(meta_shape(meta, sizes), jnp.float32) for name, meta in metas(cls)})
 
     def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
-        """The message with every array float32 and in its full shape, whatever was sent."""
+        """Return the message with every array as float32 in its full shape."""
         full = {name: meta_shape(meta, sizes) for name, meta in metas(type(self))}
         arrays = {name: jnp.asarray(getattr(self, name), jnp.float32) for name in full}
         return type(self)(**{name: jnp.broadcast_to(arrays[name], shape) for name, shape in full.items()})
@@ -48,7 +48,7 @@ class Message:
 
 
 def meta_shape(meta: Meta, sizes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape of a described field: the stacked keys first, then its named axes."""
+    """Return the shape of a described field: the stacked keys first, then its named axes."""
     lead = (len(meta.keys),) if meta.stacked else ()
     return sum((sizes[axis] for axis in meta.axes), lead)
 
@@ -80,7 +80,7 @@ class Air(Message):
 
 @pytree
 class Ground(Message):
-    """What the soil of each plot holds this morning."""
+    """State of the soil of each plot this morning."""
 
     water: jax.Array = var("water#L", "water in the soil")
     extractable: jax.Array = var("extractable#L", "water above the wilting point")
@@ -95,7 +95,7 @@ class Ground(Message):
 
 @pytree
 class Canopy(Message):
-    """What stands on each plot, by host."""
+    """Plants on each plot, by host."""
 
     by_host: ClassVar[bool] = True
     alive: jax.Array = var("alive#nb", "living individuals out of the seed")
@@ -108,7 +108,7 @@ class Canopy(Message):
 
 @pytree
 class Structures(Message):
-    """What is built on or around the field."""
+    """Effects of what is built on or around the field."""
 
     deterred: jax.Array = _field_var("deterred#nb", "birds kept away")
     bird_lure: jax.Array = _field_var("bird_lure", "attraction of birds, 0 without a hedge")
@@ -143,7 +143,7 @@ class Load(Message):
 
 @pytree
 class Feed(Message):
-    """What fertilizers release into the soil of each plot today."""
+    """Nutrients that fertilizers release into the soil of each plot today."""
 
     rank: ClassVar[int] = 1
     nutrients: jax.Array = var(NUTRIENTS, "nutrients released, g/day")
@@ -151,7 +151,7 @@ class Feed(Message):
 
 @pytree
 class Litter(Message):
-    """What dead plants release into the soil of each plot today."""
+    """Nutrients that dead plants release into the soil of each plot today."""
 
     rank: ClassVar[int] = 1
     nutrients: jax.Array = var(NUTRIENTS, "nutrients released, g/day")
@@ -159,7 +159,7 @@ class Litter(Message):
 
 @pytree
 class Dose(Message):
-    """What cides release on each plot today, in effect on each target."""
+    """Cide released on each plot today, by its effect on each target."""
 
     rank: ClassVar[int] = 1
     toxin: jax.Array = var("dose#g", "effective amount released, g/day", axes=("target", "plot"))
@@ -167,7 +167,7 @@ class Dose(Message):
 
 @pytree
 class Need(Message):
-    """What a host asks of the soil of each plot today."""
+    """Water and nutrients that a host demands from the soil of each plot today."""
 
     rank: ClassVar[int] = 1
     by_host: ClassVar[bool] = True
@@ -177,7 +177,7 @@ class Need(Message):
 
 @pytree
 class Strain(Message):
-    """What any further kind does to the hosts: terms added to the exponents of their responses."""
+    """Stress on the hosts by any further kind: terms added to the exponents of their responses."""
 
     rank: ClassVar[int] = 1
     death: jax.Array = var("death", "term of the exponent of staying alive", axes=("host", "plot"))
@@ -187,7 +187,7 @@ class Strain(Message):
 
 @pytree
 class Share(Message):
-    """What the allocator gives each host of each plot."""
+    """Water and nutrients that the allocator gives each host of each plot."""
 
     rank: ClassVar[int] = ALLOCATION_RANK
     water: jax.Array = var("water#L", "water given", axes=("host", "plot"))

@@ -1,6 +1,6 @@
-"""What farmers scatter and the soil life sets free, little by little: the common part of cides and fertilizers.
+"""Base of cides and fertilizers: farmers spread them on a plot and the soil life releases them over time.
 
-What lies on a plot is dry: rain does not move it. What has been set free is the soil's, from where rain washes it out.
+The amount on a plot is dry, so rain does not move it. The released amount is in the soil, where rain leaches it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from .drawing import DrawContext
 from .messages import Ground
 
 GRAMS = 1000.0
-"""In a kilogram."""
+"""Grams in a kilogram."""
 
 TRACE = 0.01
-"""Of a bag: less is not drawn."""
+"""Share of a bag below which nothing is drawn."""
 
 BAGS = (1.0, 2.0, 3.0, 4.0)
-"""How many bags an order can scatter."""
+"""Numbers of bags that an action can scatter."""
 
 
 @pytree
 class Pile:
-    """What lies on each plot, and what was ever scattered there."""
+    """Amount on each plot, and the total scattered there."""
 
     amount: jax.Array = var("amount#kg", "on the plot and not yet set free")
     total: jax.Array = var("total_cumulated_scattered_amount#kg", "scattered since the start of the season")
@@ -39,7 +39,7 @@ class Pile:
 
 @pytree
 class Spreadable(Entity):
-    """Base of what is scattered; a kind says what it brings (`booked`), the size of an order, and to whom it goes."""
+    """Base of cides and fertilizers. A kind defines its ledger (`booked`), the range of an action and its message."""
 
     State: ClassVar[type] = Pile
 
@@ -47,11 +47,11 @@ class Spreadable(Entity):
     bag: jax.Array = par("bag#kg", "content of a bag", low=0)
 
     def booked(self, given: jax.Array) -> Ledger:
-        """What crosses the boundary of the farm with some kilograms per plot."""
+        """Return the flows across the boundary of the farm for some kilograms per plot."""
         raise NotImplementedError
 
     def init(self, key: jax.Array, place: Place) -> Pile:
-        """Nothing on any plot."""
+        """Return empty plots."""
         return Pile(amount=jnp.zeros(place.shape), total=jnp.zeros(place.shape))
 
     def lay(self, pile: Pile, where: jax.Array, kg: jax.Array) -> ActionResult:
@@ -66,26 +66,26 @@ class Spreadable(Entity):
         return self.lay(state, where, bags * self.bag)
 
     def heaps(self, seen: DrawContext, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
-        """A drawing on each plot where something is left, fainter as it goes: at half a bag half as strong."""
+        """Draw a sprite on each plot with some left; its opacity falls below one bag."""
         bags = np.asarray(seen.get("amount#kg", 0.0), float) / (float(self.bag) or 1.0)
         lies = DrawContext({"part": np.where(bags >= TRACE, np.minimum(bags, 1.0), 0.0)}, crowded=seen.crowded)
         marks = zip(lies.marks(sprite, "part", at, meaning), lies.plots("part"), strict=True)
         return [dataclasses.replace(mark, opacity=0.4 + 0.6 * part) for mark, (_, _, part) in marks]
 
     def freed(self, pile: Pile, board: Board) -> jax.Array:
-        """Kilograms per plot that the soil life sets free today."""
+        """Return the kilograms per plot that the soil life releases today."""
         return released_amount(pile.amount, self.speed, board.one(Ground).microlife)
 
     def update(self, state: Pile, place: Place, board: Board, draws: Draws) -> tuple[Pile, Ledger]:
-        """What was set free lies there no more."""
+        """Remove the released amount."""
         return replace(state, amount=state.amount - self.freed(state, board)), Ledger({}, {})
 
 
 def released_amount(amount: jax.Array, speed: jax.Array, microlife: jax.Array) -> jax.Array:
-    """What is set free in a day of `amount`, in its unit.
+    """Return the part of `amount` that is released in a day, in its unit.
 
     First order: `speed` is kg a week of each kg that lies there, in a soil of full life, and `microlife`, 0 to 1,
-    slows it; half is gone after 7 ln 2 / (speed microlife) days. Read as kg a week whatever lies there, the paper's
+    slows it; half is gone after 7 ln 2 / (speed microlife) days. Read as kg a week for any amount, the paper's
     speeds would set a garden's grams free in a day.
     """
     return -amount * jnp.expm1(-speed / 7 * microlife)

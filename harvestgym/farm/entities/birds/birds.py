@@ -16,12 +16,12 @@ from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Flock, Structures
 
 BIRDS_MAX = 100_000
-"""The most birds on a field, whatever lures them: the end of the paper's range."""
+"""Largest number of birds on a field: the end of the paper's range."""
 
 
 @pytree
 class BirdsState:
-    """Who came."""
+    """Birds of today and of the season."""
 
     population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
     total: jax.Array = var("total_cumulated_birds#nb", "birds of all days of the season", dtype="int", axes=())
@@ -47,7 +47,7 @@ class Birds(Entity):
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
-        """Those of today, to each of whom they eat."""
+        """Publish the birds of today by their food."""
         here = self.today(board, draws).astype(jnp.float32)
         return Flock(
             seed_eaters=here * self.seed_eater,
@@ -58,7 +58,7 @@ class Birds(Entity):
     def today(self, board: Board, draws: Draws) -> jax.Array:
         """The birds of the day, int32: drawn from 0 to the most, both included, less the deterred.
 
-        The paper draws «uniformly within its range»; what a hedge lures is added to the end of that range.
+        The paper draws "uniformly within its range"; what a hedge lures is added to the end of that range.
         """
         built = board.heard(Structures)
         most = jnp.minimum(self.max_population + built.bird_lure, BIRDS_MAX)
@@ -78,12 +78,12 @@ class Birds(Entity):
         ]  # fmt: skip
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """How many came."""
+        """Report the number of birds."""
         here = seen.number("population#nb")
         return [f"birds: {here:.0f}"] if here > 0 else []
 
     def update(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> tuple[BirdsState, Ledger]:
-        """Note who came today."""
+        """Store the birds of today."""
         here = self.today(board, draws)
         new = BirdsState(population=here, total=state.total + here)
         return new, Ledger({}, {"birds#nb": here.astype(jnp.float32)})

@@ -15,7 +15,7 @@ from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 @pytree
 class Cide(Spreadable):
-    """A pesticide, a herbicide, or whatever acts on a name that kinds of the field declare in their `targets`.
+    """A pesticide, a herbicide, or any poison whose targets are names that kinds of the field declare in `targets`.
 
     Targets that nobody on the field declares are passed over.
     """
@@ -32,7 +32,7 @@ class Cide(Spreadable):
         return Ledger({}, {"cide#g": GRAMS * given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """At the eastern side of a plot, where some is left, with a badge of whom it acts on most."""
+        """Draw it at the eastern edge of a plot, where some is left, with a badge of its main target."""
         sprites, at = self.sprites(), (0.88, 0.65 - 0.16 * (seen.rank % 2))
         most = max(self.effect, key=lambda target: (float(self.effect[target]), target in sprites), default="other")
         name = seen.sets[0] if seen.sets else seen.name
@@ -40,6 +40,6 @@ class Cide(Spreadable):
 
     @publishes(Dose)
     def dose(self, state: Pile, place: Place, board: Board, draws: Draws) -> Dose:
-        """What is set free today, by how much it acts on each target of the field."""
+        """Publish the amount released today, by its effect on each target of the field."""
         effects = jnp.asarray([self.effect.get(target, 0.0) for target in place.targets], jnp.float32)
         return Dose(toxin=effects[:, None, None] * GRAMS * self.freed(state, board))

@@ -39,7 +39,7 @@ class Stay(Response):
 
 
 class Surroundings(NamedTuple):
-    """What pests come upon today; the temperature and the birds are of the whole field."""
+    """Conditions for pests today; temperature and birds are those of the whole field."""
 
     distance: jax.Array
     reach: float
@@ -53,7 +53,7 @@ def wave_size(
 ) -> jax.Array:
     """Eq. (30): pests at the edge before each plot, `least` to `most` of them, both included, when a wave comes.
 
-    As printed it never gives more than most - least; the text has «between a minimal and maximal value». Each plot
+    As printed it never gives more than most - least; the text has "between a minimal and maximal value". Each plot
     has its own waves, by its uniforms `happens` and `size`.
     """
     return jnp.where(bernoulli(happens, frequency), uniform_int(size, least, most), 0)

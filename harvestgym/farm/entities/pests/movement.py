@@ -42,7 +42,7 @@ def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Ar
     """The pests of each plot on each of its hosts, (host, length, width); nobody where none is alive.
 
     Each living individual attracts by exp(-repulsion). Shapes: `alive`, `repulsion` (host, length, width), `uniform`
-    (length, width, host), of which the last is not used.
+    (length, width, host); its last entry is not used.
     """
     weights = jnp.moveaxis(alive * jnp.exp(-repulsion), 0, -1)
     fed = jnp.where((weights > 0).any(-1), population, 0)

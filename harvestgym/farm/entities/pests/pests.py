@@ -23,7 +23,7 @@ from . import equations, movement
 from .equations import PESTS_MAX, Appear, Stay, Surroundings
 
 TARGET = "pests"
-"""What cides act on when they keep pests away."""
+"""Name of pests as a target of cides."""
 
 LOOKAHEAD = 5
 """Days of forecast, as many as of the weather."""
@@ -95,16 +95,16 @@ class Pests(Entity):
         return Load(pests=on_host.astype(jnp.float32))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """At the western side of a plot."""
+        """Draw them at the western edge of a plot."""
         return seen.marks(self.sprites()["pest"], "plot_population#nb", (0.11 + 0.1 * seen.rank, 0.33), "pests")
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """How many there are."""
+        """Report their number."""
         number = seen.total("plot_population#nb")
         return [f"pests: {number:.0f}"] if number > 0 else []
 
     def update(self, state: PestsState, place: Place, board: Board, draws: Draws) -> tuple[PestsState, Ledger]:
-        """Those of this morning leave or stay, others come, and all step at once."""
+        """Let the pests of this morning leave or stay, others arrive, and all step at once."""
         air, now = board.one(Air), self.surroundings(place, board)
         ahead = jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0)
         chances = equations.p_stay(self.stay, now), equations.p_appear(self.appear, now)

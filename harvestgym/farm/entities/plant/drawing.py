@@ -1,4 +1,4 @@
-"""How a crop looks: a drawing for each stage, taller as it grows, and its state in words."""
+"""Drawing of a crop: a sprite for each stage, taller as it grows, and its state in words."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
 
 
 def crop_name(seen: DrawContext) -> str:
-    """What the crop is called: as its parameter set, else as the entity."""
+    """Return the name of the crop: that of its parameter set, else of the entity."""
     return seen.sets[0] if seen.sets else seen.name
 
 

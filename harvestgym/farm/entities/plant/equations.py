@@ -1,4 +1,4 @@
-"""The laws of the plant that are more than a response: eqs. (5) to (11), (17) to (19), (21) and section 4.2.7."""
+"""Equations of the plant that are more than a response: eqs. (6) to (8), (11), (17) to (19), (21), section 4.2.7."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def logistic_step(value: jax.Array, rate: jax.Array, ceiling: jax.Array) -> jax.
 def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.Array:
     """Eqs. (7) and (18): the chance to move on, certain from the threshold on.
 
-    The distance below it is in percent of the ceiling. In the paper it is in cm or g, of which a fruit of 6 g is never
-    far: pods would ripen at half their weight.
+    The distance below it is in percent of the ceiling. In the paper it is in cm or g, but a fruit of 6 g is never
+    far from any weight: pods would ripen at half their weight.
     """
     return jnp.exp(-100 * jnp.maximum(threshold - value, 0.0) / ceiling)
 
@@ -36,7 +36,7 @@ def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.A
 def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, population: jax.Array) -> jax.Array:
     """The stress of eqs. (8) and (19): what each plant was refused, weighted to a pure number.
 
-    The paper adds grams and litres as they are, of which a few end the growth of any plant.
+    The paper adds grams and litres without weights; a few of either end the growth of any plant.
     """
     weighted = jnp.sum(weights.nutrients[:, None, None] * nutrients, axis=0) + weights.water * water
     return weighted / jnp.maximum(population, 1)
@@ -61,7 +61,7 @@ def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:
 
 
 def kept_fruits(fruits: jax.Array, share: jax.Array) -> jax.Array:
-    """Eq. (21): whole fruits that are left; the «factor» by which they decrease is the share that stays, 0 to 1."""
+    """Eq. (21): whole fruits that are left; the "factor" by which they decrease is the share that stays, 0 to 1."""
     return jnp.floor(fruits * jnp.minimum(share, 1.0)).astype(jnp.int32)
 
 

@@ -1,7 +1,7 @@
-"""A day in the life of a crop: who dies, what grows, which stage comes next (section 4.2).
+"""A day of a crop: deaths, growth, flowers and fruits, changes of stage (section 4.2).
 
-Rates are those of the morning. Each plot is in one stage, so that a uniform per use serves all stages; death
-comes first, and who survives may move on, both once a day.
+All rates are those of the morning. Each plot is in one stage, so one uniform per use serves all stages. Death comes
+first; survivors may change stage. Both happen at most once a day.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .state import CAUSES, FIRST_CAUSE, PlantState
 
 
 class PlantFate(NamedTuple):
-    """Who survives the day, and what the others die of."""
+    """Survivors of the day, and the cause of death of the others."""
 
     survives: jax.Array
     cause: jax.Array
@@ -41,7 +41,7 @@ def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Arr
 
 
 def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantFate:
-    """B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term of its exponent."""
+    """Draw B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term of its exponent."""
     each = death_exponents(crop, state, day)
     worst, exponent = largest(each)
     first = choose([(state.stage == stage, cause) for stage, cause in FIRST_CAUSE.items()], 0)
@@ -56,13 +56,13 @@ class Thresholds(NamedTuple):
 
 
 def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
-    """The marks of today, by eqs. (8) and (19), of which none is above the largest size or weight."""
+    """Compute the thresholds of today by eqs. (8) and (19); none is above the largest size or weight."""
     size = equations.bloom_threshold(crop.bloom.share, day["stress"]) * crop.size_max
     return Thresholds(size, jnp.minimum(probability(crop.fruit.ripen, day), 1.0) * crop.fruit_weight_max)
 
 
 def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: Thresholds) -> jax.Array:
-    """The chance to move on to the next stage: eqs. (3), (7), (14) and (18)."""
+    """Return the probability of a change to the next stage: eqs. (3), (7), (14) and (18)."""
     chances = {
         Stage.SEED: probability(crop.seed.sprout, day),
         Stage.GROW: equations.arrival(state.size, marks.size, crop.size_max),
@@ -73,7 +73,7 @@ def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: T
 
 
 def count_days(state: PlantState, marks: Thresholds) -> PlantState:
-    """A day older; the thresholds of today are shown."""
+    """Add a day to the ages, and store the thresholds of today."""
     stage = state.stage
     return replace(
         state,
@@ -85,7 +85,7 @@ def count_days(state: PlantState, marks: Thresholds) -> PlantState:
 
 
 def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
-    """The exponent terms of eqs. (4) and (16) on each plot, in the order of `LIMITS[1:]`."""
+    """Return the exponent terms of eqs. (4) and (16) on each plot, in the order of `LIMITS[1:]`."""
     strain = {"strain": day["strain_growth"]}
     growing, filling = (exponent_terms(g.rate, day) | strain for g in (crop.grow, crop.fruit))
     grows, fills = state.stage == Stage.GROW, state.stage == Stage.FRUIT
@@ -93,7 +93,7 @@ def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Ar
 
 
 def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
-    """Growth of the plant by eq. (6) and of its fruit by eq. (17), and what slowed them most."""
+    """Grow plants by eq. (6) and fruits by eq. (17), and store the factor that slowed them most."""
     each = growth_exponents(crop, state, day)
     growing, filling = state.stage == Stage.GROW, state.stage == Stage.FRUIT
     intercept = jnp.where(filling, crop.fruit.rate.intercept, crop.grow.rate.intercept)
@@ -116,7 +116,7 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
 
 
 def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array) -> PlantState:
-    """The flowers of plants that come into bloom, eq. (10), and those pollinated on the others, eq. (11)."""
+    """Open the flowers of plants that start to bloom, eq. (10), and pollinate those of the others, eq. (11)."""
     blooms = state.stage == Stage.BLOOM
     trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
     opening = probability(crop.bloom.open, day) * state.size / crop.size_max
@@ -131,14 +131,14 @@ def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform
 
 
 def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
-    """The fruits that ripe plants keep, eq. (21)."""
+    """Keep or lose the fruits of ripe plants, eq. (21)."""
     share = probability(crop.ripe.keep, day, day["strain_harvest"])
     fruits = equations.kept_fruits(state.fruits, equations.noisy_rate(share, crop.ripe.variance, uniform))
     return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
 
 
 def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
-    """The dead of the day: those whom `decide_survival` takes, and ripe plants without a fruit left."""
+    """Mark the plants that died today: by `decide_survival`, or ripe without a fruit left."""
     bare = (state.stage == Stage.RIPE) & (state.fruits == 0)
     dies = bare | ~fate.survives
     cause = jnp.where(bare, len(CAUSES) - 1, fate.cause)
@@ -151,7 +151,7 @@ def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
 
 
 def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantState:
-    """On the plots that move: the next stage, with what it begins with."""
+    """Set the next stage on the plots that move, with its initial size or fruits."""
     sprouts, sets = (moves & (state.stage == s) for s in (Stage.SEED, Stage.BLOOM))
     return replace(
         state,

@@ -1,4 +1,4 @@
-"""A crop at the start of a season: what a stage implies and the start file does not say."""
+"""Initial state of a crop: variables that its stage implies and the farm file does not give."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:
     """`state` with the zeros filled in that its stages forbid, and without what they exclude.
 
     A plot that has plants has its usual number of them, evenly spaced; from bloom on they are as large as an
-    unstressed plant that flowers, with the expected flowers, all of which have set fruit when there is fruit;
+    unstressed plant that flowers, with the expected flowers; when there is fruit, all flowers have set it;
     ripe fruit is that of an unstressed and well visited plant. What the file says itself stays.
     """
     planted = _planted(crop, state, place)

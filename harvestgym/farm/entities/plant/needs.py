@@ -1,4 +1,4 @@
-"""What a stand of plants asks of its plot: ground, water and nutrients, by what its stage consumes."""
+"""Demands of a stand of plants on its plot: ground, water and nutrients, and the drivers of its responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Arr
 
 
 def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
-    """Share (0 to 1) of the ground that a plant would cover and that its neighbours leave it not.
+    """Share (0 to 1) of the ground of a plant that its neighbours take.
 
     The plants stand in a square, their spacing apart; those at its edge reach out into what is left of the plot. A
     plant has its share of the ground that they reach together.

@@ -1,4 +1,4 @@
-"""What a crop needs, stage by stage: the parameter groups of the plant, equation by equation.
+"""Parameters of a crop, stage by stage, one group for each equation.
 
 Every `Response` is one equation of section 4.2 of the form of eq. (1); its windows are named after the driver
 they look at, in the unit said here.
@@ -64,7 +64,7 @@ class Seed:
 class Rate(Response):
     """Eqs. (4) and (16), with the shortage, need less stock, in the place of the stock.
 
-    «Stock in [need, inf)» and «shortage in (-inf, 0]» are the same distance. Grams are per plant, which on the
+    "Stock in [need, inf)" and "shortage in (-inf, 0]" are the same distance. Grams are per plant, which on the
     paper's farms (one plant on a plot) are its own, and water is a share of what the soil can hold for plants: so
     neither a denser stand nor a larger plot suffers more, and a litre lacking in clay is less than one in sand.
     Crowding and light are not in the paper, where a spacing has no effect and no crop shades another.
@@ -106,7 +106,7 @@ class Grow:
 
 @pytree
 class StressWeights:
-    """What makes stress a pure number: the weight of what a plant was refused, eqs. (8) and (19)."""
+    """Weights of the refused nutrients and water in the stress of eqs. (8) and (19)."""
 
     nutrients: jax.Array = _each("sensitivity_stress_{}#g-1", "per g refused to a plant")
     water: jax.Array = par("sensitivity_stress_water#L-1", "per L refused to a plant", low=0)
@@ -114,7 +114,7 @@ class StressWeights:
 
 @pytree
 class Opening(Response):
-    """What want of ground and of light leave of the flowers of eq. (10).
+    """Effect of crowding and shade on the number of flowers of eq. (10).
 
     Were growth only slowed by them, a late plant would yield as much as an early one, and any number of plants
     would share a plot without harm. The paper knows neither.
@@ -185,7 +185,7 @@ class FruitSurvival(Response):
 
 @pytree
 class Ripening(Response):
-    """Eq. (19), its minus log: of the largest weight, what stress and missing visits leave to a ripe fruit.
+    """Eq. (19), its minus log: share of the largest weight that a ripe fruit reaches under stress and missing visits.
 
     The paper's interval for the stress, [0, inf), is never left; it is (-inf, 0] here. The intercept is the share
     that an unstressed fruit reaches, without which growth of the form (17) would never arrive.
@@ -229,7 +229,7 @@ class Ripe:
 
 @pytree
 class Dead:
-    """What is left of a plant goes to the soil, section 4.2.6."""
+    """Release of the remains of a dead plant to the soil, section 4.2.6."""
 
     release: jax.Array = par(
         tuple(f"{n}_release_speed#g.g-1.day-1" for n in NUTRIENTS),

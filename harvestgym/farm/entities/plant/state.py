@@ -45,7 +45,7 @@ def _count(key: str, doc: str, high: float = 1e6) -> jax.Array:
 
 @pytree
 class PlantState:
-    """What stands on each plot."""
+    """Plants on each plot."""
 
     stage: jax.Array = var("stage", "stage of development", labels=STAGES)
     harvested: jax.Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
@@ -78,7 +78,7 @@ class PlantState:
 
 
 REMEMBERED = ("harvested", "harvest_weight", "cause_of_death", "death_exponent")
-"""What a plot remembers of the plants that stood on it."""
+"""Variables that a plot keeps after its plants are gone."""
 
 GLOBAL_STAGE = Meta(
     kind="var", keys=("global_stage",), doc="stage of more than 75 % of the plots, or undefined", dtype="int",
@@ -87,14 +87,14 @@ GLOBAL_STAGE = Meta(
 
 
 def clear_plots(state: PlantState, where: jax.Array) -> PlantState:
-    """`state` with nothing on the plots `where`; what left with it is for the caller to book."""
+    """Return `state` with nothing on the plots `where`; the caller books the flows."""
     blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in REMEMBERED}
     return replace(state, **blank)
 
 
 def global_stage(state: PlantState) -> jax.Array:
-    """The stage of more than 75 % of the plots, `harvested` among them, otherwise `undefined` (section 4.2)."""
+    """Return the stage of more than 75 % of the plots, `harvested` included, else `undefined` (section 4.2)."""
     shown = jnp.where((state.stage == Stage.NONE) & state.harvested, HARVESTED, state.stage)
     stages = np.arange(len(GLOBAL_STAGES))
-    most = jnp.mean(shown == stages[:, None, None], axis=(1, 2)) > 0.75  # of which there is one at most
+    most = jnp.mean(shown == stages[:, None, None], axis=(1, 2)) > 0.75  # at most one stage
     return UNDEFINED + jnp.sum(most * (stages - UNDEFINED)).astype(jnp.int32)

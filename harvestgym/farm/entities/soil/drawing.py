@@ -1,4 +1,4 @@
-"""The colours of wet and dry soil, light to dark, told apart with any colour vision."""
+"""Drawing of the soil: a colour for each class of wetness, distinct for any colour vision."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def draw_plots(filled: np.ndarray) -> list[Mark]:
     """Each plot in the colour of its class."""
     ends = np.asarray([end for end, _, _ in CLASSES[:-1]])
     at = np.searchsorted(ends, filled, side="right")
-    looks = [(x, y, UNKNOWN if np.isnan(filled[x, y]) else CLASSES[at[x, y]][1:]) for x, y in np.ndindex(*filled.shape)]
-    return [Mark("square", (x + 0.5, y + 0.5), 1.0, colour, meaning=name) for x, y, (colour, name) in looks]
+    styles = [
+        (x, y, UNKNOWN if np.isnan(filled[x, y]) else CLASSES[at[x, y]][1:]) for x, y in np.ndindex(*filled.shape)
+    ]
+    return [Mark("square", (x + 0.5, y + 0.5), 1.0, colour, meaning=name) for x, y, (colour, name) in plots]
 
 
 def legend_marks() -> list[Mark]:

@@ -36,7 +36,7 @@ class Bucket(NamedTuple):
 def bypass_share(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
     """Share of a watering that runs past the roots, 0 to 1; `bypass` is that of a soil without water for plants.
 
-    The paper's sand «does not retain water», yet as a bucket it loses no drop that it has room for. A dry sand repels
+    The paper's sand "does not retain water", yet as a bucket it loses no drop that it has room for. A dry sand repels
     water, which seeps through it in fingers, and the less the moister it is (Dekker and Ritsema 1994, Water Resources
     Research 30). No nutrients are washed out on that way.
     """
@@ -97,7 +97,7 @@ def next_wet_surface(
 def leaching_strength(rain_intensity: jax.Array, surplus: jax.Array) -> jax.Array:
     """q of section 4.3: the intensity of the rain, 0 to 1, plus the surplus water over the capacity.
 
-    The paper multiplies the first by the surface and not the second, whatever the plot; q has no unit here.
+    The paper multiplies the first by the surface and not the second; q has no unit here.
     """
     return rain_intensity + surplus
 

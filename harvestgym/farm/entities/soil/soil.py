@@ -33,7 +33,7 @@ from . import drawing, equations
 from .equations import Bucket, Survival, WaterBalance
 
 TARGET = "soil"
-"""What cides act on when they harm the microlife."""
+"""Name of the microlife as a target of cides."""
 
 NITROGEN = NUTRIENTS.index("N")
 MINUTES_A_DAY = 24 * 60
@@ -43,7 +43,7 @@ MINUTES = (30.0, 60.0)
 
 @pytree
 class Start:
-    """The soil of a new season, each plot drawn anew between two ends."""
+    """The soil of a new season, each plot drawn between two ends."""
 
     water_min: jax.Array = par("water_min#%", "least extractable water, share (0 to 1) of the most", low=0, high=1)
     water_max: jax.Array = par("water_max#%", "greatest extractable water, share (0 to 1) of the most", low=0, high=1)
@@ -62,7 +62,7 @@ class Start:
 
 @pytree
 class SoilState:
-    """What each plot holds."""
+    """Contents of the soil of each plot."""
 
     water: jax.Array = var("available_Water#L", "water in the soil; what exceeds its capacity drains the same day")
     nutrients: jax.Array = var(tuple(f"available_{n}#g" for n in NUTRIENTS), "nutrients in the soil")
@@ -117,7 +117,7 @@ class Soil(Entity):
         )
 
     def settle(self, key: jax.Array, state: SoilState, place: Place) -> SoilState:
-        """No more water than the soil can hold, no more wet surface than the plot has."""
+        """Limit the water to the capacity and the wet surface to that of the plot."""
         water = jnp.minimum(state.water, self.bucket(place).capacity)
         return replace(state, water=water, wet_surface=jnp.minimum(state.wet_surface, place.surface))
 
@@ -132,7 +132,7 @@ class Soil(Entity):
 
     @publishes(Ground)
     def ground(self, state: SoilState, place: Place, board: Board, draws: Draws) -> Ground:
-        """What can be had this morning; what stands above the capacity is on its way down."""
+        """Publish the water and nutrients of this morning; water above the capacity is draining."""
         capacity, wilting = (jnp.broadcast_to(jnp.asarray(v), place.shape) for v in self.bucket(place))
         water = jnp.minimum(state.water, capacity)
         return Ground(

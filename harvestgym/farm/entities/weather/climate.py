@@ -24,7 +24,7 @@ from .rain_amounts import amount_quantiles
 LATENT = ("t_min", "t_max", "humidity", "wind")
 """The variables with departures of their own, in the order of every matrix here."""
 LEAST_SHARE = 0.1
-"""Share of a variance that stays Gaussian whatever the season and the rain explain."""
+"""Share of a variance that stays Gaussian even where season and rain explain all."""
 
 
 @pytree

@@ -1,4 +1,4 @@
-"""How a day looks: one sky, with wind and frost beside it, and the figures."""
+"""Drawing of the weather: the sky of the day, signs for wind and frost, and the figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WINDY = 30.0
 """Mean wind from which the sky has a sign for it, km/h: branches move."""
 
 DRY = "dry"
-"""A day without rain of which nothing else is known; drawn as a fair one."""
+"""A day without rain and without other known figures; drawn as a fair one."""
 
 WORDS = {
     "sunny": "sunny", "fair": "sun and clouds", "overcast": "overcast", "light_rain": "light rain",
@@ -24,7 +24,7 @@ WORDS = {
 
 
 def name_sky(seen: DrawContext) -> str:
-    """What the day's sky is called in `WORDS`; empty if nothing of it is known."""
+    """Return the key in `WORDS` of the day's sky; empty if nothing is known."""
     rain, sun, warm = (seen.number(k) for k in ("rain_amount", "sun_exposure#int5", "air_temperature/mean#°C"))
     if np.isnan(rain):
         amount = seen.number("rain/amount#mm")

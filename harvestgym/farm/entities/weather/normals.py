@@ -1,4 +1,4 @@
-"""Monthly normals: the climate of a site as a table a person can type, and how to measure it from a table."""
+"""Monthly normals: the climate of a site as a short table, stated or measured from observations."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Settings:
 
 
 class WeatherOptions(Strict):
-    """What a set of the file says beside the settings: where its days come from, and how many are forecast."""
+    """Options of a parameter set besides the settings: source of its days, number of forecast days."""
 
     site: str | None = None
     table: Any = None
@@ -227,7 +227,7 @@ class Weather(Entity):
         """The sky's next day; where only the occurrence of rain is known, light or heavy rain (section 4.1).
 
         The paper counts rain in the soil's capacity, a heavy one filling it and a light one bringing up to
-        half; here a heavy one is `rain_heavy#mm`, whatever the soil.
+        half; here a heavy one is `rain_heavy#mm` for every soil.
         """
         found, memory = self.sky.next(memory, day, draws)
         if not self.sky.occurrence:

@@ -49,7 +49,7 @@ def draw_fates(
 ) -> WeedFates:
     """Who arrives, sprouts, blooms, seeds or dies, all drawn from this morning's numbers.
 
-    Eqs. (28) and (29) both take the growing weeds of the morning, of which more could then bloom or die than there
+    Eqs. (28) and (29) both take the growing weeds of the morning, so that more could bloom or die than there
     are; here who stays alive may move on, so that each weed has one fate. A multinomial is that of all.
 
     Args:

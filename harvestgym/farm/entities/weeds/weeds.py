@@ -1,7 +1,7 @@
 """Weeds: on each plot seeds, growing and flowering plants that come from the edge and spread (section 4.4.2).
 
 They drink and eat before the crop. The parameters are in `parameters.py`, the equations in `equations.py`. A stand is
-kept as numbers, the plants of which are alike: what they hold of water and nutrients is that of the whole stand.
+kept as numbers of equal plants; its water and nutrients are those of the whole stand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .equations import WeedFates
 from .parameters import WEEDS_MAX, Weed
 
 TARGET = "weeds"
-"""What cides act on when they are herbicides."""
+"""Name of weeds as a target of cides."""
 
 
 @pytree
