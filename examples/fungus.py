@@ -2,8 +2,8 @@
 
     python examples/fungus.py
 
-Its parameters are in fungus.yaml, next to it. Prints the worst share of infected leaves in a summer of Lille and the pods
-at its end: healthy, ill, and treated.
+Its parameters are in fungus.yaml. Prints the worst share of infected leaves in a summer of Lille and the pods at its
+end: healthy, ill, and treated.
 """
 
 from __future__ import annotations

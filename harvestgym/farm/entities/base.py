@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -230,6 +230,12 @@ class Entity:
         return {}
 
 
+def check_order(low_key: str, low: Any, high_key: str, high: Any) -> Iterator[str]:
+    """Yield an error where a parameter that starts an interval is above the one that ends it."""
+    if low > high:
+        yield f"{low_key}: expected at most {high_key} ({high:g}), got {low:g}"
+
+
 def _order(cls: type) -> list[str]:
     return [name for base in reversed(cls.__mro__) for name in vars(base)]
 
@@ -301,5 +307,5 @@ class Board:
 
 __all__ = [
     "Action", "ActionResult", "Board", "Draws", "Entity", "Ledger", "Parameter", "Place", "Share",
-    "action", "publishes",
+    "action", "check_order", "publishes",
 ]  # fmt: skip

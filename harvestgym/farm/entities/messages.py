@@ -18,6 +18,9 @@ from harvestgym.core.tree import WIDE, Meta, metas, pytree, var
 NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis, everywhere."""
 
+KMH = 3.6
+"""km/h in 1 m/s."""
+
 REPULSION = 20.0
 """Bound of the repulsive effect of a host on pests, positive or negative: its exponential stays finite."""
 

@@ -15,15 +15,12 @@ import jax.numpy as jnp
 from harvestgym.core.random import normal
 from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
-from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, check_order, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Load, Structures
 
 from . import equations, movement
 from .equations import PESTS_MAX, Appear, Stay, Surroundings
-
-TARGET = "pests"
-"""Name of pests as a target of cides."""
 
 LOOKAHEAD = 5
 """Days of forecast, as many as of the weather."""
@@ -52,7 +49,7 @@ class Pests(Entity):
     """Pest insects of one sort."""
 
     State: ClassVar[type] = PestsState
-    targets: ClassVar[tuple[str, ...]] = (TARGET,)
+    targets: ClassVar[tuple[str, ...]] = ("pests",)
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "wave": ("plot",), "size": ("plot",), "stay": ("plot",), "come": ("plot",), "host": ("plot", "host"),
         "pull": ("plot", "way"), "step": ("plot", "turn"), "forecast": ("lead",),
@@ -67,8 +64,7 @@ class Pests(Entity):
 
     def check(self) -> Iterator[str]:
         """The least is at most the most."""
-        if self.least > self.most:
-            yield f"min_population#nb: expected at most max_population#nb ({self.most}), got {self.least}"
+        yield from check_order("min_population#nb", self.least, "max_population#nb", self.most)
 
     def init(self, key: jax.Array, place: Place) -> PestsState:
         """No pests yet; the waves of the days ahead are on their way."""
@@ -132,6 +128,6 @@ class Pests(Entity):
         nearer = jnp.maximum(place.distance_to_edge - board.heard(Structures).insect_lure, 0.0)
         return Surroundings(
             distance=nearer, reach=max(place.shape) / 2,
-            temperature=board.one(Air).t_mean, pesticide=board.toxin(TARGET) / place.surface,
+            temperature=board.one(Air).t_mean, pesticide=board.toxin(self.targets[0]) / place.surface,
             birds=board.heard(Flock).pest_eaters,
         )  # fmt: skip

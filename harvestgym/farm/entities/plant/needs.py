@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.hosts import Drivers, compute_shortages, stomatal_opening, water_threshold
-from harvestgym.farm.entities.messages import Air, Ground
+from harvestgym.farm.entities.messages import KMH, Air, Ground
 
 from . import equations
 from .parameters import Crop
@@ -16,9 +16,6 @@ from .state import PlantState
 
 COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
 """The days that a plant has counted, as they are named in `PlantState` and in `parameters.py`."""
-
-KMH = 3.6
-"""km/h in 1 m/s."""
 
 
 def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:

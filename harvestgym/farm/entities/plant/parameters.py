@@ -18,6 +18,7 @@ import jax
 
 from harvestgym.core.response import Response, Window
 from harvestgym.core.tree import par, pytree
+from harvestgym.farm.entities.base import check_order
 from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
 
 from .stages import STAGES
@@ -264,8 +265,6 @@ class Crop:
 
     def check(self) -> Iterator[str]:
         """Growth begins below its end."""
-        if self.size_start > self.size_max:
-            yield f"size_start#cm: expected at most size_max#cm ({self.size_max:g}), got {self.size_start:g}"
-        if self.fruit_weight_start > self.fruit_weight_max:
-            expected = f"at most fruit_weight_max#g ({self.fruit_weight_max:g})"
-            yield f"fruit_weight_start#g: expected {expected}, got {self.fruit_weight_start:g}"
+        yield from check_order("size_start#cm", self.size_start, "size_max#cm", self.size_max)
+        weights = self.fruit_weight_start, "fruit_weight_max#g", self.fruit_weight_max
+        yield from check_order("fruit_weight_start#g", *weights)

@@ -16,9 +16,6 @@ from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, p
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Structures, Visits
 
-TARGET = "pollinators"
-"""What cides act on when they keep pollinators away."""
-
 
 @pytree
 class VisitConditions(Response):
@@ -49,7 +46,7 @@ class Pollinators(Entity):
     """A kind of pollinating insects, by the weather they fly in."""
 
     State: ClassVar[type] = PollinatorsState
-    targets: ClassVar[tuple[str, ...]] = (TARGET,)
+    targets: ClassVar[tuple[str, ...]] = ("pollinators",)
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"visit": ("plot",)}
 
     visit_conditions: VisitConditions
@@ -72,7 +69,7 @@ class Pollinators(Entity):
             wind=air.wind,
             birds=board.heard(Flock).pollinator_eaters,
             rain=(air.rain_class > 0).astype(jnp.float32),
-            pesticide=board.toxin(TARGET) / place.surface,
+            pesticide=board.toxin(self.targets[0]) / place.surface,
         )
 
     @publishes(Visits)

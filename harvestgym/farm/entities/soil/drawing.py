@@ -22,10 +22,11 @@ def draw_plots(filled: np.ndarray) -> list[Mark]:
     """Each plot in the colour of its class."""
     ends = np.asarray([end for end, _, _ in CLASSES[:-1]])
     at = np.searchsorted(ends, filled, side="right")
-    styles = [
-        (x, y, UNKNOWN if np.isnan(filled[x, y]) else CLASSES[at[x, y]][1:]) for x, y in np.ndindex(*filled.shape)
-    ]
-    return [Mark("square", (x + 0.5, y + 0.5), 1.0, colour, meaning=name) for x, y, (colour, name) in plots]
+    marks = []
+    for x, y in np.ndindex(*filled.shape):
+        colour, name = UNKNOWN if np.isnan(filled[x, y]) else CLASSES[at[x, y]][1:]
+        marks.append(Mark("square", (x + 0.5, y + 0.5), 1.0, colour, meaning=name))
+    return marks
 
 
 def legend_marks() -> list[Mark]:

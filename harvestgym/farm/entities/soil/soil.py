@@ -24,6 +24,7 @@ from harvestgym.farm.entities.base import (
     Parameter,
     Place,
     action,
+    check_order,
     publishes,
 )
 from harvestgym.farm.entities.drawing import DrawContext
@@ -31,9 +32,6 @@ from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed
 
 from . import drawing, equations
 from .equations import Bucket, Survival, WaterBalance
-
-TARGET = "soil"
-"""Name of the microlife as a target of cides."""
 
 NITROGEN = NUTRIENTS.index("N")
 MINUTES_A_DAY = 24 * 60
@@ -53,11 +51,9 @@ class Start:
 
     def check(self) -> Iterator[str]:
         """The least is at most the greatest."""
-        if self.water_min > self.water_max:
-            yield f"water_min#%: expected at most water_max#% ({self.water_max:g}), got {self.water_min:g}"
+        yield from check_order("water_min#%", self.water_min, "water_max#%", self.water_max)
         for n, low, high in zip(NUTRIENTS, self.nutrients_min, self.nutrients_max, strict=True):
-            if low > high:
-                yield f"{n}_min#g.m-2: expected at most {n}_max#g.m-2 ({high:g}), got {low:g}"
+            yield from check_order(f"{n}_min#g.m-2", low, f"{n}_max#g.m-2", high)
 
 
 @pytree
@@ -76,7 +72,7 @@ class Soil(Entity):
     """Holds water and nutrients, serves the hosts, and lives by its microlife."""
 
     State: ClassVar[type] = SoilState
-    targets: ClassVar[tuple[str, ...]] = (TARGET,)
+    targets: ClassVar[tuple[str, ...]] = ("soil",)
 
     depth: jax.Array = par("depth#m", "depth of the soil", low=0.01, high=100)
     max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
@@ -212,7 +208,7 @@ class Soil(Entity):
         return equations.water_balance(state.water, self.bucket(place), served, dry, rain)
 
     def _microlife(self, state: SoilState, place: Place, surplus: jax.Array) -> jax.Array:
-        at = [i for i, target in enumerate(place.targets) if target == TARGET]
+        at = [i for i, target in enumerate(place.targets) if target in self.targets]
         cide = state.cide[jnp.asarray(at, jnp.int32)].sum(0) / place.surface
         return equations.next_microlife(self.survival, self.recovery, state.microlife, cide, surplus)
 

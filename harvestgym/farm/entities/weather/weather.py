@@ -23,7 +23,7 @@ from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, replace, static, var
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.messages import Air
+from harvestgym.farm.entities.messages import KMH, Air
 
 from . import drawing
 from .climate import compute_climate
@@ -34,9 +34,6 @@ from .generator import DRAWS
 from .normals import measure_normals
 from .site import DIRECTIONS, Site, load_site
 from .table import read_table
-
-KM_H = 3.6
-"""km/h in a m/s."""
 
 LAPSE = 0.0065
 """degC per m of altitude (the standard atmosphere)."""
@@ -195,7 +192,7 @@ class Weather(Entity):
         """Today's air, with the reference evapotranspiration of eq. (23) at the latitude of the field."""
         low, mean, high = state.temperature
         radiation = extraterrestrial_radiation(place.latitude, state.day)
-        et0 = reference_evapotranspiration(low, high, mean, state.humidity, state.wind / KM_H, radiation)
+        et0 = reference_evapotranspiration(low, high, mean, state.humidity, state.wind / KMH, radiation)
         whole = {name: getattr(state, name).astype(jnp.float32) for name in ("day", "rain_class", "sun")}
         return Air(
             **whole, t_min=low, t_mean=mean, t_max=high, humidity=state.humidity, wind=state.wind,
@@ -242,7 +239,7 @@ class Weather(Entity):
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
         shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
         humidity = jnp.clip(day.humidity + jnp.sqrt(s.humidity_noise) * error[1], 1.0, 100.0)
-        wind = jnp.clip(day.wind + jnp.sqrt(s.wind_noise) / KM_H * error[2], 0.0, STORM)
+        wind = jnp.clip(day.wind + jnp.sqrt(s.wind_noise) / KMH * error[2], 0.0, STORM)
         warm = [jnp.clip(t + shift, -90.0, 60.0) for t in day[:3]]
         return jnp.stack([*warm, humidity, wind, day.rain]).astype(jnp.float32)
 
@@ -254,7 +251,7 @@ class Weather(Entity):
         share = jnp.cumsum(jnp.asarray(self.wind_from) / jnp.sum(self.wind_from))
         return replace(
             state, temperature=jnp.stack([day.t_min, day.t_mean, day.t_max]), humidity=day.humidity,
-            wind=day.wind * KM_H, direction=jnp.sum(uniform >= share[:-1]).astype(jnp.int32), rain=day.rain,
+            wind=day.wind * KMH, direction=jnp.sum(uniform >= share[:-1]).astype(jnp.int32), rain=day.rain,
             rain_class=kind, rain_intensity=jnp.stack([jnp.float32(0.0), s.light, s.heavy])[kind],
             sun=_sunshine(day), dry=dry, frost=frost,
         )  # fmt: skip
@@ -272,7 +269,7 @@ class Weather(Entity):
             state,
             forecast_temperature=jnp.clip(jnp.stack([days.t_min, days.t_mean, days.t_max]) + error[0], -120.0, 90.0),
             forecast_humidity=jnp.clip(days.humidity + error[1], 0.0, 100.0),
-            forecast_wind=jnp.clip(days.wind * KM_H + error[2], 0.0, 600.0),
+            forecast_wind=jnp.clip(days.wind * KMH + error[2], 0.0, 600.0),
             forecast_rain=jnp.clip((days.rain >= WET) + error[3], 0.0, 1.0),
         )
 

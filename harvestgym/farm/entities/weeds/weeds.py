@@ -23,9 +23,6 @@ from . import equations
 from .equations import WeedFates
 from .parameters import WEEDS_MAX, Weed
 
-TARGET = "weeds"
-"""Name of weeds as a target of cides."""
-
 
 @pytree
 class WeedsState:
@@ -46,7 +43,7 @@ class Weeds(Weed, Entity):
     State: ClassVar[type] = WeedsState
     host: ClassVar[bool] = True
     priority: ClassVar[int] = 1
-    targets: ClassVar[tuple[str, ...]] = (TARGET,)
+    targets: ClassVar[tuple[str, ...]] = ("weeds",)
     randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
 
     def init(self, key: jax.Array, place: Place) -> WeedsState:
@@ -144,7 +141,7 @@ class Weeds(Weed, Entity):
             **ground.factors,
             "distance_to_edge": jnp.asarray(place.distance_to_edge),
             "temperature": air.t_mean, "humidity": air.humidity,
-            "herbicide": board.toxin(TARGET) / place.surface,
+            "herbicide": board.toxin(self.targets[0]) / place.surface,
             "strain_growth": strain.growth, "strain_death": strain.death,
             **compute_shortages(board.sent(Need).nutrients, _stand(state), self._threshold(ground), ground),
         }  # fmt: skip
