@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,7 +110,7 @@ class _Leaf(NamedTuple):
 
     @property
     def sort(self) -> str:
-        """Variables of one sort are converted together."""
+        """Variables of one sort are converted together, those of one shape with one reshape."""
         return "label" if self.meta.labels else self.meta.dtype
 
 
@@ -130,7 +131,7 @@ class ItemReader:
                 at = positions[variable.name] if path.plot is None else positions[variable.name][(..., *path.plot)]
                 if (at >= 0).all():
                     leaves.append(_Leaf((i, variable.name), variable.meta, at))
-        leaves.sort(key=lambda leaf: leaf.sort)
+        leaves.sort(key=lambda leaf: (leaf.sort, leaf.at.shape))
         self._at = np.concatenate([np.zeros(0, int), *(leaf.at.ravel() for leaf in leaves)])
         self._starts = np.cumsum([0, *(leaf.at.size for leaf in leaves)])[:-1]
         self._readers, start = [], 0
@@ -164,13 +165,18 @@ class ItemReader:
 
 def _group_reader(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], list[Any]]:
     """A function from the numbers of variables of one sort to a Python value or an array for each variable."""
-    ends = itertools.accumulate((leaf.at.size for leaf in leaves), initial=0)
-    parts = [(start, end, leaf.at.shape) for (start, end), leaf in zip(itertools.pairwise(ends), leaves, strict=True)]
-    convert = _converter(leaves)
+    convert, parts, start = _converter(leaves), [], 0
+    for shape, group in itertools.groupby(leaf.at.shape for leaf in leaves):
+        many = len(list(group))
+        stop = start + many * prod(shape)
+        parts.append((slice(start, stop), (many, *shape) if shape else ()))
+        start = stop
 
     def read(numbers: np.ndarray) -> list[Any]:
-        values = convert(numbers)
-        return [values[a:b].reshape(shape) if shape else values.item(a) for a, b, shape in parts]
+        values, out = convert(numbers), []
+        for cut, shape in parts:
+            out.extend(values[cut].reshape(shape) if shape else values[cut].tolist())
+        return out
 
     return read
 
