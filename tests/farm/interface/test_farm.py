@@ -120,7 +120,7 @@ def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
         (((*WATER, []), "sum", "=>", 1), "0 > 0: unknown operator '=>'; did you mean '>'"),
         (((*WATER, []), "average", "==", 1), "unknown mapping 'average'"),
         ((("Field-0", "Reed-0", "stge", []), id, "==", "old"), "unknown variable 'stge'; did you mean 'stage'"),
-        (((*STAGE, [(0, 0), 1]), id, "==", "old"), "wanted a key, '*' or a plot"),
+        (((*STAGE, [(0, 0), 1]), id, "==", "old"), "expected a key, '*' or a plot"),
         (((*STAGE, []), id, "==", "ancient"), "unknown value 'ancient'"),
         (((*STAGE, []), id, "=="), "expected (observation, mapping, operator, value)"),
     ],
@@ -152,7 +152,7 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
         ({"shape": None}, "expected its shape"),
         ({"shape": {"lenght#nb": 1, "width#nb": 1}}, "shape > lenght#nb: unknown key; did you mean 'length#nb'"),
         ({"scale": shape}, "once"),
-        ({"localization": {"latitude#°": 91, "longitude#°": 0, "altitude#m": 0}}, "latitude#°: wanted"),
+        ({"localization": {"latitude#°": 91, "longitude#°": 0, "altitude#m": 0}}, "latitude#°: expected"),
     ):
         with pytest.raises(ConfigError, match=words):
             Field(**({"localization": PLACE, "shape": shape, "entities": [SPRING]} | wrong))
@@ -166,9 +166,9 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
         ({"farmers": [3]}, "farmers > 0: expected a Farmer such as"),
         ({"farmers": BasicFarmer()}, "farmers: expected a list, "),
         ({"fields": pond()}, "fields: expected a list, "),
-        ({"farmers": [BasicFarmer(max_daily_interventions=-1)]}, "max_daily_interventions: wanted"),  # type: ignore[arg-type]
+        ({"farmers": [BasicFarmer(max_daily_interventions=-1)]}, "max_daily_interventions: expected"),  # type: ignore[arg-type]
         ({"rules": {}}, "expected rules=BasicRule"),
-        ({"mode": "aomdp"}, "mode: wanted 'fo', 'po' or 'ao'"),
+        ({"mode": "aomdp"}, "mode: expected 'fo', 'po' or 'ao'"),
     ],
 )
 def test_a_wrong_part_is_refused_in_words(wrong: dict[str, Any], words: str) -> None:
