@@ -13,11 +13,11 @@ from pydantic import Field
 from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.policy import Policy
-from harvestgym.core.tables import Table
 from harvestgym.core.yaml_io import read
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.baselines import greedy, planner
 from harvestgym.forager.policies.navigator import navigator
+from harvestgym.forager.view.describe import describe as describe
 from harvestgym.forager.view.maps import SMALL
 from harvestgym.forager.view.scene import scene as scene
 from harvestgym.forager.view.timeline import timeline as timeline
@@ -141,13 +141,6 @@ def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile,
     layers = tuple((names.index(k), count_objects(freq, free, cells)) for k, freq in box.density.items())
     fields = box.model_dump(exclude={"density"})
     return Region(**fields, layers=layers, name=name)
-
-
-def describe(env: Forager) -> list[Table]:
-    """The tables of `harvestgym show`."""
-    from harvestgym.forager.view.describe import describe as tables
-
-    return tables(env)
 
 
 def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
