@@ -36,22 +36,23 @@ def run(
     """Run a policy for some episodes and print a table of the results."""
     from harvestgym.evaluate.run import evaluate_id
 
-    export, episode = Exporter(out, html, gif, mp4, width, fps), None
+    export = Exporter(out, html, gif, mp4, width, fps)
     export.check()
     env = registry.make(id)
     with progress_bars(quiet=as_json) as start_bar:
-        if export:
-            episode, result = _record_first(id, env, policy, seed, start_bar)
-        if episode is None or episodes > 1:
+        recorded = _record_first(id, env, policy, seed, start_bar) if export else None
+        if recorded is not None and episodes == 1:
+            result = recorded[1]
+        else:
             bar = start_bar(f"{policy} on {id} (compiling first)", episodes)
             result = evaluate_id(id, policy, episodes, seed, bar, env)
     if as_json:
         typer.echo(json.dumps(result.to_json()))
     else:
         _print_evaluation(result)
-    if episode is not None:
+    if recorded is not None:
         with progress_bars() as start_bar:
-            written = [*export.write(episode, start_bar)]
+            written = [*export.write(recorded[0], start_bar)]
         for path in written:
             typer.echo(f"wrote {path}", err=as_json)
 

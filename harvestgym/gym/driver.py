@@ -67,8 +67,8 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
         return run.pack(select(old.over, old, new) if batch else new), timestep.pack(shown)
 
     mask = _compile_mask(env, params, run, batch)
-    compiled = (CompiledFunction(function, as_single_kernel=not batch) for function in (start, step))
-    return CompiledFunctions(run, timestep, *compiled, jax.jit(run.unpack), mask)
+    starts, steps = (CompiledFunction(function, as_single_kernel=not batch) for function in (start, step))
+    return CompiledFunctions(run, timestep, starts, steps, jax.jit(run.unpack), mask)
 
 
 @lru_cache(maxsize=64)
