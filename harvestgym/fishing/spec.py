@@ -133,12 +133,12 @@ def build_model(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
 
 def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:
     cls = FishingParams if spec.problem == "harvest" else ConservationParams
-    values = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
+    values: dict[str, Any] = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
     values |= {"drift": _build_drift(spec.drift, law, where), "vary": _build_vary(spec.vary, law, where)}
     values |= {"law": law, "horizon": spec.Tmax, "b_low": LOW_SHARE * float(law.capacity)}
     values["b_msy"] = find_reference_point(law).stock
-    return jax.tree.map(_narrow, cls(**(values | parts)))
+    return jax.tree.map(_narrow, cls(**(values | dict(parts))))
 
 
 def _narrow(value: Any) -> np.ndarray:

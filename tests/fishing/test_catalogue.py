@@ -40,9 +40,9 @@ def test_every_file_is_registered() -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_contract_and_checkers(id: str) -> None:
-    """The functional contract, then both checkers on its Gymnasium face."""
+    """The functional contract, then both checkers on its Gymnasium interface."""
     env = harvestgym.make(id, Tmax=YEARS)
     check_env(env, steps=STEPS)
-    face = GymEnv(env, render_mode="ansi")
-    gymnasium_check(face, skip_render_check=True)
-    pytest.importorskip("stable_baselines3.common.env_checker").check_env(face, warn=True)
+    wrapped = GymEnv(env, render_mode="ansi")
+    gymnasium_check(wrapped, skip_render_check=True)
+    pytest.importorskip("stable_baselines3.common.env_checker").check_env(wrapped, warn=True)

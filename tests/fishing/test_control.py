@@ -95,7 +95,7 @@ def test_ramps() -> None:
 
 
 def test_growth_first_escapement_leaves_the_target() -> None:
-    """With growth first the rule reckons with growth: what is left is S*."""
+    """With growth first the rule allows for growth: what is left is S*."""
     env = make("logistic-v0", sigma=0.0, order="growth first")
     state, first = env.reset(jax.random.key(0), env.params)
     _, action = control.escapement(env, 0.5).act((), first.obs, jax.random.key(0))

@@ -1,4 +1,4 @@
-"""The fishery as an environment: bounds, seeds, restarts, the seed's faults, overriding, the commons."""
+"""The fishery as an environment: bounds, seeds, restarts, faults of the paper's listing, overriding, the commons."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from harvestgym.fishing.family import make
 
 def _uniforms() -> np.ndarray:
     """Draw a table by environment and year, as a rollout does: a key per environment, folded by the year."""
-    lanes = jax.random.split(keys.key(7), 500)
+    environments = jax.random.split(keys.key(7), 500)
     draw = jax.vmap(lambda key: jax.vmap(lambda t: jax.random.uniform(jax.random.fold_in(key, t)))(np.arange(400)))
-    return np.asarray(draw(lanes))
+    return np.asarray(draw(environments))
 
 
 def test_uniform_and_uncorrelated() -> None:

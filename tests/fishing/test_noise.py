@@ -30,9 +30,11 @@ DRAWS = 20_000
 ERRORS = 5
 """Standard errors allowed: a right noise fails once in two million seeds, and seeds are fixed."""
 
+WIDTH: Any = SIGMA
+
 RANDOM: dict[str, Any] = {
-    "lognormal": Lognormal(sigma=SIGMA), "median-lognormal": MedianLognormal(sigma=SIGMA),
-    "proportional": Proportional(sigma=SIGMA), "additive": Additive(sigma=SIGMA), "uniform": Uniform(sigma=SIGMA),
+    "lognormal": Lognormal(sigma=WIDTH), "median-lognormal": MedianLognormal(sigma=WIDTH),
+    "proportional": Proportional(sigma=WIDTH), "additive": Additive(sigma=WIDTH), "uniform": Uniform(sigma=WIDTH),
 }  # fmt: skip
 
 EXPECTED = {
@@ -173,14 +175,14 @@ def test_the_recruits_alone_are_noisy_in_the_age_structured_stock() -> None:
 
 
 def test_drift_moves_to_its_limit_both_ways() -> None:
-    drift = Drift(names=("r", "K"), rate=np.float32([-0.05, 0.1]), limit=np.float32([0.1, 1.25]))
+    drift = Drift(names=("r", "K"), rate=np.asarray([-0.05, 0.1]), limit=np.asarray([0.1, 1.25]))
     law: Any = drift(Logistic(), jnp.arange(6))
     np.testing.assert_allclose(law.r, [0.3, 0.25, 0.2, 0.15, 0.1, 0.1], rtol=1e-5)
     np.testing.assert_allclose(law.K, [1.0, 1.1, 1.2, 1.25, 1.25, 1.25], rtol=1e-6)
 
 
 def test_spread_draws_lognormals_of_mean_one() -> None:
-    spread = Spread(names=("r", "K"), sigma=np.float32([0.3, 0.1]))
+    spread = Spread(names=("r", "K"), sigma=np.asarray([0.3, 0.1]))
     laws: Any = jax.vmap(lambda key: spread(key, Logistic()))(jax.random.split(jax.random.key(2), DRAWS))
     for values, mean, sigma in ((laws.r, 0.3, 0.3), (laws.K, 1.0, 0.1)):
         logs = np.log(np.asarray(values, np.float64) / mean)

@@ -1,4 +1,4 @@
-"""The study in its short form, against the published means it stands beside."""
+"""The study in its short form, against the published means."""
 
 from __future__ import annotations
 

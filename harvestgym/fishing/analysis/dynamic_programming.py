@@ -35,7 +35,7 @@ from .bellman import (
     transition_matrix,
 )
 
-Found = TypeVar("T")
+Found = TypeVar("Found")
 
 NODES_BY_ORDER = {"harvest first": 32, "growth first": 16}
 """Quadrature nodes of the growth noise, by the order of a year."""

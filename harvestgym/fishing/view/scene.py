@@ -69,7 +69,7 @@ def _column_lines(env: FishingModel, values: np.ndarray, one: str, colour: str) 
 def _stock_chart(env: FishingModel, past: Record) -> Chart:
     names = name_stocks(env)
     stock = past["stock"] if len(names) > 1 else past["biomass"][:, None]
-    lines = _column_lines(env, stock, names[0], STOCK_COLOURS[0])
+    lines = _column_lines(env, stock, next(iter(names)), STOCK_COLOURS[0])
     if env.params.survey_error.random and len(names) == 1:
         lines.append(Line("seen by the survey", past["seen"][:, 0], SEEN, dots=True))
     return _chart(env, "Stock", _unit(env), lines, find_levels(env).stock)

@@ -114,7 +114,7 @@ def test_errors_make_it_only_a_bound() -> None:
 
 
 def test_growth_first_without_noise() -> None:
-    """The seed's equation: the same S* is left, so the optimum is max(f(x) - S*, 0), and V(f(x)) shifts by growth."""
+    """As in gym_fishing: the same S* is left, so the optimum is max(f(x) - S*, 0), and V(f(x)) shifts by growth."""
     env = make("logistic-v0", noise={"kind": "none"}, order="growth first")
     found = solve(env, discount=0.99)
     best, law = find_best_escapement(env.params.law, 0.99), env.params.law

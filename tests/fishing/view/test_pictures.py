@@ -44,7 +44,7 @@ def chart(seen: Scene, begins: str) -> Chart:
     return next(p for p in seen.panels if isinstance(p, Chart) and p.title.startswith(begins))
 
 
-def told(seen: Scene) -> str:
+def words_of(seen: Scene) -> str:
     return "\n".join(line for p in seen.panels if isinstance(p, Words) for line in p.lines)
 
 
@@ -98,7 +98,9 @@ def test_the_charts_draw_the_record_beside_what_theory_says() -> None:
     assert stock.levels == pytest.approx({"K": 1.0, "B_MSY": point.stock, "0.2 K": 0.2})
     assert catch.levels == pytest.approx({"MSY": point.catch})
     assert rate.levels == pytest.approx({"at MSY": point.rate})
-    assert f"{record['biomass'][9]:.2f} K" in told(seen) and f"caught: {record['catch'][9, 0]:.2f}" in told(seen)
+    assert f"{record['biomass'][9]:.2f} K" in words_of(seen) and f"caught: {record['catch'][9, 0]:.2f}" in words_of(
+        seen
+    )
 
 
 def test_who_follows_the_optimum_takes_what_the_optimum_would_take() -> None:
@@ -117,7 +119,7 @@ def test_the_zones_are_those_of_fisheries_and_oceans_canada(share: float, zone: 
     env = make("logistic-random-v0")
     record = made_up(env)
     record["biomass"][5] = share * float(env.params.b_msy)
-    assert f"{share:.2f} B_MSY: {zone} zone" in told(scene(env, record, 5))
+    assert f"{share:.2f} B_MSY: {zone} zone" in words_of(scene(env, record, 5))
 
 
 def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
@@ -169,7 +171,7 @@ def test_the_end_of_a_fishery_is_told() -> None:
     env = make("three-species-v0")
     record = made_up(env)
     record["biomass"][5] = 0.04
-    assert "the fishery is over" in told(scene(env, record, 5)) and "over" not in told(scene(env, record, 4))
+    assert "the fishery is over" in words_of(scene(env, record, 5)) and "over" not in words_of(scene(env, record, 4))
 
 
 @pytest.mark.parametrize("id", ["fishing/ricker-v0", "fishing/tipping-v0"])
