@@ -43,7 +43,7 @@ def test_training_never_sees_a_soil_or_a_site_of_a_test() -> None:
     met = {}
     for name in ("train", "test"):
         env: Any = splits.make("farm/contexts-1x1-v0", name)
-        draw = jax.vmap(lambda key, env=env: env.sampler.first(key, env.params).numbers)
+        draw = jax.vmap(lambda key, env=env: env.sampler.sample_context(key, env.params).numbers)
         met[name] = np.asarray(draw(jax.random.split(jax.random.key(0), 300)))[:, :2]
         assert env.observation_space == harvestgym.make("farm/contexts-1x1-v0").observation_space
     for column in (0, 1):
@@ -73,7 +73,7 @@ def test_mistakes_are_told() -> None:
         splits.split(IDS[0], "tests")
     with pytest.raises(ConfigError, match="expected a seed from 0"):
         splits.split(IDS[0], "test").seed(-1)
-    for years, said in (([2016], "2012, 2013, 2014, 2015"), ([], "found none")):
+    for years, said in (([2016], "2012, 2013, 2014, 2015"), ([], "got none")):
         with pytest.raises(ConfigError, match=said):
             harvestgym.make(IDS[0], entities={"Weather-0": {"extends": "seattle", "years": years}})
     with pytest.raises(ConfigError, match="want a table of days"):
