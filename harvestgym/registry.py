@@ -130,7 +130,7 @@ def _description(id: str) -> dict[str, Any]:
 
     family, _, name = spec(id).id.partition("/")
     path = Path(id if id.endswith(FARM_SUFFIXES) else _catalogue(family) / f"{name}.yaml")
-    return yaml_io.read(path) if path.is_file() else {}
+    return yaml_io.read_file(path) if path.is_file() else {}
 
 
 def ids(family: str | None = None, tag: str | None = None) -> list[str]:

@@ -1,1 +1,1 @@
-"""What every family shares: the contract, pytrees, responses, randomness, spaces, wrappers, rollouts."""
+"""The parts that all families share: the contract, pytrees, responses, randomness, spaces, wrappers, rollouts."""

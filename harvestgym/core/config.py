@@ -1,9 +1,9 @@
 """From YAML to a validated dataclass: every mistake at once, each with its path and the nearest valid key.
 
-The pydantic model (and so the JSON Schema that editors use) is derived from the dataclass: the names,
-ranges and meanings of `par()` are said there and nowhere else. A number may be written bare or with its
-source, `{value: 0.35, source: FAO-56 table 19}`; a group may carry a `source:` of its own. What the numbers
-of a group must keep among themselves, its class says in a method `check`, which yields each mistake in words.
+The pydantic model (and so the JSON Schema that editors use) is derived from the dataclass, the one home of the
+names, ranges and meanings. A number may be written bare or with its
+source, `{value: 0.35, source: FAO-56 table 19}`; a group may have its own `source:`. A class may check
+its numbers together in a method `check`, which yields each mistake in words.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Strict(BaseModel):
 
 
 def validate(model: type[M], data: Any, where: str) -> M:
-    """`data` as a `model`; ConfigError listing every mistake with its path under `where`."""
+    """Return `data` as a `model`; ConfigError listing every mistake with its path under `where`."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -77,7 +77,7 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
 
 
 def _path(loc: tuple[int | str, ...], data: Any) -> list[str]:
-    """The keys of a mistake as the file has them, without the names of pydantic's alternatives."""
+    """The keys of a mistake as in the file, without the names of pydantic's alternatives."""
     path = []
     for i, part in enumerate(loc):
         inside = isinstance(data, Mapping) and part in data
@@ -138,14 +138,14 @@ def _unwrapped(value: Any) -> Any:
 
 
 @functools.cache
-def schema(cls: type) -> type[BaseModel]:
-    """The pydantic model of a parameter class, derived from its `par()` metadata."""
+def make_schema(cls: type) -> type[BaseModel]:
+    """Derive the pydantic model of a parameter class from its `par()` metadata."""
     fields: dict[str, Any] = {}
     hints = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
         meta: Meta | None = field.metadata.get("meta")
         if meta is None:
-            fields[field.name] = (schema(hints[field.name]), ...)
+            fields[field.name] = (make_schema(hints[field.name]), ...)
         elif meta.kind == "par":
             for i, key in enumerate(meta.keys):
                 fields[f"{field.name}_{i}"] = (_number(meta), Field(_default(field), alias=key, description=meta.doc))
@@ -173,13 +173,13 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return ... if field.default is dataclasses.MISSING else field.default
 
 
-def build(cls: type[T], data: Any, where: str) -> T:
-    """An instance of a parameter class from a mapping; leaves are float32/int32 NumPy values.
+def build_params(cls: type[T], data: Any, where: str) -> T:
+    """Build an instance of a parameter class from a mapping; leaves are float32/int32 NumPy values.
 
-    Raises ConfigError with every mistake: of a number, or, where each is well, of what `check` finds of them.
+    Raises ConfigError with every mistake of a number, or, if there is none, with those that `check` finds.
     """
     mistakes: list[str] = []
-    made = _instance(cls, validate(schema(cls), data, where), "", mistakes)
+    made = _instance(cls, validate(make_schema(cls), data, where), "", mistakes)
     if mistakes:
         raise _mistakes(where, mistakes)
     return made
@@ -211,8 +211,8 @@ def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
 
 
 def read_sets(path: Path) -> dict[str, dict[str, Any]]:
-    """The parameter sets of a YAML file, by name, with every `extends:` resolved."""
-    raw = yaml_io.read(path)
+    """Read the parameter sets of a YAML file, by name, with every `extends:` resolved."""
+    raw = yaml_io.read_file(path)
     if not isinstance(raw, dict) or not all(isinstance(v, dict) for v in raw.values()):
         raise ConfigError(f"{path}: expected a mapping from set names to parameters")
 
@@ -255,7 +255,7 @@ def read_extended(
         file = path.with_name(f"{name}.yaml") if child else path
         if child and not (isinstance(name, str) and file.is_file()):
             raise unknown(what, name, (p.stem for p in path.parent.glob("*.yaml")), f"{child}.yaml > extends")
-        data = yaml_io.read(file)
+        data = yaml_io.read_file(file)
         if not isinstance(data, dict):
             raise ConfigError(f"{file}: expected a mapping, got {type(data).__name__}")
         return data
@@ -264,7 +264,7 @@ def read_extended(
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with the entries of `over` put in, group by group."""
+    """Return `base` with the entries of `over` put in, group by group."""
     out = dict(base)
     for key, value in over.items():
         both = isinstance(value, Mapping) and isinstance(out.get(key), Mapping)
@@ -272,15 +272,15 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def parameter_set(cls: type[T], path: Path, which: str | Mapping[str, Any]) -> T:
-    """The set `which` of the file beside a module, or one made of a mapping (which may say `extends:`)."""
-    name, data = chosen_set(path, which, cls.__name__)
+def load_parameter_set(cls: type[T], path: Path, which: str | Mapping[str, Any]) -> T:
+    """Load the set `which` of a YAML file, or build one from a mapping (which may have `extends:`)."""
+    name, data = choose_set(path, which, cls.__name__)
     whole = isinstance(which, str)
-    return build(cls, data, f"{path.name} > {name}" if whole else f"{cls.__name__} (extends {name})")
+    return build_params(cls, data, f"{path.name} > {name}" if whole else f"{cls.__name__} (extends {name})")
 
 
-def chosen_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
-    """The name of the set that `which` is or changes (by default the first), and what it then says."""
+def choose_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of the set that `which` is or changes (by default the first), and its entries then."""
     sets = read_sets(path)
     name = which if isinstance(which, str) else which.get("extends", next(iter(sets)))
     check_name(f"{kind} set", name, sets)

@@ -1,7 +1,7 @@
 """The contract: an environment is a few pure functions over a state pytree.
 
 `step` and `reset` are composed from the parts that define an environment: the initial state, the
-transition f(s, a), the observation E(s, a), the reward U(s, a) and the end. Structure is in the object,
+transition f(s, a), the observation E(s, a), the reward U(s, a) and the terminal condition. Structure is in the object,
 parameters are an argument, randomness is a key: so one `vmap` runs a thousand seasons, one `vmap` over
 parameters a thousand soils, one `grad` a calibration.
 """
@@ -23,13 +23,13 @@ _PARTS = ("transition", "observation", "reward")
 
 
 class Timestep(NamedTuple):
-    """What an agent learns from one step.
+    """The outcome of one step.
 
     Attributes:
         obs: the observation, a pytree inside the observation space.
         reward: float32 scalar.
-        terminated: bool, the story ended (a condition of the environment).
-        truncated: bool, the clock ended it. The two are never merged.
+        terminated: bool, a condition of the environment ended the episode.
+        truncated: bool, the time limit ended it. The two are never merged.
         info: a flat dict of named arrays, for people.
     """
 
@@ -44,7 +44,7 @@ class Env(Generic[State, Params]):
     """A functional environment. Subclasses are hashable by structure and give the parts below.
 
     The object is a static argument of compiled functions: two environments that are equal share one
-    compiled program, whatever their parameters.
+    compiled program, for all parameters.
 
     Attributes:
         family: the module with `record` and `scene` for this kind of environment, as a string; None without pictures.
@@ -78,19 +78,19 @@ class Env(Generic[State, Params]):
         raise NotImplementedError
 
     def observation(self, key: jax.Array, state: State, action: Any, params: Params) -> Any:
-        """E: what is seen of `state`; `action` is the one that led here, None after a reset."""
+        """E: the observation of `state`; `action` is the one that led here, None after a reset."""
         raise NotImplementedError
 
     def reward(self, key: jax.Array, state: State, action: Any, after: State, params: Params) -> jax.Array:
-        """U: the worth of doing `action` in `state` and arriving in `after`."""
+        """U: the reward of `action` in `state` with the next state `after`."""
         raise NotImplementedError
 
     def terminal(self, state: State, params: Params) -> jax.Array:
-        """Whether the story has ended in `state`."""
+        """Return whether a condition of the environment ends the episode in `state`."""
         return jnp.asarray(False)
 
     def truncation(self, state: State, params: Params) -> jax.Array:
-        """Whether the clock has run out in `state`."""
+        """Return whether the time limit is reached in `state`."""
         return jnp.asarray(False)
 
     def info(self, state: State, params: Params) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Env(Generic[State, Params]):
         return state, self._timestep(state, obs, jnp.float32(0.0), params)
 
     def step(self, key: jax.Array, state: State, action: Any, params: Params) -> tuple[State, Timestep]:
-        """Do `action`: the next state and what is learnt. Never resets."""
+        """Do `action`; return the next state and the outcome. Never resets."""
         move, look, worth = keys_for(key, _PARTS)
         after = self.transition(move, state, action, params)
         obs = self.observation(look, after, action, params)

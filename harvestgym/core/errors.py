@@ -1,4 +1,4 @@
-"""Errors that say what was wanted, what was found and what to do, with the nearest valid name."""
+"""Errors that name the place, the expected and the actual value, and the nearest valid name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class ConfigError(ValueError):
-    """Something a person wrote (a file, a name, an action) does not fit; nothing was changed."""
+    """A mistake in a file, a name or an action of the user; nothing was changed."""
 
 
 def nearest(name: object, valid: Iterable[str]) -> str:
-    """«; did you mean 'x'?» for the closest valid name, or the list of valid names if none is close."""
+    """Return `; did you mean 'x'?` for the closest valid name, or the list of valid names if none is close."""
     names = sorted({str(v) for v in valid})
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     if close:
@@ -20,13 +20,13 @@ def nearest(name: object, valid: Iterable[str]) -> str:
 
 
 def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -> None:
-    """Raise the error for a name, whatever it is, that is not one of the valid ones."""
+    """Raise ConfigError for a name that is not one of the valid ones."""
     known = set(valid)
     if not isinstance(name, str) or name not in known:
         raise unknown(what, name, known, where)
 
 
 def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> ConfigError:
-    """The error for a name that is not one of the valid ones."""
+    """Return the error for a name that is not one of the valid ones."""
     place = f"{where}: " if where else ""
     return ConfigError(f"{place}unknown {what} {name!r}{nearest(name, valid)}")

@@ -1,7 +1,7 @@
 """A pytree in one buffer of words, and each large leaf on its own.
 
-What a compiled call costs from Python grows with the number of arrays it takes and gives. A `Layout` is
-computed once from shapes; `pack` and `unpack` run inside compiled code, `read` on the host.
+The time of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
+shapes; `pack` and `unpack` run inside compiled code, `read` on the host.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LARGE = 4096
 """Leaves of more elements stay as they are: copying them would cost more than one buffer more."""
 
 
-class Packed(NamedTuple):
+class PackedTree(NamedTuple):
     """The leaves of a pytree: int32[n], floats by their bits, and the large ones; on the device or the host."""
 
     words: jax.Array | np.ndarray
@@ -29,7 +29,7 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one leaf lies: from `start` in the words, or, if `large`, the `start`-th of the large ones."""
+    """The place of one leaf: from `start` in the words, or, if `large`, the `start`-th of the large ones."""
 
     large: bool
     start: int
@@ -44,13 +44,13 @@ class Slot:
 
     @cached_property
     def stored(self) -> np.dtype[Any]:
-        """As what its words are read: float32, int32 or uint32."""
+        """The dtype of its words: float32, int32 or uint32."""
         return np.dtype(_STORED[_sort(self.dtype)])
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a pytree of given structure (a PyTreeDef), shapes and dtypes is packed; hashable.
+    """The packing of a pytree of given structure (a PyTreeDef), shapes and dtypes; hashable.
 
     In the words stand first the scalars, by sort (`scalars`: its letter and where it ends), so that the host
     reads all of one sort at once; then the arrays.
@@ -60,30 +60,30 @@ class Layout:
     slots: tuple[Slot, ...]
     scalars: tuple[tuple[str, int], ...]
 
-    def pack(self, tree: Any) -> Packed:
+    def pack(self, tree: Any) -> PackedTree:
         """The buffers of `tree`; a tree of another structure, shape or dtype raises ValueError."""
         self.check(tree)
         parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
-        return Packed(_join([part.ravel() for part in self._in_order(parts)]), self._apart(parts))
+        return PackedTree(_join([part.ravel() for part in self._in_order(parts)]), self._apart(parts))
 
-    def put(self, tree: Any) -> Packed:
+    def put(self, tree: Any) -> PackedTree:
         """`pack` from the host: the buffers are filled with NumPy and put on the device, nothing is compiled."""
         self.check(tree)
         parts = [_host_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
         words = np.concatenate([np.zeros(0, np.int32), *(part.ravel() for part in self._in_order(parts))])
-        return jax.device_put(Packed(words, self._apart(parts)))
+        return jax.device_put(PackedTree(words, self._apart(parts)))
 
-    def zeros(self) -> Packed:
+    def zeros(self) -> PackedTree:
         """Buffers of zeros, on the host."""
         words = max((s.stop for s in self.slots if not s.large), default=0)
-        return Packed(np.zeros(words, np.int32), tuple(np.zeros(s.shape, s.dtype) for s in self.slots if s.large))
+        return PackedTree(np.zeros(words, np.int32), tuple(np.zeros(s.shape, s.dtype) for s in self.slots if s.large))
 
-    def unpack(self, packed: Packed) -> Any:
+    def unpack(self, packed: PackedTree) -> Any:
         """The pytree, exactly as it was packed."""
         scalars = self._apart_scalars(packed)
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
-    def _apart_scalars(self, packed: Packed) -> list[jax.Array]:
+    def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
         """The scalars, sort by sort: one slice for each and not three operations, as there are hundreds."""
         found, start = [], 0
         for sort, stop in self.scalars:
@@ -92,7 +92,7 @@ class Layout:
             start = stop
         return found
 
-    def read(self, packed: Packed) -> Any:
+    def read(self, packed: PackedTree) -> Any:
         """The pytree on the host: Python numbers for scalars, own writable NumPy arrays for the rest."""
         words = np.asarray(packed.words)
         values: list[Any] = []
@@ -120,7 +120,7 @@ class Layout:
         return tuple(part for part, slot in zip(parts, self.slots, strict=True) if slot.large)
 
     def check(self, tree: Any) -> None:
-        """Raise ValueError, in words, if `tree` does not fit this layout."""
+        """Raise ValueError if `tree` does not fit this layout."""
         other = layout_of(tree)
         if other.treedef != self.treedef:
             raise ValueError(f"expected a tree of structure {self.treedef}, got {other.treedef}")
@@ -132,7 +132,7 @@ class Layout:
 
 
 _STORED = {"f": np.float32, "i": np.int32, "u": np.uint32, "b": np.int32}
-"""As what words of a sort are read; a bool is 0 or 1."""
+"""The dtype of the words of a sort; a bool is 0 or 1."""
 
 
 def layout_of(tree: Any) -> Layout:
@@ -207,7 +207,7 @@ def _write(*parts: jax.Array) -> jax.Array:
     return out
 
 
-def _leaf(packed: Packed, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
+def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
     """A leaf from what its buffer stores, inside compiled code."""
     if slot.large:
         stored: Any = packed.large[slot.start]

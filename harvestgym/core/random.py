@@ -1,8 +1,12 @@
-"""Randomness: keys named by what they are for, and samplers that are pure functions of given uniforms.
+"""Randomness: keys named by their use, and samplers that are pure functions of given uniforms.
 
 An entity draws its uniforms of the day in one call and slices them by use. Counts are drawn by inversion, in
-a fixed number of steps outwards from the mean: no loop waits for the slowest lane, and all lanes of all
+a fixed number of steps outwards from the mean: no loop waits for the slowest element, and all elements of all
 environments pass through one vectorised kernel, also under `vmap`.
+
+`threefry_words` is the generator of JAX's default keys (Threefry-2x32), written out so that XLA makes one kernel of
+it. On a CPU JAX lowers it to a loop of several kernels a call, which would take most of a short day. The words are
+JAX's own, bit by bit.
 """
 
 from __future__ import annotations
@@ -20,7 +24,11 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 from jax.typing import ArrayLike
 
-from . import threefry
+THREEFRY = "threefry2x32"
+"""JAX's name of its default generator."""
+PARITY = 0x1BD11BDA
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+"""Constants of Threefry-2x32."""
 
 
 def key_for(key: jax.Array, name: str) -> jax.Array:
@@ -34,26 +42,50 @@ def keys_for(key: jax.Array, names: Sequence[str]) -> jax.Array:
     They are those of `jax.random.fold_in`. Raises ValueError if two names would share a key.
     """
     codes = _codes(names)
-    if not threefry.made(key):
+    if not is_threefry(key):
         return jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, codes)
-    return threefry.wrap(jnp.stack(threefry.words(key, np.zeros_like(codes), codes), axis=-1))
+    words = jnp.stack(threefry_words(key, np.zeros_like(codes), codes), axis=-1)
+    return jax.random.wrap_key_data(words, impl=THREEFRY)
 
 
 def uniforms(key: jax.Array, sizes: Mapping[str, int]) -> dict[str, jax.Array]:
-    """Float32 multiples of 2^-23 in [0, 1), `sizes[name]` of them for each name: no name changes those of others.
+    """Return float32 multiples of 2^-23 in [0, 1), `sizes[name]` for each name: no name changes those of others.
 
     All come out of one kernel: with a key of JAX's default generator, number i of a name is the word that the key
     gives at the counter (CRC-32 of the name, i). Raises ValueError if two names would share numbers.
     """
     codes, counts = _codes(list(sizes)), list(sizes.values())
-    if not threefry.made(key):
+    if not is_threefry(key):
         keys = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, codes)
         return {name: jax.random.uniform(keys[i], (n,), jnp.float32) for i, (name, n) in enumerate(sizes.items())}
     within = np.concatenate([np.arange(n, dtype=np.uint32) for n in (0, *counts)])
-    high, low = threefry.words(key, np.repeat(codes, counts), within)
+    high, low = threefry_words(key, np.repeat(codes, counts), within)
     ends = np.cumsum(counts)[:-1] if counts else []
     flat = lax.optimization_barrier(_in_unit_interval(high ^ low))
     return dict(zip(sizes, jnp.split(flat, ends), strict=True)) if counts else {}
+
+
+def is_threefry(key: jax.Array) -> bool:
+    """Return whether `key` is a typed key of JAX's default generator."""
+    typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    return typed and str(jax.random.key_impl(key)) == THREEFRY
+
+
+def threefry_words(key: jax.Array, high: ArrayLike, low: ArrayLike) -> tuple[jax.Array, jax.Array]:
+    """Return the two words that a scalar typed key gives at each counter (`high`, `low`), all uint32.
+
+    Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011), 20 rounds.
+    """
+    data = jax.random.key_data(key)
+    schedule = (data[0], data[1], data[0] ^ data[1] ^ jnp.uint32(PARITY))
+    x, y = jnp.asarray(high, jnp.uint32) + schedule[0], jnp.asarray(low, jnp.uint32) + schedule[1]
+    for group in range(5):
+        for distance in ROTATIONS[group % 2]:
+            x = x + y
+            y = ((y << distance) | (y >> (32 - distance))) ^ x
+        x = x + schedule[(group + 1) % 3]
+        y = y + schedule[(group + 2) % 3] + jnp.uint32(group + 1)
+    return x, y
 
 
 def bernoulli(u: ArrayLike, p: ArrayLike) -> jax.Array:
@@ -64,7 +96,7 @@ def bernoulli(u: ArrayLike, p: ArrayLike) -> jax.Array:
 def uniform_int(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> jax.Array:
     """Return int32 of `low`, ..., `high`, both included, equally likely up to the 2^-23 of a float32 `u`.
 
-    There may be at most 2^24 of them, the integers that float32 tells apart.
+    There may be at most 2^24 of them, the integers that float32 distinguishes.
     """
     low = jnp.asarray(low, jnp.int32)
     size = jnp.asarray(high, jnp.int32) - low + 1
@@ -84,8 +116,8 @@ def binomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Array:
     the uniforms of `jax.random.uniform` it is within 1e-5 of the binomial in total variation for n_max up
     to 1000; their spacing of 2^-23 sets the limit. The compiled program grows as the square root of `n_max`.
     """
-    lanes = lax.stop_gradient((_float(u), jnp.asarray(n, jnp.int32), _float(p)))
-    return _in_line(partial(_invert, steps=_steps(n_max)))(*jnp.broadcast_arrays(*lanes))
+    elements = lax.stop_gradient((_float(u), jnp.asarray(n, jnp.int32), _float(p)))
+    return _in_line(partial(_invert, steps=_steps(n_max)))(*jnp.broadcast_arrays(*elements))
 
 
 @partial(jax.jit, static_argnames="n_max")
@@ -141,25 +173,25 @@ def _steps(n_max: int) -> int:
 
 
 def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Let `sample(u, n, p, unroll=)` see all lanes, those of `vmap` included, as one line; skip it where all n are 0.
+    """Let `sample(u, n, p, unroll=)` see all elements, also those of `vmap`, as one line; skip it where all n are 0.
 
     XLA on a CPU vectorises over the innermost dimension: where that was two hosts, draws took 6 to 8 times longer.
     The `cond` also keeps the sampler from being fused with what surrounds it, whose shapes are not a line. Steps
-    are unrolled for the long lines of a batch, which go through all of them at once, and not for the few lanes of
+    are unrolled for the long lines of a batch, which go through all of them at once, and not for the few elements of
     one environment, which compiles in two thirds of the time.
     """
 
     def line(u, n, p, unroll):
-        lanes = (u.reshape(-1), n.reshape(-1), p.reshape(-1))
-        counts = lax.cond(jnp.any(n > 0), partial(sample, unroll=unroll), lambda u, n, p: jnp.zeros_like(n), *lanes)
+        flat = (u.reshape(-1), n.reshape(-1), p.reshape(-1))
+        counts = lax.cond(jnp.any(n > 0), partial(sample, unroll=unroll), lambda u, n, p: jnp.zeros_like(n), *flat)
         return counts.reshape(n.shape)
 
     one, many = (custom_vmap(partial(line, unroll=unroll)) for unroll in (False, True))
 
     @one.def_vmap
     @many.def_vmap
-    def batched(size, batched, *lanes):
-        pairs = zip(lanes, batched, strict=True)
+    def batched(size, batched, *elements):
+        pairs = zip(elements, batched, strict=True)
         return many(*(x if b else jnp.broadcast_to(x, (size, *x.shape)) for x, b in pairs)), True
 
     return one
@@ -193,7 +225,7 @@ def _pivot(n: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]
     """Return where the walk starts (the whole part of the mean, or 0), `n` minus it, and its probability.
 
     With m the pivot and d = nq - m: log P(m) = m log(1 + d/m) + (n-m) log(1 - d/(n-m)) + Stirling's remainder,
-    which is none for m = 0. Every term is small, where factorials would cancel in float32.
+    which is zero for m = 0. Every term is small, where factorials would cancel in float32.
     """
     mean = n * q
     pivot = jnp.where(mean < 3, 0.0, jnp.floor(mean))

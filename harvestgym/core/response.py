@@ -1,8 +1,8 @@
-"""The exponential general linear response, eq. (1), in which every condition of the farm is written.
+"""The exponential general linear response, eq. (1), the form of every condition of the farm.
 
 A response is a dataclass of windows, one per driver: `exp(-(intercept + sum sensitivity * distance))`,
-the distance being that of the driver to its favourable window. The names of drivers, dataclass fields
-and YAML keys are one name, and each term can be asked for, so that a season can be explained.
+the distance being that of the driver to its favourable window. Drivers, dataclass fields
+and YAML keys have the same names. Each term is available, so that a season can be explained.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Risk measures: what a sample of returns is worth to somebody who minds how much they spread.
+"""Risk measures: the value of a sample of returns under risk aversion.
 
-A measure is a small callable, from a sample to a number in the unit of the return, of which more is better; in a farm
-file it is `{measure: cvar, level: 0.1}`. A sample of equal returns is worth that return to all of them.
+A measure is a small callable, from a sample to a number in the unit of the return; more is better. In a farm file it
+is `{measure: cvar, level: 0.1}`. Every measure of a sample of equal returns is that return.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Measure(Strict):
     measure: str = ""
 
     def __call__(self, returns: np.ndarray) -> float:
-        """What the sample is worth; ValueError if it is empty."""
+        """Return the value of the sample; ValueError if it is empty."""
         values = np.asarray(returns, np.float64)
         if not values.size:
             raise ValueError("expected at least one return, got none")
@@ -39,7 +39,7 @@ class Measure(Strict):
 
     @model_serializer
     def written(self) -> dict[str, Any]:
-        """What a file says of it: its name, which no default replaces, and its parameters."""
+        """Its entry in a file: its name, also if it is the default, and its parameters."""
         return {"measure": self.measure, **self.numbers()}
 
     def numbers(self) -> dict[str, float]:
@@ -110,11 +110,11 @@ class Entropic(Measure):
         return float(lowest - np.log(np.mean(np.exp(-self.aversion * (values - lowest)))) / self.aversion)
 
 
-KINDS = (Expectation, CVaR, Quantile, MeanVariance, Entropic)
-MEASURES: dict[str, type[Measure]] = {kind.model_fields["measure"].default: kind for kind in KINDS}
+MEASURE_CLASSES = (Expectation, CVaR, Quantile, MeanVariance, Entropic)
+MEASURES: dict[str, type[Measure]] = {kind.model_fields["measure"].default: kind for kind in MEASURE_CLASSES}
 
 
-def measure_of(data: Any) -> Measure:
+def parse_measure(data: Any) -> Measure:
     """The measure that a mapping `{measure: cvar, level: 0.1}` names; ConfigError with the nearest name."""
     if isinstance(data, Measure):
         return data
@@ -125,11 +125,11 @@ def measure_of(data: Any) -> Measure:
 
 
 def _optional(data: Any) -> Measure | None:
-    return None if data is None else measure_of(data)
+    return None if data is None else parse_measure(data)
 
 
 class _Schema:
-    """What editors are told, made when one asks: it takes longer than a farm's file."""
+    """The JSON Schema for editors, made on request: it takes longer than a farm's file."""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {"anyOf": [kind.model_json_schema() for kind in MEASURES.values()] + [{"type": "null"}]}

@@ -1,6 +1,6 @@
-"""What is to be seen, before anyone draws it: a scene is panels of marks, of lines and of words.
+"""Scenes: pictures as data, made of panels of marks, of lines and of words.
 
-Families and entities say what there is to see; the renderers of `harvestgym.render` own pixels, SVG and text.
+Families and entities make scenes; the renderers of `harvestgym.render` draw them as pixels, SVG and text.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Mark:
         size: its side, in plots.
         colour: "#rrggbb" of a plain shape.
         opacity: 0 to 1.
-        text: said in or at the mark; a renderer leaves it out where there is no room.
-        meaning: what the legend says of it; empty keeps it out of the legend.
+        text: written in or at the mark; a renderer leaves it out where there is no room.
+        meaning: its text in the legend; empty keeps it out of the legend.
     """
 
     what: Sprite | str
@@ -76,7 +76,7 @@ class Map:
     """A field or a world of `shape` (length, width) plots and the marks on it, the later above the earlier.
 
     Attributes:
-        margin: plots of room around it, for what stands beside the plots.
+        margin: plots of room around it, for marks next to the plots.
         legend: marks that the legend explains first, whether or not they are on the map today.
     """
 
@@ -125,14 +125,14 @@ Panel = Map | Chart | Words
 
 @dataclass(frozen=True)
 class Scene:
-    """All that is to be seen at one step of an episode."""
+    """The picture of one step of an episode."""
 
     title: str
     panels: tuple[Panel, ...]
 
     @property
     def legend(self) -> tuple[Mark, ...]:
-        """One mark for each thing that the maps mean to say, in the order in which they say it."""
+        """One mark for each meaning on the maps, in their order."""
         maps = [panel for panel in self.panels if isinstance(panel, Map)]
         first: dict[str, Mark] = {}
         for mark in [*(m for of in maps for m in of.legend), *(m for of in maps for m in of.marks)]:
@@ -142,13 +142,14 @@ class Scene:
 
 
 @lru_cache
-def sprites(path: Path) -> Mapping[str, Sprite]:
-    """The sprites of a YAML file: name -> strokes, each `[shape, colour, points, width]` or the name of a sprite above.
+def load_sprites(path: Path) -> Mapping[str, Sprite]:
+    """Load the sprites of a YAML file by name.
 
+    A stroke is `[shape, colour, points, width]`, or the name of a sprite above.
     Points are `[[x, y], ...]` or, shorter, "x y x y ...".
     """
     found: dict[str, Sprite] = {}
-    for name, rows in yaml_io.read(path).items():
+    for name, rows in yaml_io.read_file(path).items():
         strokes: list[Stroke] = []
         for row in rows:
             strokes += found[row].strokes if row in list(found) else [_stroke(row, f"{path.name}: {name}")]

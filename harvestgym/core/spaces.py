@@ -1,4 +1,4 @@
-"""The spaces of section 3.1.5: a union of spaces, and the sets of at most m of its members.
+"""The action spaces of the Farm-Gym paper, section 3.1.5: a union of spaces, and the sets of at most m of its members.
 
 Both sample, contain, seed, flatten and go through JSON as any space of Gymnasium does. A member of a union is
 the pair (index of the space, member of that space); a member of a multi-union is a tuple of such pairs, in the
@@ -51,7 +51,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
 
     def __init__(self, spaces: Iterable[gymnasium.Space[Any]], most: int, seed: Any = None):
         if most < 1:
-            raise ValueError(f"MultiUnion: expected sets of at least 1 member at most, got {most}")
+            raise ValueError(f"MultiUnion: expected `most` of 1 or more, got {most}")
         self.union = Union(spaces)
         self.most = int(most)
         super().__init__(None, None, seed)

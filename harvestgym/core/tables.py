@@ -1,10 +1,10 @@
-"""Tables about an environment, derived from the metadata of its fields, for people to read."""
+"""Tables about an environment, derived from the metadata of its fields."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .tree import WIDE, Meta, metas
+from .tree import WIDE, Meta, iterate_metas
 
 
 class Table(NamedTuple):
@@ -15,8 +15,8 @@ class Table(NamedTuple):
     rows: list[tuple[str, ...]]
 
 
-def range_text(meta: Meta) -> str:
-    """The range of a field: its labels, or an interval."""
+def describe_range(meta: Meta) -> str:
+    """Describe the range of a field: its labels, or an interval."""
     if meta.labels:
         return ", ".join(meta.labels)
     if meta.dtype == "bool":
@@ -26,7 +26,7 @@ def range_text(meta: Meta) -> str:
     return f"{meta.low:g} to {meta.high:g}"
 
 
-def fields_table(title: str, cls: Any) -> Table:
-    """The described fields of a pytree class or instance: key, range, meaning."""
-    rows = [(key, range_text(meta), meta.doc) for _, meta in metas(cls) for key in meta.keys]
+def make_fields_table(title: str, cls: Any) -> Table:
+    """List the described fields of a pytree class or instance: key, range, meaning."""
+    rows = [(key, describe_range(meta), meta.doc) for _, meta in iterate_metas(cls) for key in meta.keys]
     return Table(title, ("name", "range", "meaning"), rows)

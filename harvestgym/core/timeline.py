@@ -86,6 +86,6 @@ class Timeline:
     known: Record | None = None
 
 
-def part_names(shape: tuple[int, ...]) -> tuple[str, ...]:
+def name_parts(shape: tuple[int, ...]) -> tuple[str, ...]:
     """Return a name such as `(0, 1)` for each number of an array, in C order; none for an array without axes."""
     return tuple(str(tuple(int(i) for i in at)) for at in np.ndindex(shape)) if shape else ()

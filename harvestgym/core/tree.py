@@ -1,9 +1,8 @@
-"""Frozen dataclasses that are JAX pytrees and whose fields say what they are.
+"""Frozen dataclasses that are JAX pytrees with described fields.
 
-A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters under names of the user's
-own), all traced, or a `static` (structure, part of the compiled program). Whatever a person reads about
-a field (name at the boundary, unit, range, labels, meaning) is said once, here; spaces, tables, schemas,
-axis labels and error messages are derived.
+A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters under the user's names), all
+traced, or a `static` (structure, part of the compiled program). Its description (name at the boundary, unit,
+range, labels, meaning) stands here only; spaces, tables, schemas, axis labels and error messages are derived.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import jax
 
 T = TypeVar("T")
 
-Kind = Literal["var", "par", "open", "static"]
+FieldKind = Literal["var", "par", "open", "static"]
 Dtype = Literal["float", "int", "bool"]
 
 WIDE = 1e9
@@ -27,20 +26,20 @@ WIDE = 1e9
 
 @dataclass(frozen=True)
 class Meta:
-    """What one field means.
+    """The description of one field.
 
     Attributes:
         keys: the names at the boundary, `name#unit` as in the paper. Several keys name the entries of a
             leading axis (the nutrients N, P, K, C of one array, say).
         axes: the remaining axes, by name: `("plot",)` stands for the two axes of a field's plots.
         low, high: the closed range that values never leave.
-        labels: for an integer that is a choice, the name of each value.
+        labels: the name of each value of an integer that is a choice.
         hidden: part of the state that nobody can observe (the weather to come, say).
-        settled: part of the state that the start of a game decides, so that no file can.
-        endless: whether a parameter may be infinite, for «no bound».
+        settled: part of the state that the start of an episode determines, so that no file can.
+        endless: whether a parameter may be infinite, which means no bound.
     """
 
-    kind: Kind
+    kind: FieldKind
     keys: tuple[str, ...]
     doc: str
     dtype: Dtype = "float"
@@ -112,7 +111,7 @@ def par(
 
 
 def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf) -> Any:
-    """Parameters under names that the kind does not know, a dict from name to number (what a cide acts on)."""
+    """Parameters under names that the kind does not know, a dict from name to number (the targets of a cide)."""
     return _field(Meta("open", _keys(key), doc, low=low, high=high))
 
 
@@ -136,13 +135,13 @@ def _is_static(field: dataclasses.Field[Any]) -> bool:
     return meta is not None and meta.kind == "static"
 
 
-def metas(cls: Any) -> Iterator[tuple[str, Meta]]:
-    """The `(field name, Meta)` of every described field of a pytree class or instance, in order."""
+def iterate_metas(cls: Any) -> Iterator[tuple[str, Meta]]:
+    """Yield the `(field name, Meta)` of every described field of a pytree class or instance, in order."""
     for field in dataclasses.fields(cls):
         if "meta" in field.metadata:
             yield field.name, field.metadata["meta"]
 
 
 def replace(obj: T, **changes: Any) -> T:
-    """A copy of a pytree dataclass with some fields changed."""
+    """Return a copy of a pytree dataclass with some fields changed."""
     return dataclasses.replace(obj, **changes)  # pyright: ignore[reportArgumentType, reportCallIssue]

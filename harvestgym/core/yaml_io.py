@@ -1,4 +1,4 @@
-"""YAML as people mean it: safe, no key twice, `1e-3` is a number, every error with its file and line."""
+"""Strict YAML: safe, no key twice, `1e-3` is a number, every error with its file and line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _Loader.add_implicit_resolver(
 
 
 def parse(text: str, where: str = "<text>") -> Any:
-    """The value of a YAML text; ConfigError with `where` and the line if it is not well formed."""
+    """Return the value of a YAML text; ConfigError with `where` and the line if it is not well formed."""
     try:
         value = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -56,14 +56,14 @@ def parse(text: str, where: str = "<text>") -> Any:
     return value
 
 
-def in_a_line(value: Any) -> str:
-    """A value as a file would write it, in one line."""
-    told = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=2**30)
-    return told.removesuffix("\n").removesuffix("\n...")
+def to_line(value: Any) -> str:
+    """Return a value as YAML in one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=2**30)
+    return text.removesuffix("\n").removesuffix("\n...")
 
 
-def read(path: Path) -> Any:
-    """The value of a YAML file; ConfigError if it is missing, empty or malformed."""
+def read_file(path: Path) -> Any:
+    """Return the value of a YAML file; ConfigError if it is missing, empty or malformed."""
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; check the name and the folder")
     try:

@@ -22,7 +22,7 @@ from harvestgym.core.episode import Loop, scan_steps, step_with_advance
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.tree import metas, replace
+from harvestgym.core.tree import iterate_metas, replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
@@ -176,7 +176,7 @@ def find_parameter(env: FarmModel, path: str) -> ParameterLocation:
         if not hasattr(here, group):
             raise unknown("group of parameters", group, vars(here), "/".join((field, entity, *groups[:i])))
         here = getattr(here, group)
-    numbers = [(name, meta) for name, meta in metas(here) if meta.kind == "par"]
+    numbers = [(name, meta) for name, meta in iterate_metas(here) if meta.kind == "par"]
     known = {k: (name, i if meta.stacked else None) for name, meta in numbers for i, k in enumerate(meta.keys)}
     check_name("parameter", key, known, "/".join((field, entity, *groups)))
     name, entry = known[key]

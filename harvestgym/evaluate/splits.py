@@ -83,7 +83,7 @@ def make(id: str, name: str, **more: Any) -> Env[Any, Any]:
 
 @cache
 def _read_splits() -> dict[str, SplitFile]:
-    found = yaml_io.read(FILE)
+    found = yaml_io.read_file(FILE)
     return {name: validate(SplitFile, entry, f"{FILE.name} > {name}") for name, entry in found.items()}
 
 

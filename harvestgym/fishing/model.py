@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.random import key_for
-from harvestgym.core.tree import metas, par, pytree, replace, var
+from harvestgym.core.tree import iterate_metas, par, pytree, replace, var
 
 from .change import AnyLaw, Drift, Spread
 from .growth import GrowthLaw
@@ -230,7 +230,7 @@ class FishingModel(Env[FishingState, FishingParams]):
             "rate": jnp.max(state.rate),
             "year": state.year,
         }
-        return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in metas(EpisodeTally)}
+        return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
 
     def render(self, state: FishingState, params: FishingParams, mode: str) -> str:
         """Describe the year in a line of text (mode "ansi")."""

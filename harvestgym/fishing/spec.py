@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from pydantic import Field
 
-from harvestgym.core.config import Strict, build, merge, read_extended, validate
+from harvestgym.core.config import Strict, build_params, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.loading import load_object
 from harvestgym.fishing.analysis.reference_points import find_reference_point
@@ -156,7 +156,7 @@ def build_law(data: Mapping[str, Any], where: str) -> GrowthLaw:
         given = validate(_Patches, rest, where)
         law = build_law(given.law, f"{where} > law")
         return Patches(law=law, patches=given.patches, dispersal=np.float32(given.dispersal))  # type: ignore[arg-type]
-    return build(cls, rest, where)
+    return build_params(cls, rest, where)
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:
@@ -179,7 +179,7 @@ class _Patches(Strict):
 
 def _build_noise(data: Mapping[str, Any], where: str) -> Noise:
     check_name("noise", data.get("kind"), NOISES, where)
-    return build(NOISES[data["kind"]], {k: v for k, v in data.items() if k != "kind"}, where)
+    return build_params(NOISES[data["kind"]], {k: v for k, v in data.items() if k != "kind"}, where)
 
 
 def _build_drift(data: Mapping[str, DriftEntry], law: GrowthLaw, where: str) -> Drift | None:

@@ -13,7 +13,7 @@ from pydantic import Field
 from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.policy import Policy
-from harvestgym.core.yaml_io import read
+from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.baselines import greedy, planner
 from harvestgym.forager.policies.navigator import navigator
@@ -84,7 +84,7 @@ def make(name: str, **overrides: Any) -> Forager:
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
         raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
-    return build(read(path) | overrides, f"forager/{name}")
+    return build(read_file(path) | overrides, f"forager/{name}")
 
 
 def build(data: Mapping[str, Any], where: str = "forager") -> Forager:

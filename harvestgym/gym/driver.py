@@ -20,7 +20,7 @@ import numpy as np
 from harvestgym.core.autoreset import RunState, advance, restart_episode, select, start_episode
 from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
-from harvestgym.core.packing import Layout, Packed, layout_of
+from harvestgym.core.packing import Layout, PackedTree, layout_of
 from harvestgym.core.policy import sample
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.core.xla.fusion import CompiledFunction
@@ -42,8 +42,8 @@ class CompiledFunctions(NamedTuple):
     timestep: Layout
     start: CompiledFunction
     step: CompiledFunction
-    unpack: Callable[[Packed], RunState]
-    mask: Callable[[Packed, Packed], jax.Array] | None
+    unpack: Callable[[PackedTree], RunState]
+    mask: Callable[[PackedTree, PackedTree], jax.Array] | None
 
 
 @lru_cache(maxsize=64)
@@ -55,13 +55,13 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
     )
     run, timestep = layout_of(begun), layout_of(first)
 
-    def start(packed: Packed, given: Packed, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
+    def start(packed: PackedTree, given: PackedTree, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
         old = run.unpack(packed)
         key = jnp.where(seeded, _make_keys(seeds), old.key)
         new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
         return run.pack(select(which, new, old)), timestep.pack(first)
 
-    def step(packed: Packed, given: Packed, action: Any) -> Any:
+    def step(packed: PackedTree, given: PackedTree, action: Any) -> Any:
         old = run.unpack(packed)
         new, shown, _ = advance(env, old, action, params.unpack(given))
         return run.pack(select(old.over, old, new) if batch else new), timestep.pack(shown)
@@ -93,12 +93,12 @@ def _make_keys(seeds: jax.Array) -> jax.Array:
 
 def _compile_mask(
     env: Env[Any, Any], params: Layout, run: Layout, batch: tuple[int, ...]
-) -> Callable[[Packed, Packed], jax.Array] | None:
+) -> Callable[[PackedTree, PackedTree], jax.Array] | None:
     action_mask = getattr(unwrapped(env), "action_mask", None)
     if action_mask is None:
         return None
 
-    def mask(packed: Packed, given: Packed) -> jax.Array:
+    def mask(packed: PackedTree, given: PackedTree) -> jax.Array:
         def one(state: Any) -> jax.Array:
             return action_mask(unwrapped_state(env, state), params.unpack(given))
 
@@ -175,7 +175,7 @@ class CompiledEnv:
         unpack, unpack_params = self._functions.run.unpack, self._layout.unpack
 
         @jax.jit
-        def read(run: Packed, packed_params: Packed) -> Any:
+        def read(run: PackedTree, packed_params: PackedTree) -> Any:
             state, params = unpack(run).state, unpack_params(packed_params)
             return jax.vmap(function, (0, None))(state, params) if self._batch else function(state, params)
 

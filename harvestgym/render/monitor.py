@@ -14,7 +14,7 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, unknown
-from harvestgym.core.tree import metas
+from harvestgym.core.tree import iterate_metas
 
 from .readings import Reading, Sink, Watch, make_watch
 from .sinks import PlotSink, TableSink
@@ -117,7 +117,7 @@ def _read_batch(watch: Watch, arrays: np.ndarray) -> Reading:
 def watch_state(env: Env[Any, Any], entries: Sequence[Any]) -> list[Watch]:
     """Make watches of `(variable, function, title, range)` each, with the variable's key in the state of `env`."""
     state = jax.eval_shape(lambda: env.reset(jax.random.key(0), env.params)[0])
-    known = {meta.keys[0]: (name, meta) for name, meta in metas(state)}
+    known = {meta.keys[0]: (name, meta) for name, meta in iterate_metas(state)}
     watches = []
     for entry in entries:
         if not isinstance(entry, (tuple, list)) or len(entry) != 4:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import Meta, metas
+from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel, FarmState
 from harvestgym.farm.engine.variables import EntitySlot
@@ -49,7 +49,7 @@ def _check_class(kind: type[Entity]) -> None:
     assert dataclasses.is_dataclass(kind), f"{kind.__name__} is not a dataclass; decorate it with @pytree"
     state = getattr(kind, "State", None)
     assert state is not None and dataclasses.is_dataclass(state), f"{kind.__name__}.State is not a @pytree class"
-    described = {name for name, _ in metas(state)}
+    described = {name for name, _ in iterate_metas(state)}
     bare = [f.name for f in dataclasses.fields(state) if f.name not in described]
     assert not bare, f"{kind.__name__}.State: {', '.join(bare)} not described; declare them with var()"
 
@@ -64,7 +64,7 @@ def _field_with(entity: Entity, company: Sequence[Entity]) -> FarmModel:
 def _check_state(slot: EntitySlot, state: Any, when: str) -> None:
     name = f"{slot.kind.__name__}.State"
     assert type(state) is slot.kind.State, f"after {when}: expected a {name}, got {type(state).__name__}"
-    for attr, meta in metas(slot.kind.State):
+    for attr, meta in iterate_metas(slot.kind.State):
         leaf = jnp.asarray(getattr(state, attr))
         expected = meta_shape(meta, dict(slot.sizes))
         assert leaf.shape == expected, f"after {when}: {name}.{attr} expected shape {expected}, got {leaf.shape}"

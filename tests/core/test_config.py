@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvestgym.core.config import build, merge, parameter_set, read_sets, schema
+from harvestgym.core.config import build_params, load_parameter_set, make_schema, merge, read_sets
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.tree import par, pytree
-from harvestgym.core.yaml_io import parse, read
+from harvestgym.core.yaml_io import parse, read_file
 
 
 @pytree
@@ -48,7 +48,7 @@ GOOD = {
 
 
 def test_a_good_mapping_becomes_float32_leaves() -> None:
-    seed = build(Seed, GOOD, "seed.yaml > bean")
+    seed = build_params(Seed, GOOD, "seed.yaml > bean")
     assert seed.size_max == np.float32(60) and seed.size_max.dtype == np.float32
     np.testing.assert_array_equal(seed.uptake, np.float32([0.1, 0.2]))
     assert (seed.habit, seed.count) == (1, 3)
@@ -58,7 +58,7 @@ def test_a_good_mapping_becomes_float32_leaves() -> None:
 def test_all_mistakes_are_told_at_once_with_path_and_nearest_name() -> None:
     bad = merge(GOOD, {"size_mx#cm": 3, "N#g": -1, "habit": "climber", "sprout": {"humidty": {}}})
     with pytest.raises(ConfigError) as error:
-        build(Seed, bad, "seed.yaml > bean")
+        build_params(Seed, bad, "seed.yaml > bean")
     text = str(error.value)
     for part in ("seed.yaml > bean: 4 mistakes", "did you mean 'size_max#cm'", "N#g", "got -1", "'bush' or 'pole'",
                  "sprout > humidty", "did you mean 'humidity'"):  # fmt: skip
@@ -70,13 +70,13 @@ def test_all_mistakes_are_told_at_once_with_path_and_nearest_name() -> None:
 )
 def test_a_wrong_type_is_refused(value: object, word: str) -> None:
     with pytest.raises(ConfigError, match=word):
-        build(Seed, merge(GOOD, {"N#g": value}), "seed.yaml")
+        build_params(Seed, merge(GOOD, {"N#g": value}), "seed.yaml")
 
 
 def test_a_missing_part_is_named() -> None:
     without = {k: v for k, v in GOOD.items() if k != "K#g"}
     with pytest.raises(ConfigError, match="K#g: missing"):
-        build(Seed, without, "seed.yaml")
+        build_params(Seed, without, "seed.yaml")
 
 
 @pytree
@@ -101,9 +101,9 @@ class Bands:
 
 def test_what_numbers_must_keep_among_themselves_is_asked_of_their_class() -> None:
     well, wrong = {"least#g": 1, "most#g": 1}, {"least#g": 2, "most#g": 1}
-    assert build(Bands, {"first": well, "second": well}, "x").first.least == 1
+    assert build_params(Bands, {"first": well, "second": well}, "x").first.least == 1
     with pytest.raises(ConfigError) as error:
-        build(Bands, {"first": wrong, "second": wrong}, "bands.yaml")
+        build_params(Bands, {"first": wrong, "second": wrong}, "bands.yaml")
     lines = [f"  {name} > least#g: expected at most most#g (1), got 2" for name in ("first", "second")]
     assert str(error.value).splitlines() == ["bands.yaml: 2 mistakes", *lines]
 
@@ -111,16 +111,16 @@ def test_what_numbers_must_keep_among_themselves_is_asked_of_their_class() -> No
 def test_a_number_is_finite_and_fits_in_what_holds_it() -> None:
     for value, words in ((float("inf"), "finite"), (1e39, "within ±3.4e"), (-1e39, "within ±3.4e")):
         with pytest.raises(ConfigError, match=words):
-            build(Band, {"least#g": value, "most#g": 1}, "x")
+            build_params(Band, {"least#g": value, "most#g": 1}, "x")
     with pytest.raises(ConfigError, match="count#nb: expected less than or equal to 2147483647"):
-        build(Seed, merge(GOOD, {"count#nb": 2**31}), "seed.yaml")
+        build_params(Seed, merge(GOOD, {"count#nb": 2**31}), "seed.yaml")
     window = merge(GOOD, {"sprout": {"humidity": {"low": float("inf"), "high": float("inf")}}})
     with pytest.raises(ConfigError, match="sprout > humidity > low: expected a number, or -.inf for no bound, got inf"):
-        build(Seed, window, "seed.yaml")
+        build_params(Seed, window, "seed.yaml")
 
 
 def test_the_schema_of_editors_carries_names_ranges_and_meanings() -> None:
-    properties = schema(Seed).model_json_schema()["properties"]
+    properties = make_schema(Seed).model_json_schema()["properties"]
     assert properties["size_max#cm"]["description"] == "maximal size"
     assert properties["size_max#cm"]["minimum"] == 0.0
 
@@ -145,7 +145,7 @@ def test_an_unknown_set_names_the_nearest(tmp_path: Path) -> None:
     file = tmp_path / "seed.yaml"
     file.write_text("bean: {}\ncorn: {}\n")
     with pytest.raises(ConfigError, match="unknown Seed set 'baen'; did you mean 'bean'"):
-        parameter_set(Seed, file, "baen")
+        load_parameter_set(Seed, file, "baen")
 
 
 def test_floats_are_read_as_people_mean_them() -> None:
@@ -168,9 +168,9 @@ def test_malformed_yaml_is_told_with_its_line(tmp_path: Path, text: str, word: s
     file = tmp_path / "farm.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=word):
-        read(file)
+        read_file(file)
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
-        read(tmp_path / "absent.yaml")
+        read_file(tmp_path / "absent.yaml")

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.packing import LARGE, Layout, Packed, layout_of
+from harvestgym.core.packing import LARGE, Layout, PackedTree, layout_of
 
 
 def tree() -> dict[str, object]:
@@ -103,4 +103,4 @@ def test_another_tree_is_refused_in_words(layout: Layout, change: dict[str, jax.
 def test_an_empty_tree() -> None:
     layout = layout_of({})
     packed = jax.jit(layout.pack)({})
-    assert isinstance(packed, Packed) and layout.read(packed) == {}
+    assert isinstance(packed, PackedTree) and layout.read(packed) == {}

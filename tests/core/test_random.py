@@ -13,8 +13,17 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from harvestgym.core import threefry
-from harvestgym.core.random import bernoulli, binomial, key_for, keys_for, multinomial, normal, uniform_int, uniforms
+from harvestgym.core.random import (
+    bernoulli,
+    binomial,
+    key_for,
+    keys_for,
+    multinomial,
+    normal,
+    threefry_words,
+    uniform_int,
+    uniforms,
+)
 from tests.short import THOROUGH
 
 GRID = 2**23
@@ -107,7 +116,7 @@ def test_keys_and_words_are_those_of_jax_bit_by_bit():
         key = jax.random.key(seed)
         folded = jax.vmap(jax.random.fold_in, (None, 0))(key, np.array([zlib.crc32(b"soil"), zlib.crc32(b"plant")]))
         np.testing.assert_array_equal(*map(jax.random.key_data, (keys_for(key, ["soil", "plant"]), folded)))
-        high, low = threefry.words(key, np.zeros(1000, np.uint32), np.arange(1000, dtype=np.uint32))
+        high, low = threefry_words(key, np.zeros(1000, np.uint32), np.arange(1000, dtype=np.uint32))
         with jax.threefry_partitionable(True):
             np.testing.assert_array_equal(high ^ low, jax.random.bits(key, (1000,)))
 

@@ -21,7 +21,7 @@ from harvestgym.core.risk import (
     Measure,
     Quantile,
     Risk,
-    measure_of,
+    parse_measure,
 )
 
 samples = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40)
@@ -105,7 +105,7 @@ def test_more_in_every_case_is_never_worth_less(kind: type[Measure], values: lis
 
 @every
 def test_a_measure_reads_and_writes_itself(kind: type[Measure]) -> None:
-    again = measure_of(kind().model_dump())
+    again = parse_measure(kind().model_dump())
     assert again == kind() and str(again).startswith(kind().measure)
     with pytest.raises(ValueError, match="expected at least one return"):
         again([])  # pyright: ignore[reportArgumentType]

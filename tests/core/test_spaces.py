@@ -61,5 +61,5 @@ def test_equal_spaces_are_equal_and_print_as_in_the_paper() -> None:
 
 
 def test_a_set_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="1 or more"):
         MultiUnion(parts(), 0)

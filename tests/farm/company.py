@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import metas, replace
+from harvestgym.core.tree import iterate_metas, replace
 from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Message, Share
@@ -97,7 +97,7 @@ def share_of(place: Place, water: float = 0.0, nutrients: float = 0.0) -> Share:
 
 def check_ranges(state: Any) -> None:
     """Every variable is finite, of its declared type and within its declared range."""
-    for name, meta in metas(type(state)):
+    for name, meta in iterate_metas(type(state)):
         values = np.asarray(getattr(state, name))
         assert values.dtype == {"float": np.float32, "int": np.int32, "bool": np.bool_}[meta.dtype], name
         assert np.isfinite(values.astype(np.float64)).all(), f"{name} is not finite"

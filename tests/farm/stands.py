@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import metas, replace
+from harvestgym.core.tree import iterate_metas, replace
 from harvestgym.farm.entities.plant.stages import Stage, is_alive
 from harvestgym.farm.entities.plant.state import PlantState
 
@@ -25,7 +25,8 @@ def stands(shape: tuple[int, int], stage: Stage | jax.Array, **changes: Any) -> 
     """As `stand`, on a field of any shape."""
     dtypes = {"int": jnp.int32, "bool": jnp.bool_, "float": jnp.float32}
     blank = PlantState(**{
-        name: jnp.zeros((4, *shape) if meta.stacked else shape, dtypes[meta.dtype]) for name, meta in metas(PlantState)
+        name: jnp.zeros((4, *shape) if meta.stacked else shape, dtypes[meta.dtype])
+        for name, meta in iterate_metas(PlantState)
     })  # fmt: skip
     at = jnp.broadcast_to(jnp.asarray(stage, jnp.int32), shape)
     values: dict[str, Any] = {name: jnp.where(is_alive(at), value, 0) for name, value in GROWN.items()}

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Chart, Line, Map, Mark, Panel, Scene, Sprite, Stroke, Words, sprites
+from harvestgym.core.scene import Chart, Line, Map, Mark, Panel, Scene, Sprite, Stroke, Words, load_sprites
 from harvestgym.render import canvas, layout
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.primitives import INK, Box, load_font, text_width
@@ -172,7 +172,7 @@ def test_a_stroke_that_is_none_is_refused_with_what_was_wanted(tmp_path: Path, r
     path = tmp_path / "sprites.yaml"
     path.write_text(f"mine:\n  - {row}\n")
     with pytest.raises(ConfigError, match="mine: expected the name of a sprite above, or .polygon|ellipse|line"):
-        sprites(path)
+        load_sprites(path)
 
 
 def test_a_sprite_may_go_on_from_one_above(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_sprite_may_go_on_from_one_above(tmp_path: Path) -> None:
     path.write_text(
         "a:\n  - [line, '#000000', '0 0 1 .5', 0.1]\nb:\n  - a\n  - [ellipse, '#ffffff', [[0.5, 0.5], [0.1, 0.2]]]\n"
     )
-    one, both = sprites(path)["a"], sprites(path)["b"]
+    one, both = load_sprites(path)["a"], load_sprites(path)["b"]
     assert one.strokes == (Stroke("line", ((0.0, 0.0), (1.0, 0.5)), "#000000", 0.1),)
     assert both.strokes == (*one.strokes, Stroke("ellipse", ((0.5, 0.5), (0.1, 0.2)), "#ffffff"))
 

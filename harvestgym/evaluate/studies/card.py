@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tables import Table
-from harvestgym.core.yaml_io import read
+from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common import fao56, wofost
 from harvestgym.evaluate.studies.common.findings import Interval, bootstrap
@@ -114,7 +114,7 @@ def run(
 
 def read_published() -> Mapping[str, Any]:
     """Read the published ranges of each crop, with their sources (card.yaml)."""
-    return read(Path(__file__).with_name("card.yaml"))
+    return read_file(Path(__file__).with_name("card.yaml"))
 
 
 def water_when_dry(level: jax.Array, state: FarmState) -> list[Order]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harvestgym.core.config import build, validate
+from harvestgym.core.config import build_params, validate
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.farm.engine.constraints import CostCap, Rule
 from harvestgym.farm.engine.farmers import BasicFarmer, Farmer
@@ -242,4 +242,4 @@ def _rebuild(thing: Any, base: type, where: str) -> Any:
     """A farmer, rule or term with its parameters checked and in the engine's types."""
     if not isinstance(thing, base):
         raise ConfigError(f"{where}: expected a {base.__name__} such as one of harvestgym.farm, got {thing!r}")
-    return build(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")
+    return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

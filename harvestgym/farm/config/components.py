@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from harvestgym.core.config import build
+from harvestgym.core.config import build_params
 from harvestgym.core.errors import unknown
 from harvestgym.core.loading import load_object
 from harvestgym.farm.engine.constraints import Rule
@@ -59,4 +59,4 @@ def build_term(spec: ComponentSpec, where: str) -> Term:
 
 def _build(spec: ComponentSpec, known: Mapping[str, str], base: type[P], where: str) -> P:
     given: dict[str, Any] = {k: v for k, v in (spec.model_extra or {}).items() if v is not None}
-    return build(load_class(spec.kind, known, base, where), given, where)
+    return build_params(load_class(spec.kind, known, base, where), given, where)

@@ -12,7 +12,7 @@ from typing import Any
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.tables import range_text
+from harvestgym.core.tables import describe_range
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, put_once
 from harvestgym.farm.entities.base import Parameter
@@ -43,7 +43,7 @@ class Source:
         if self.path.is_dir():
             raise ConfigError(f"{self.path}: is a folder; expected the name of a YAML file")
         if self.path.is_file():
-            return _mapping(yaml_io.read(self.path), str(self.path))
+            return _mapping(yaml_io.read_file(self.path), str(self.path))
         if not self.path.parent.is_dir():
             raise ConfigError(f"{self.path}: no such file, and no folder {self.path.parent} to generate it in")
         return {}
@@ -179,7 +179,7 @@ def init_text(names: NameTable) -> str:
 
 
 def _range(meta: Meta) -> str:
-    return ", ".join(meta.labels) or range_text(meta)
+    return ", ".join(meta.labels) or describe_range(meta)
 
 
 def actions_text(names: NameTable, size: int) -> str:

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, unknown
-from harvestgym.core.tree import Meta, metas
+from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.entities.messages import meta_shape
 
@@ -104,7 +104,7 @@ def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
     for f, field in enumerate(fields):
         for e, slot in enumerate(field.slots):
             where, sizes = (field.name, slot.name), dict(slot.sizes)
-            for attr, meta in metas(slot.kind.State):
+            for attr, meta in iterate_metas(slot.kind.State):
                 if meta.hidden:
                     continue
                 for key, i in _entries(meta, dict(slot.names)):

@@ -19,10 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.config import merge, parameter_set, read_sets
+from harvestgym.core.config import load_parameter_set, merge, read_sets
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Mark, Sprite, sprites
-from harvestgym.core.tree import Meta, metas, par, pytree, static
+from harvestgym.core.scene import Mark, Sprite, load_sprites
+from harvestgym.core.tree import Meta, iterate_metas, par, pytree, static
 
 from .drawing import DrawContext
 from .messages import Ground, Message, Share
@@ -173,7 +173,7 @@ class Entity:
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
         """Return the parameter set `which`, or one made from a mapping of changes to one (`extends:`)."""
-        return parameter_set(cls, cls.file(), which)
+        return load_parameter_set(cls, cls.file(), which)
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -187,7 +187,7 @@ class Entity:
     def sprites(cls) -> Mapping[str, Sprite]:
         """Return the sprites of `sprites.yaml` next to the module, by name; an action uses the sprite of its name."""
         path = cls.file().with_name("sprites.yaml")
-        return sprites(path) if path.is_file() else {}
+        return load_sprites(path) if path.is_file() else {}
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Return its marks on the map of its field; runs on the host, in NumPy."""
@@ -283,7 +283,7 @@ class Board:
     def mine(self, kind: type[M]) -> M:
         """The entry of the reader on the host axis of a message (`Load`, `Strain`, `Share`), summed."""
         at = self.place.hosts.index(self._reader)
-        axis = {name: int(bool(m.stacked)) for name, m in metas(kind)}
+        axis = {name: int(bool(m.stacked)) for name, m in iterate_metas(kind)}
         total = self.heard(kind)
         taken = {n: jax.lax.index_in_dim(getattr(total, n), at, a, keepdims=False) for n, a in axis.items()}
         return type(total)(**taken)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import WIDE, Meta, metas, pytree, var
+from harvestgym.core.tree import WIDE, Meta, iterate_metas, pytree, var
 
 NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis, everywhere."""
@@ -38,11 +38,11 @@ class Message:
     @classmethod
     def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
         """Return the message with all values zero, for axes of these `sizes`."""
-        return cls(**{name: jnp.zeros(meta_shape(meta, sizes), jnp.float32) for name, meta in metas(cls)})
+        return cls(**{name: jnp.zeros(meta_shape(meta, sizes), jnp.float32) for name, meta in iterate_metas(cls)})
 
     def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
         """Return the message with every array as float32 in its full shape."""
-        full = {name: meta_shape(meta, sizes) for name, meta in metas(type(self))}
+        full = {name: meta_shape(meta, sizes) for name, meta in iterate_metas(type(self))}
         arrays = {name: jnp.asarray(getattr(self, name), jnp.float32) for name in full}
         return type(self)(**{name: jnp.broadcast_to(arrays[name], shape) for name, shape in full.items()})
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harvestgym.core.scene import Mark, Sprite, sprites
+from harvestgym.core.scene import Mark, Sprite, load_sprites
 from harvestgym.core.timeline import Record
 from harvestgym.farm.engine.actions import DURATION, Choice
 from harvestgym.farm.engine.active import ActiveFarm
@@ -134,7 +134,7 @@ def _tool(env: FarmModel, choice: Choice) -> Sprite:
 
 
 def _own_sprite(name: str) -> Sprite:
-    return sprites(Path(__file__).with_name("sprites.yaml"))[name]
+    return load_sprites(Path(__file__).with_name("sprites.yaml"))[name]
 
 
 # Words.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.tables import Table, range_text
-from harvestgym.core.tree import Meta, metas
-from harvestgym.core.yaml_io import in_a_line
+from harvestgym.core.tables import Table, describe_range
+from harvestgym.core.tree import Meta, iterate_metas
+from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Parameter
@@ -34,7 +34,7 @@ def rules_table(env: FarmModel) -> Table:
     entries |= {f"farmer {i}": f.model_dump(exclude_none=True) for i, f in enumerate(spec.farmers)}
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind"}, exclude_none=True)
     entries |= {f"score: {name}": value for name, value in scoring.items()}
-    rows = [(name, value if isinstance(value, str) else in_a_line(value)) for name, value in entries.items()]
+    rows = [(name, value if isinstance(value, str) else to_line(value)) for name, value in entries.items()]
     return Table("Rules and score", ("what", "value"), rows)
 
 
@@ -50,7 +50,7 @@ def _choices_text(meta: Meta, values: Any, between: bool) -> str:
 
 def _end_text(env: FarmModel) -> str:
     ends = env.spec.rules.terminal_conditions
-    groups = [" and ".join(in_a_line(list(each.model_dump())) for each in group) for group in ends]
+    groups = [" and ".join(to_line(list(each.model_dump())) for each in group) for group in ends]
     return " or ".join(groups) or "the horizon is reached"
 
 
@@ -65,7 +65,7 @@ def entities_table(env: FarmModel) -> Table:
 
 
 def _variables_table(env: FarmModel) -> Table:
-    rows = [(v.name, "x".join(map(str, v.shape)) or "1", range_text(v.meta), v.meta.doc) for v in env.variables]
+    rows = [(v.name, "x".join(map(str, v.shape)) or "1", describe_range(v.meta), v.meta.doc) for v in env.variables]
     return Table("Variables", ("name", "shape", "range", "meaning"), rows)
 
 
@@ -105,7 +105,7 @@ def context_table(env: ContextFarm) -> Table:
 def _codes_text(meta: Meta) -> str:
     """The range of an observed number; the meaning of each number if it is a code."""
     labels = ("no", "yes") if meta.dtype == "bool" else meta.labels
-    return ", ".join(f"{code} {label}" for code, label in enumerate(labels)) or range_text(meta)
+    return ", ".join(f"{code} {label}" for code, label in enumerate(labels)) or describe_range(meta)
 
 
 def _parameter_tables(env: FarmModel) -> Iterator[Table]:
@@ -117,7 +117,7 @@ def _parameter_tables(env: FarmModel) -> Iterator[Table]:
 
 def _group_rows(group: Any, raw: Mapping[str, Any], path: str, source: str) -> Iterator[TableRow]:
     """Path, value and source of every parameter of a group and of the groups in it."""
-    source, described = raw.get("source", source), dict(metas(group))
+    source, described = raw.get("source", source), dict(iterate_metas(group))
     for field in dataclasses.fields(group):
         value, meta = getattr(group, field.name), described.get(field.name)
         if meta is None:

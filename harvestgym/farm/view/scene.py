@@ -119,7 +119,7 @@ def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots,
 @lru_cache
 def _parents(path: Path) -> dict[str, str]:
     """The sets of a file, each with the one that it extends."""
-    return {name: data.get("extends", "") for name, data in yaml_io.read(path).items()} if path.is_file() else {}
+    return {name: data.get("extends", "") for name, data in yaml_io.read_file(path).items()} if path.is_file() else {}
 
 
 def _coordinates(place: Place) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from harvestgym.core.timeline import Death, DoneAction, Record, Timeline, Track, part_names
+from harvestgym.core.timeline import Death, DoneAction, Record, Timeline, Track, name_parts
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
@@ -55,7 +55,7 @@ def _track(variable: Variable, record: Record) -> Track:
         label=key_label(variable.key),
         unit=key_unit(variable.key),
         doc=variable.meta.doc,
-        parts=part_names(variable.shape),
+        parts=name_parts(variable.shape),
         codes=dict(enumerate(code_labels(variable.meta))),
         observed_mask=record.get(f"seen/{variable.name}", np.zeros(record[variable.name].shape, bool)),
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.tables import Table, fields_table, range_text
-from harvestgym.core.tree import metas
+from harvestgym.core.tables import Table, describe_range, make_fields_table
+from harvestgym.core.tree import iterate_metas
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 
 CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
@@ -16,8 +16,8 @@ CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 
 def describe(env: FishingModel) -> list[Table]:
     """Make the tables of a fishery."""
-    state = fields_table("State", FishingState)
-    tally = fields_table("Tally of an episode (in info)", EpisodeTally)
+    state = make_fields_table("State", FishingState)
+    tally = make_fields_table("Tally of an episode (in info)", EpisodeTally)
     return [_callables(env), state, tally, _spaces(env), _parameters(env)]
 
 
@@ -57,7 +57,9 @@ def _parameters(env: FishingModel) -> Table:
 
 
 def _rows(prefix: str, part: Any) -> list[tuple[str, ...]]:
-    return [(prefix + m.keys[0], _value(getattr(part, name)), range_text(m), m.doc) for name, m in metas(part)]
+    return [
+        (prefix + m.keys[0], _value(getattr(part, name)), describe_range(m), m.doc) for name, m in iterate_metas(part)
+    ]
 
 
 def _value(value: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harvestgym.core.scene import Map, Mark, Sprite, sprites
+from harvestgym.core.scene import Map, Mark, Sprite, load_sprites
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
 
@@ -59,7 +59,7 @@ def draw_stocks(env: FishingModel, stock: np.ndarray, catch: np.ndarray) -> Map:
 
 
 def _find_sprite(name: str) -> Sprite:
-    return sprites(Path(__file__).with_name("sprites.yaml"))[name]
+    return load_sprites(Path(__file__).with_name("sprites.yaml"))[name]
 
 
 def _fish_sizes(share: float, most: int) -> list[float]:

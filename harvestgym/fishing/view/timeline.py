@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.timeline import DoneAction, Record, Timeline, Track, part_names
+from harvestgym.core.timeline import DoneAction, Record, Timeline, Track, name_parts
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
 
@@ -56,7 +56,7 @@ def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
 def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     values = record[name]
     parts = name_stocks(env)[: values.shape[1]] if values.ndim > 1 else ()
-    parts = parts if len(parts) == values[0].size else part_names(values.shape[1:])
+    parts = parts if len(parts) == values[0].size else name_parts(values.shape[1:])
     surveyed = record["seen"][:, : values[0].size].reshape(values.shape) if name == watched else None
     shown = {"catch", "rate", *(["driver"] if isinstance(env, DriverModel) and env.shows_driver else [])}
     known = surveyed is not None or name in shown

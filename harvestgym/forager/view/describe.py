@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvestgym.core.tables import Table, fields_table
+from harvestgym.core.tables import Table, make_fields_table
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
 from harvestgym.forager.kinds import Delay, DelayLaw, Kind
@@ -10,7 +10,7 @@ from harvestgym.forager.kinds import Delay, DelayLaw, Kind
 
 def describe(env: Forager) -> list[Table]:
     """The tables of `harvestgym show`: kinds, regions, spaces, state and parameters."""
-    state, params = fields_table("State", ForagerState), fields_table("Parameters", ForagerParams)
+    state, params = make_fields_table("State", ForagerState), make_fields_table("Parameters", ForagerParams)
     return [_kinds(env), _regions(env), _spaces(env), state, params]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harvestgym.core.scene import Map, Mark, sprites
+from harvestgym.core.scene import Map, Mark, load_sprites
 from harvestgym.core.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
@@ -133,7 +133,7 @@ def _hex(colors: Iterable[Color]) -> list[str]:
 
 
 def _agent(at: tuple[float, float]) -> Mark:
-    return Mark(sprites(Path(__file__).with_name("sprites.yaml"))["agent"], at, 1.0, meaning="the agent")
+    return Mark(load_sprites(Path(__file__).with_name("sprites.yaml"))["agent"], at, 1.0, meaning="the agent")
 
 
 def _biome(env: Forager, region: int, at: tuple[int, ...]) -> Mark:

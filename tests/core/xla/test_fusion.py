@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import harvestgym
-from harvestgym.core import threefry
+from harvestgym.core.random import threefry_words
 from harvestgym.core.xla import fallback, fusion
 from harvestgym.core.xla.fusion import CompiledFunction, avoid_recomputation, find_obstacles, single_kernel
 from harvestgym.gym.env import GymEnv
@@ -59,7 +59,7 @@ def test_avoiding_recomputation_gives_the_same_numbers(function: Callable[..., A
 
 def hashed(key: jax.Array) -> list[jax.Array]:
     """Arrays of several shapes that all follow from the same random words, of 20 rounds each."""
-    word, _ = threefry.words(key, jnp.zeros(8, jnp.uint32), jnp.arange(8, dtype=jnp.uint32))
+    word, _ = threefry_words(key, jnp.zeros(8, jnp.uint32), jnp.arange(8, dtype=jnp.uint32))
     return [word[:n] * 3 for n in range(2, 8)]
 
 

@@ -58,7 +58,7 @@ def test_files_are_generated_once_and_change_nothing(folder: Path) -> None:
 def test_every_entry_is_there(folder: Path) -> None:
     with pytest.warns(FilesWritten):
         game = from_files()
-    init, actions, score = (yaml_io.read(folder / f"game0_{name}.yaml") for name in NAMES)
+    init, actions, score = (yaml_io.read_file(folder / f"game0_{name}.yaml") for name in NAMES)
     keys = {(*v.where, v.key) for v in game.model.variables}
     assert {(f, e, k) for f, of in init.items() for e, below in of.items() for k in below} == keys
     rows = {(*row.names, row.action.name) for row in game.model.actions.rows}

@@ -99,7 +99,7 @@ def test_the_schema_knows_every_farm_of_the_catalogue() -> None:
     schema = json.loads(told("schema"))
     assert schema == json_schema()
     for path in CATALOGUE.glob("*.yaml"):
-        jsonschema.validate(yaml_io.read(path), schema)
+        jsonschema.validate(yaml_io.read_file(path), schema)
     for path in CATALOGUE.glob("*-v*.yaml"):
         jsonschema.validate(json.loads(read_farm(path).model_dump_json(by_alias=True)), schema)
     with pytest.raises(jsonschema.ValidationError, match="horizn"):

@@ -126,7 +126,7 @@ def test_the_risk_of_a_score_is_said_in_python_and_kept_in_files(tmp_path: Path)
     farm.to_yaml(tmp_path / "farm.yaml")
     whole = from_yaml(tmp_path / "farm.yaml")
     assert risk(farm.model) == risk(whole) == Entropic(aversion=3.0)
-    jsonschema.validate(yaml_io.read(tmp_path / "farm.yaml"), json_schema())
+    jsonschema.validate(yaml_io.read_file(tmp_path / "farm.yaml"), json_schema())
     with pytest.warns(FilesWritten):
         Farm([field], scoring=BasicScore(tmp_path / "score.yaml"), rules=BasicRule(), mode="po")
     text = (tmp_path / "score.yaml").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.response import Window
-from harvestgym.core.tree import Meta, metas, replace
+from harvestgym.core.tree import Meta, iterate_metas, replace
 from tests.farm.test_company import FEW, SMALL, farm
 
 FARMS, DAYS, SHARE = 64, 50, 0.08
@@ -29,7 +29,7 @@ def extreme(group: Any, rng: np.random.Generator) -> Any:
         ends = {"low": rng.choice([low, -np.inf]), "high": rng.choice([high, np.inf])}
         wild = replace(group, **ends, sensitivity=np.float32(rng.choice([0, 0.01, 1, 1000])))
         return wild if rng.random() < SHARE else group
-    described = dict(metas(type(group)))
+    described = dict(iterate_metas(type(group)))
     inner = {f.name for f in dataclasses.fields(group)} - described.keys() - {"sky"}
     wild = replace(group, **{name: extreme(getattr(group, name), rng) for name in inner})
     numbers = {name: meta for name, meta in described.items() if meta.kind == "par" and not meta.labels}
@@ -61,7 +61,7 @@ def test_no_parameters_within_their_limits_drive_a_farm_out_of_its_ranges() -> N
     variables = [
         (e, slot.name, name, meta)
         for e, slot in enumerate(env.fields[0].slots)
-        for name, meta in metas(slot.kind.State)
+        for name, meta in iterate_metas(slot.kind.State)
     ]
 
     def outside(state: Any) -> jax.Array:

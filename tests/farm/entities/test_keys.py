@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harvestgym.core.tree import metas
+from harvestgym.core.tree import iterate_metas
 from harvestgym.farm.config.compile import compile_field, name_farm
 from harvestgym.farm.config.components import load_kind
 from harvestgym.farm.engine.name_table import NameTable, resolve_spelling
@@ -99,7 +99,7 @@ def made(kind: str) -> Entity:
 
 def keys(group: Any) -> Iterator[str]:
     """The keys of the parameters of an entity and of its groups, and the names of the groups."""
-    described = dict(metas(type(group)))
+    described = dict(iterate_metas(type(group)))
     for field in dataclasses.fields(group):
         yield from described[field.name].keys if field.name in described else (field.name,)
         if field.name not in described and dataclasses.is_dataclass(getattr(group, field.name)):

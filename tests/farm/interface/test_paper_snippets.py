@@ -251,7 +251,7 @@ def test_3_2_a_simple_game_and_the_loop_of_section_2(tmp_path: Path, monkeypatch
         farm = Farm( fields=[field], farmers=[BasicFarmer(max_daily_interventions=1)],
              rules=rules, scoring=scoring )  # fmt: skip
     names = ("init", "actions", "cost", "reward")
-    assert all(isinstance(yaml_io.read(Path(f"game0_{name}.yaml")), dict) for name in names)
+    assert all(isinstance(yaml_io.read_file(Path(f"game0_{name}.yaml")), dict) for name in names)
     farm.reset(seed=0)
     farm.action_space.seed(0)
     rewards, days, done = [], 0, False

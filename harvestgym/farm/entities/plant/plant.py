@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.scene import Mark
-from harvestgym.core.tree import metas, pytree, replace
+from harvestgym.core.tree import iterate_metas, pytree, replace
 from harvestgym.farm.entities.base import (
     ActionResult,
     Board,
@@ -67,7 +67,7 @@ class Plant(Crop, Entity):
         kinds = {"float": number, "int": count, "bool": number > 0}
         blank = PlantState(**{
             name: jnp.zeros((len(NUTRIENTS), *place.shape)) if meta.stacked else kinds[meta.dtype]
-            for name, meta in metas(PlantState)
+            for name, meta in iterate_metas(PlantState)
         })  # fmt: skip
         return replace(blank, stage=jnp.full(place.shape, self.initial_stage, jnp.int32))
 

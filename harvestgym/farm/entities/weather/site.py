@@ -114,7 +114,7 @@ def load_site(name: str) -> Site:
 
 def read_site(path: Path) -> Site:
     """The site described in a YAML file; a table is in the same folder."""
-    about = validate(SiteFile, yaml_io.read(path), path.name)
+    about = validate(SiteFile, yaml_io.read_file(path), path.name)
     if about.table is not None:
         return Site(path.stem, about, read_table(path.parent / about.table, name=about.table))
     if about.constant is not None:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
-from harvestgym.core.config import Strict, build, chosen_set, schema, validate
+from harvestgym.core.config import Strict, build_params, choose_set, make_schema, validate
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import normal
 from harvestgym.core.scene import Mark
@@ -136,12 +136,12 @@ class Weather(Entity):
         """A set of the file, or one made of changes to one: `site`, `table` (a CSV path or a DataFrame of the
         paper's columns), `years` for some of its calendar years alone, `generate: true` to draw new days after the
         climate of a table, and any setting."""
-        name, data = chosen_set(cls.file(), which, cls.__name__)
+        name, data = choose_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
         validate(_whole(), data, where)
         own = {key for field, info in WeatherOptions.model_fields.items() for key in (field, info.alias)}
         days = validate(WeatherOptions, {key: value for key, value in data.items() if key in own}, where)
-        settings = build(Settings, {key: value for key, value in data.items() if key not in own}, where)
+        settings = build_params(Settings, {key: value for key, value in data.items() if key not in own}, where)
         sky, wind_from, station = _sky(days, where)
         return cls(settings=settings, sky=sky, wind_from=wind_from, station=station, lookahead=days.lookahead)
 
@@ -292,7 +292,7 @@ def _sunshine(day: Day) -> jax.Array:
 @functools.cache
 def _whole() -> Any:
     """All that a set may say: its days and the settings, one schema, so that the nearest of all keys is named."""
-    return create_model("Weather", __base__=(WeatherOptions, schema(Settings)))
+    return create_model("Weather", __base__=(WeatherOptions, make_schema(Settings)))
 
 
 def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
