@@ -158,7 +158,7 @@ def test_a_batch_of_ones_own_goes_on_in_one_that_is_made_likewise(mode: Autorese
     twin = load(tmp_path / "batch", batch())
     if mode is AutoresetMode.DISABLED:
         for one in (env, twin):
-            one.reset(options={"reset_mask": np.asarray(one.lane.over)})
+            one.reset(options={"reset_mask": np.asarray(one.run_state.over)})
         assert played(twin, 1, 3) == played(env, 1, 3)
     else:
         assert played(twin, 12, 3) == played(env, 12, 3)
