@@ -24,7 +24,7 @@ import jax
 import numpy as np
 
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.family import build, make
+from harvestgym.forager.family import build_forager, make
 from harvestgym.forager.kinds import Flower, Thorns, Wall
 from harvestgym.forager.numba_engine.gym_env import ForagerGym
 from harvestgym.forager.numba_engine.vector_env import ForagerVec
@@ -156,7 +156,7 @@ FIELD = {
 
 def batched_host(number: int = 1024) -> float:
     """Steps a second of many lives on the host engine, all cores."""
-    many = ForagerVec(build(FIELD), number)
+    many = ForagerVec(build_forager(FIELD), number)
     many.reset(seed=0)
     actions = np.random.default_rng(0).integers(0, 4, (50, number))
 
@@ -212,8 +212,8 @@ def main() -> None:
         "host batch steps/s": batched_host(),
         "jax two-biome-v1": batched_jax(make("two-biome-v1")),
         "jax two-biome-v1, 15x15": batched_jax(make("two-biome-v1", aperture=[15, 15])),
-        "jax 1e6 x 1e6, 15x15": batched_jax(build(FIELD), 256),
-        "jax 100 x 100, 15x15": batched_jax(build(small), 256),
+        "jax 1e6 x 1e6, 15x15": batched_jax(build_forager(FIELD), 256),
+        "jax 100 x 100, 15x15": batched_jax(build_forager(small), 256),
     }
     if other is not None:
         result[f"against {chosen.against}, 1000 x 1000"] = compared(other)

@@ -21,7 +21,7 @@ from .xla.fusion import avoid_recomputation
 Take = Callable[[Any], Any]
 """Takes the rows to restart out of a tree."""
 
-BLOCKS = 16
+RESTART_BLOCKS = 16
 """A batch restarts in blocks of one sixteenth: few of many episodes end in the same step."""
 
 
@@ -142,7 +142,7 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
     """
     if which.ndim == 0:
         return jax.lax.cond(which, lambda: select(which, fresh(lambda tree: tree), same), lambda: same)
-    block = -(-which.size // BLOCKS)
+    block = -(-which.size // RESTART_BLOCKS)
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         left, now = loop

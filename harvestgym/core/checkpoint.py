@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from .encoding import class_name, decode, encode, find_class, is_key
+from .encoding import class_name, decode, encode_value, find_class, is_key
 from .env import Env
 from .errors import ConfigError
 from .xla.compilation import enable_cache
@@ -36,7 +36,7 @@ FORMAT = "harvestgym checkpoint"
 FORMAT_VERSION = 2
 """Raised whenever the file, or what an environment keeps in it, changes its form."""
 
-HEAD = "checkpoint.json"
+HEADER_FILE = "checkpoint.json"
 
 
 class Snapshot(NamedTuple):
@@ -93,8 +93,8 @@ def save(env: Any, path: str | Path) -> None:
         "class": class_name(type(inner)),
         "made": made,
         "not made": reason,
-        "kept": encode(inner.kept(), arrays, "kept"),
-        "rng": encode(getattr(inner, "np_random", None), arrays, "np_random"),
+        "kept": encode_value(inner.kept(), arrays, "kept"),
+        "rng": encode_value(getattr(inner, "np_random", None), arrays, "np_random"),
         "spec": _spec(inner),
         "wrappers": [[class_name(type(layer)), _memory(layer, arrays)] for layer in layers],
     }
@@ -158,7 +158,7 @@ def _recipe(env: Any, arrays: list[np.ndarray]) -> tuple[Any, str]:
     """Say how an environment is made; or None, and why that cannot be said."""
     start = len(arrays)
     try:
-        return encode(env, arrays, type(env).__name__), ""
+        return encode_value(env, arrays, type(env).__name__), ""
     except ConfigError as error:
         del arrays[start:]
         return None, str(error)
@@ -211,7 +211,7 @@ def _memory(wrapper: Any, arrays: list[np.ndarray]) -> Any:
         cached = isinstance(value, EnvSpec) or value is inside.action_space or value is inside.observation_space
         memory[name] = None if cached or value is inside else value
     try:
-        return encode(memory, arrays, type(wrapper).__name__)
+        return encode_value(memory, arrays, type(wrapper).__name__)
     except ConfigError as error:
         raise ConfigError(f"wrapper {error}; save `env.unwrapped`") from None
 
@@ -240,7 +240,7 @@ def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
         name = jax.tree_util.keystr(path)
         found, expected = saved.get(name), f"{name or 'an array'} {jnp.result_type(leaf)}{list(np.shape(leaf))}"
         got = "none" if found is None else f"{name or 'an array'} {found.dtype}{list(found.shape)}"
-        if got != expected:
+        if found is None or got != expected:
             raise ConfigError(f"{what}: expected {expected}, got {got}")
         if isinstance(leaf, (bool, int, float)):
             return type(leaf)(found.item())
@@ -267,7 +267,7 @@ def _write(path: Path, head: dict[str, Any], arrays: list[np.ndarray]) -> None:
             for i, array in enumerate(arrays):
                 with archive.open(zipfile.ZipInfo(f"{i}.npy"), "w") as part:
                     np.lib.format.write_array(part, array, allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(HEAD), json.dumps(head))
+            archive.writestr(zipfile.ZipInfo(HEADER_FILE), json.dumps(head))
         os.replace(fresh, path)
     except BaseException:
         fresh.unlink(missing_ok=True)
@@ -280,7 +280,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
         raise ConfigError(f"{path}: no such file; check the name and the folder")
     try:
         with zipfile.ZipFile(path) as archive:
-            head = json.loads(archive.read(HEAD))
+            head = json.loads(archive.read(HEADER_FILE))
             _check_version(path, head)
             parts = [archive.read(f"{i}.npy") for i in range(len(archive.namelist()) - 1)]
         return head, [np.lib.format.read_array(io.BytesIO(part), allow_pickle=False) for part in parts]

@@ -35,8 +35,8 @@ from . import yaml_io
 from .errors import ConfigError, check_name, nearest, unknown
 from .tree import Meta
 
-T = TypeVar("T")
-M = TypeVar("M", bound=BaseModel)
+ConfiguredT = TypeVar("ConfiguredT")
+ModelT = TypeVar("ModelT", bound=BaseModel)
 NOTES = ("source", "unit", "doc")
 
 INT32 = np.iinfo(np.int32)
@@ -49,7 +49,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
 
-def validate(model: type[M], data: Any, where: str) -> M:
+def validate(model: type[ModelT], data: Any, where: str) -> ModelT:
     """Return `data` as a `model`; ConfigError listing every mistake with its path under `where`."""
     try:
         return model.model_validate(data)
@@ -173,7 +173,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return ... if field.default is dataclasses.MISSING else field.default
 
 
-def build_params(cls: type[T], data: Any, where: str) -> T:
+def build_params(cls: type[ConfiguredT], data: Any, where: str) -> ConfiguredT:
     """Build an instance of a parameter class from a mapping; leaves are float32/int32 NumPy values.
 
     Raises ConfigError with every mistake of a number, or, if there is none, with those that `check` finds.
@@ -185,7 +185,7 @@ def build_params(cls: type[T], data: Any, where: str) -> T:
     return made
 
 
-def _instance(cls: type[T], model: BaseModel, path: str, mistakes: list[str]) -> T:
+def _instance(cls: type[ConfiguredT], model: BaseModel, path: str, mistakes: list[str]) -> ConfiguredT:
     hints = typing.get_type_hints(cls)
     values: dict[str, Any] = {}
     for field in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]
@@ -272,7 +272,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def load_parameter_set(cls: type[T], path: Path, which: str | Mapping[str, Any]) -> T:
+def load_parameter_set(cls: type[ConfiguredT], path: Path, which: str | Mapping[str, Any]) -> ConfiguredT:
     """Load the set `which` of a YAML file, or build one from a mapping (which may have `extends:`)."""
     name, data = choose_set(path, which, cls.__name__)
     whole = isinstance(which, str)

@@ -23,7 +23,7 @@ PACKAGES = ("harvestgym", "gymnasium")
 """Packages whose classes a file may name; of the second, only enumerations and wrappers."""
 
 
-def encode(value: Any, arrays: list[np.ndarray], where: str = "value") -> Any:
+def encode_value(value: Any, arrays: list[np.ndarray], where: str = "value") -> Any:
     """Return `value` as JSON data and append its arrays to `arrays`.
 
     Raises ConfigError, under the path `where`, for an object of another package.
@@ -31,7 +31,7 @@ def encode(value: Any, arrays: list[np.ndarray], where: str = "value") -> Any:
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is list:
-        return [encode(v, arrays, f"{where} > {i}") for i, v in enumerate(value)]
+        return [encode_value(v, arrays, f"{where} > {i}") for i, v in enumerate(value)]
     kind, content = _described(value, arrays, where)
     return {"is": kind, "of": content}
 
@@ -40,7 +40,7 @@ def _described(value: Any, arrays: list[np.ndarray], where: str) -> tuple[str, A
     """The kind of a value and its content; `_READERS` reads it back."""
 
     def members(items: Mapping[str, Any]) -> list[Any]:
-        return [class_name(type(value)), {k: encode(v, arrays, f"{where} > {k}") for k, v in items.items()}]
+        return [class_name(type(value)), {k: encode_value(v, arrays, f"{where} > {k}") for k, v in items.items()}]
 
     def array(value: Any) -> int:
         arrays.append(np.asarray(value))
@@ -60,12 +60,14 @@ def _described(value: Any, arrays: list[np.ndarray], where: str) -> tuple[str, A
         if dataclasses.is_dataclass(value):
             return "made", members({f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init})
     if isinstance(value, Mapping):
-        return "dict", [[encode(k, arrays, where), encode(v, arrays, f"{where} > {k}")] for k, v in value.items()]
+        return "dict", [
+            [encode_value(k, arrays, where), encode_value(v, arrays, f"{where} > {k}")] for k, v in value.items()
+        ]
     if type(value) is tuple:
-        return "tuple", encode([*value], arrays, where)
+        return "tuple", encode_value([*value], arrays, where)
     if isinstance(value, np.random.Generator) and isinstance(value.bit_generator, np.random.PCG64):
-        return "generator", encode(dict(value.bit_generator.state), arrays, where)
-    if is_key(value):
+        return "generator", encode_value(dict(value.bit_generator.state), arrays, where)
+    if isinstance(value, jax.Array) and is_key(value):
         return "key", [str(jax.random.key_impl(value)), array(jax.random.key_data(value))]
     if isinstance(value, jax.Array):
         return "device array", array(value)

@@ -1,7 +1,7 @@
 """The episode loop: a policy acts, an environment steps, and a caller keeps what it needs of each step.
 
 Rollouts, evaluations, recordings, demonstrations, trials, calibration, planning and studies run this loop. They differ
-in who acts (`Act`), in what one step is (`Step`) and in what is kept.
+in who acts (`Act`), in what one step is (`StepFunction`) and in what is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .random import keys_for
 Act = Callable[[Any, Any, Any], tuple[Any, Any]]
 """`act(carry, obs, now) -> (carry, action)`; `now` is the number of the step, or its random keys."""
 
-Step = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
+StepFunction = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 """`step(world, action, now) -> (world, obs, result)`; `obs` is shown next, `result` is mostly a `Timestep`."""
 
 
@@ -29,7 +29,7 @@ class Loop(NamedTuple):
     """One environment between two steps, or a batch of them.
 
     Attributes:
-        world: what `Step` changes: a `RunState`, or an environment's state.
+        world: what `StepFunction` changes: a `RunState`, or an environment's state.
         obs: what is observed; None where no action depends on it.
         carry: the policy's memory.
     """
@@ -39,14 +39,14 @@ class Loop(NamedTuple):
     carry: Any
 
 
-def take_step(act: Act, step: Step, loop: Loop, now: Any) -> tuple[Loop, Any, Any]:
+def take_step(act: Act, step: StepFunction, loop: Loop, now: Any) -> tuple[Loop, Any, Any]:
     """Act and step once; return the next loop, the action and the step's result."""
     carry, action = act(loop.carry, loop.obs, now)
     world, obs, result = step(loop.world, action, now)
     return Loop(world, None if loop.obs is None else obs, carry), action, result
 
 
-def scan_steps(act: Act, step: Step, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]) -> Any:
+def scan_steps(act: Act, step: StepFunction, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]) -> Any:
     """Stack `keep(loop, action, result)` of each step along time; `loop` is the one after the step.
 
     `times` has an entry for each step, its `now`: numbers, or random keys.
@@ -60,7 +60,12 @@ def scan_steps(act: Act, step: Step, start: Loop, times: Any, keep: Callable[[Lo
 
 
 def run_to_end(
-    act: Act, step: Step, start: Loop, max_steps: int, total: Any, add: Callable[[Any, Any, Any, jax.Array], Any]
+    act: Act,
+    step: StepFunction,
+    start: Loop,
+    max_steps: int,
+    total: Any,
+    add: Callable[[Any, Any, Any, jax.Array], Any],
 ) -> tuple[Loop, Any]:
     """Step a batch of `RunState` until all episodes have ended, or for `max_steps`; return the last loop and the total.
 
@@ -100,7 +105,7 @@ def repeat_carry(policy: Policy, number: int) -> Any:
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (number, *jnp.shape(leaf))), policy.init)
 
 
-def step_with_advance(env: Env[Any, Any], params: Any, mode: AutoresetMode = AutoresetMode.DISABLED) -> Step:
+def step_with_advance(env: Env[Any, Any], params: Any, mode: AutoresetMode = AutoresetMode.DISABLED) -> StepFunction:
     """Return the step of a `RunState`, or a batch of them, which holds its own random key."""
 
     def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Timestep]:
@@ -110,7 +115,7 @@ def step_with_advance(env: Env[Any, Any], params: Any, mode: AutoresetMode = Aut
     return step
 
 
-def step_with_key(env: Env[Any, Any], params: Any) -> Step:
+def step_with_key(env: Env[Any, Any], params: Any) -> StepFunction:
     """Return the step of an environment's state, with `now` as its random key."""
 
     def step(state: Any, action: Any, now: jax.Array) -> tuple[Any, Any, Timestep]:

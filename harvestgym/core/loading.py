@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import ConfigError, unknown
 
-FORM = "package.module:name"
+TARGET_FORM = "package.module:name"
 
 
 def load_object(target: str, base: type | None = None, where: str = "") -> Any:
@@ -23,7 +23,7 @@ def load_object(target: str, base: type | None = None, where: str = "") -> Any:
     path = where or target
     module, _, name = target.rpartition(":")
     if not module or not name:
-        raise ConfigError(f"{path}: expected {FORM}, got {target!r}")
+        raise ConfigError(f"{path}: expected {TARGET_FORM}, got {target!r}")
     found: Any = import_file(Path(module)) if module.endswith(".py") else _import_module(module, path)
     for part in name.split("."):
         if not hasattr(found, part):
@@ -40,14 +40,14 @@ def _import_module(name: str, path: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the module is there; something that it imports is not
-        raise ConfigError(f"{path}: there is no module {error.name!r}; expected {FORM}") from None
+        raise ConfigError(f"{path}: there is no module {error.name!r}; expected {TARGET_FORM}") from None
 
 
 def import_file(path: Path) -> ModuleType:
     """Import a Python file under its path as name, so that it shadows no other module; ConfigError if there is none."""
     spec = importlib.util.spec_from_file_location(str(path.resolve()), path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ConfigError(f"{path}: no such file; expected path/to/file.py:name or {FORM}")
+        raise ConfigError(f"{path}: no such file; expected path/to/file.py:name or {TARGET_FORM}")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # its dataclasses look it up
     spec.loader.exec_module(module)
     return module

@@ -5,10 +5,13 @@ A family module gives it (`timeline(env, record)`); a page or a table shows it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
+Progress = Callable[[int], None]
+"""Called by a long job with how much of it was done since the last call."""
 
 Record = Mapping[str, np.ndarray]
 """An episode as named arrays; the leading axis of each is the step."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, dataclass_transform
 
 import jax
 
-T = TypeVar("T")
+PytreeT = TypeVar("PytreeT")
 
 FieldKind = Literal["var", "par", "open", "static"]
 Dtype = Literal["float", "int", "bool"]
@@ -121,7 +121,7 @@ def static(key: str, doc: str, *, default: Any = dataclasses.MISSING) -> Any:
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, open_par, static))
-def pytree(cls: type[T]) -> type[T]:
+def pytree(cls: type[PytreeT]) -> type[PytreeT]:
     """Make `cls` a frozen dataclass and a JAX pytree; its `static` fields are auxiliary data."""
     cls = dataclass(frozen=True, kw_only=True)(cls)
     fixed = [f.name for f in dataclasses.fields(cls) if _is_static(f)]  # pyright: ignore[reportArgumentType]
@@ -142,6 +142,6 @@ def iterate_metas(cls: Any) -> Iterator[tuple[str, Meta]]:
             yield field.name, field.metadata["meta"]
 
 
-def replace(obj: T, **changes: Any) -> T:
+def replace(obj: PytreeT, **changes: Any) -> PytreeT:
     """Return a copy of a pytree dataclass with some fields changed."""
     return dataclasses.replace(obj, **changes)  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple
 
 import gymnasium
 import jax
@@ -17,11 +17,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from .autoreset import is_done, step_and_restart
-from .env import Env, Timestep
+from .env import Env, Params, Timestep
 from .errors import ConfigError
 from .random import keys_for
-
-Params = TypeVar("Params")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from harvestgym.core.policy import Policy, constant_policy, random_policy, toget
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
+from harvestgym.core.timeline import Progress
 from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 
@@ -24,7 +25,6 @@ from .statistics import Summary, summarise
 BATCH = 50
 """Episodes of one compiled call; progress is reported between calls."""
 
-Progress = Callable[[int], None]
 """Receives how many more units of work are done."""
 
 LONGEST = 100_000

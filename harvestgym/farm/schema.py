@@ -62,7 +62,7 @@ def _parse_step(value: Any) -> Any:
     return step
 
 
-Step = Annotated[Any, BeforeValidator(_parse_step), WithJsonSchema({"type": ["string", "array"]})]
+PathStep = Annotated[Any, BeforeValidator(_parse_step), WithJsonSchema({"type": ["string", "array"]})]
 
 
 def _parse_reference(value: Any) -> Any:
@@ -73,7 +73,7 @@ def _parse_reference(value: Any) -> Any:
     return (*value[:3], [] if path is None or (isinstance(path, str) and path == "*") else path)
 
 
-ObservationSpec = Annotated[tuple[str, str, str, list[Step]], BeforeValidator(_parse_reference)]
+ObservationSpec = Annotated[tuple[str, str, str, list[PathStep]], BeforeValidator(_parse_reference)]
 """An observation: field, entity, variable, path."""
 
 
@@ -292,7 +292,7 @@ class ExpertRule(Strict):
     """
 
     when: AnyOfAll = []
-    do: tuple[str, str, str, str, dict[str, Any] | list[Step]]
+    do: tuple[str, str, str, str, dict[str, Any] | list[PathStep]]
     every: Days = Field(alias="every#day", default=1)
 
 

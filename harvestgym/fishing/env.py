@@ -17,7 +17,7 @@ from .change import Drift
 from .growth import GrowthLaw
 from .model import FishingModel, FishingParams, FishingState, YearOrder
 from .noise import Noise
-from .spec import FishingSpec, build_model
+from .spec import FishingSpec, build_fishery
 from .units import Control, Scale
 
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
@@ -83,7 +83,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
         spec = validate(_Arguments, jax.tree.map(_plain, entries), "FishingEnv")
         given = {name: part for name, part in parts.items() if part is not None}
-        self.model = build_model(spec.model_copy(update={"start": spec.s0}), "FishingEnv", **given)
+        self.model = build_fishery(spec.model_copy(update={"start": spec.s0}), "FishingEnv", **given)
         self.observation_space, self.action_space = self.model.observation_space, self.model.action_space
         self.render_mode = render_mode
         self._shell: GymEnv | None = None

@@ -22,7 +22,7 @@ from . import control
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .metrics import summary
 from .model import FishingModel, FishingParams, FishingState
-from .spec import build_model, read_spec
+from .spec import build_fishery, read_spec
 from .structured import Patches
 
 CATALOGUE = Path(__file__).with_name("catalogue")
@@ -44,12 +44,12 @@ def make(name: str, **overrides: Any) -> FishingModel:
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
         raise unknown("fishery", name, (p.stem for p in CATALOGUE.glob("*-v*.yaml")))
-    return build_model(read_spec(path, overrides), name)
+    return build_fishery(read_spec(path, overrides), name)
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
     """Make the fishery of your own file; ConfigError if it is missing or has mistakes."""
-    return build_model(read_spec(Path(path), overrides), Path(path).stem)
+    return build_fishery(read_spec(Path(path), overrides), Path(path).stem)
 
 
 def policies(env: FishingModel) -> dict[str, Policy]:

@@ -115,7 +115,7 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
     return {"law": {name: value}}
 
 
-def build_model(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
+def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     """Build the model of a spec; ConfigError with `where` if its parts do not fit each other.
 
     `parts` are a law, a noise, errors or a drift as objects, in place of those of the spec.

@@ -18,7 +18,7 @@ from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerS
 from harvestgym.forager.policies.baselines import greedy, planner
 from harvestgym.forager.policies.navigator import navigator
 from harvestgym.forager.view.describe import describe as describe
-from harvestgym.forager.view.maps import SMALL
+from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import scene as scene
 from harvestgym.forager.view.timeline import timeline as timeline
 
@@ -84,10 +84,10 @@ def make(name: str, **overrides: Any) -> Forager:
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
         raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
-    return build(read_file(path) | overrides, f"forager/{name}")
+    return build_forager(read_file(path) | overrides, f"forager/{name}")
 
 
-def build(data: Mapping[str, Any], where: str = "forager") -> Forager:
+def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
     """A forager from the data of a catalogue file; ConfigError with every mistake."""
     file = validate(WorldFile, dict(data), where)
     kinds = tuple(_kind(name, kind, f"{where} > kinds > {name}") for name, kind in sorted(file.kinds.items()))
@@ -181,7 +181,9 @@ def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params
     """What is worth keeping of a step; of a small world all of it."""
     keep = ("reward_rate", "collided", "collected", "biome", "biome_regret")
     place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32), "clock#step": state.clock[1]}
-    seen = {"view": state.view} | ({"world": env.cells(state).astype(np.int8)} if env.world.cells <= SMALL else {})
+    seen = {"view": state.view} | (
+        {"world": env.cells(state).astype(np.int8)} if env.world.cells <= SMALL_WORLD else {}
+    )
     return place | seen | {name: timestep.info[name] for name in keep}
 
 

@@ -15,7 +15,7 @@ _WORD = 0xFFFFFFFF
 _U = np.uint64
 
 
-class RewardContext(Protocol):
+class LawContext(Protocol):
     """The time of a collision, and the draws of a kind's generation in its region.
 
     Attributes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 
-from .reward_context import RewardContext
+from .reward_context import LawContext
 
 MAX_PERIOD = 2**24 - 1
 
@@ -22,7 +22,7 @@ MAX_PERIOD = 2**24 - 1
 class RewardLaw(Protocol):
     """An expected reward as a function of time."""
 
-    def __call__(self, now: RewardContext) -> Any: ...
+    def __call__(self, now: LawContext) -> Any: ...
 
 
 def _check_period(period: int) -> None:
@@ -40,7 +40,7 @@ class Constant:
         if not math.isfinite(self.value):
             raise ConfigError(f"reward: expected a finite number, got {self.value}")
 
-    def __call__(self, now: RewardContext) -> Any:
+    def __call__(self, now: LawContext) -> Any:
         return now.xp.float32(self.value)
 
 
@@ -56,7 +56,7 @@ class Sine:
     def __post_init__(self) -> None:
         _check_period(self.period)
 
-    def __call__(self, now: RewardContext) -> Any:
+    def __call__(self, now: LawContext) -> Any:
         angle = _fraction(now, self.period) + np.float32(self.shift % self.period / self.period)
         return np.float32(self.mean) + np.float32(self.amplitude) * now.xp.sin(np.float32(2 * math.pi) * angle)
 
@@ -72,7 +72,7 @@ class Square:
     def __post_init__(self) -> None:
         _check_period(self.period)
 
-    def __call__(self, now: RewardContext) -> Any:
+    def __call__(self, now: LawContext) -> Any:
         early = now.phase(self.period) < self.period // 2
         return now.xp.where(early, np.float32(self.first), np.float32(self.second))
 
@@ -93,7 +93,7 @@ class Fourier:
         if not 1 <= self.terms <= 64:
             raise ConfigError(f"terms: expected 1 to 64 harmonics, got {self.terms}")
 
-    def __call__(self, now: RewardContext) -> Any:
+    def __call__(self, now: LawContext) -> Any:
         k = np.arange(1, self.terms + 1)
         coefficients = 2 * now.uniforms(2 * self.terms) - 1
         size = np.float32(self.amplitude * math.sqrt(3 / (1 / k**2).sum()))
@@ -117,7 +117,7 @@ class RewardSeries:
         if not all(math.isfinite(v) for v in self.values):
             raise ConfigError("values: expected finite rewards, got one that is not; check the series")
 
-    def __call__(self, now: RewardContext) -> Any:
+    def __call__(self, now: LawContext) -> Any:
         row = now.phase(len(self.values) * self.every) // self.every
         return now.xp.asarray(np.asarray(self.values, np.float32))[row]
 
@@ -129,5 +129,5 @@ LAWS = {"constant": Constant, "sine": Sine, "square": Square, "fourier": Fourier
 """The laws by their names in catalogue files."""
 
 
-def _fraction(now: RewardContext, period: int) -> Any:
+def _fraction(now: LawContext, period: int) -> Any:
     return now.xp.asarray(now.phase(period)).astype(np.float32) / np.float32(period)

@@ -11,7 +11,7 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.timeline import Record
-from harvestgym.farm.view.action_log import COSTS, describe_action
+from harvestgym.farm.view.action_log import COST_NAMES, describe_action
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
 from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, value_text
 
@@ -29,7 +29,7 @@ class Fact(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Order:
+class PlayerOrder:
     """An intervention on the list of a day: its number in the integer form, its words, its place and its cost."""
 
     number: int
@@ -47,8 +47,8 @@ class FarmSession(Session):
     def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
         super().__init__(id, env, seed)
         self.model: Any = env
-        self.orders: list[Order] = []
-        self.yesterday: list[Order] = []
+        self.orders: list[PlayerOrder] = []
+        self.yesterday: list[PlayerOrder] = []
         self.refused: list[str] = []
 
     def act(self, action: Any) -> float:
@@ -149,7 +149,7 @@ class FarmSession(Session):
         self.act(self.idle | ({"request": request} if len(request) else {}))
         return float(self.info["observation cost"])
 
-    def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> Order:
+    def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
         """Put an intervention on the list: a row of the action table, a plot, and the index of each value."""
         if self.over:
             raise ConfigError("order: the season is over")
@@ -167,7 +167,7 @@ class FarmSession(Session):
         at = int(np.ravel_multi_index((plots.index(plot), *values), [len(plots), *sizes]))
         number = table.numbers(chosen, farmer)[at]
         cost = float(np.asarray(self.model.params.score.intervention_costs)[row])
-        order = Order(number, describe_action(self.model, table.choices[number]), chosen.field, plot, cost)
+        order = PlayerOrder(number, describe_action(self.model, table.choices[number]), chosen.field, plot, cost)
         self.orders.append(order)
         return order
 
@@ -201,4 +201,4 @@ class FarmSession(Session):
         record, prefix = self.record, "info/reward/"
         gains = {name.removeprefix(prefix): float(values.sum()) for name, values in record.items()
                  if name.startswith(prefix)}  # fmt: skip
-        return gains | {name: -float(record[f"info/{name}"].sum()) for name in COSTS}
+        return gains | {name: -float(record[f"info/{name}"].sum()) for name in COST_NAMES}

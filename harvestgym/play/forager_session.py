@@ -6,7 +6,7 @@ from harvestgym.core.errors import ConfigError, check_name
 
 from .session import Session
 
-DIRECTIONS = {"ArrowUp": "north", "ArrowRight": "east", "ArrowDown": "south", "ArrowLeft": "west"}
+MOVE_NAMES = {"ArrowUp": "north", "ArrowRight": "east", "ArrowDown": "south", "ArrowLeft": "west"}
 """The arrow keys in the order of the actions, and their directions."""
 
 MOST_STEPS = 10_000
@@ -32,7 +32,7 @@ class ForagerSession(Session):
 
     def go(self, direction: str) -> float:
         """Step north, east, south or west; return the reward."""
-        check_name("direction", direction, DIRECTIONS.values())
+        check_name("direction", direction, MOVE_NAMES.values())
         if self.steps >= self.longest:
             raise ConfigError(f"an episode by hand has at most {self.longest} steps; begin a new one")
-        return self.act(list(DIRECTIONS.values()).index(direction))
+        return self.act(list(MOVE_NAMES.values()).index(direction))

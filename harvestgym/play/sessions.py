@@ -12,7 +12,7 @@ from .fishing_session import FishingSession
 from .forager_session import ForagerSession
 from .session import Session
 
-FAMILIES: dict[str, type[Session]] = {"farm": FarmSession, "fishing": FishingSession, "forager": ForagerSession}
+SESSIONS: dict[str, type[Session]] = {"farm": FarmSession, "fishing": FishingSession, "forager": ForagerSession}
 HORIZONS = {
     "farm": lambda n: {"rules": {"horizon#day": n}},
     "fishing": lambda n: {"Tmax": n},
@@ -24,9 +24,9 @@ HORIZONS = {
 def start_session(id: str, seed: int = 0, horizon: int | None = None) -> Session:
     """Begin an episode of an id or a farm file; ConfigError if it cannot be played."""
     package, family, *_ = *registry.spec(id).entry_point.partition(":")[0].split("."), ""
-    if package != "harvestgym" or family not in FAMILIES:
-        raise ConfigError(f"{id}: expected an id of {', '.join(FAMILIES)}, got one made by {package}.{family}")
+    if package != "harvestgym" or family not in SESSIONS:
+        raise ConfigError(f"{id}: expected an id of {', '.join(SESSIONS)}, got one made by {package}.{family}")
     overrides: dict[str, Any] = {} if horizon is None else HORIZONS[family](horizon)
-    session = FAMILIES[family](id, registry.make(id, **overrides), seed)
+    session = SESSIONS[family](id, registry.make(id, **overrides), seed)
     session.overrides = overrides
     return session

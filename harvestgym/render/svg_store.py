@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harvestgym.core.scene import Chart, Map, Mark, Scene, Sprite, Words
+from harvestgym.core.timeline import Progress
 
 from . import layout
 from .svg import SvgPainter
 
 Views = Mapping[str, Callable[[int], Scene]]
-Progress = Callable[[int], None]
 
 MAX_PICTURES = 500
 """Maximum number of pictures of a view; of a longer episode every n-th step is drawn."""

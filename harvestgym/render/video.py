@@ -15,6 +15,7 @@ from PIL import Image
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.scene import Scene
+from harvestgym.core.timeline import Progress
 
 from .canvas import to_rgb
 
@@ -35,9 +36,6 @@ PALETTE_FRAMES = 12
 
 PALETTE_SIZE = 255
 """Colours of a GIF, which has 256: the last one marks a pixel that did not change."""
-
-Progress = Callable[[int], None]
-"""Called with the number of frames written since the last call."""
 
 
 @dataclass(frozen=True)

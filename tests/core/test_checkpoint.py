@@ -32,7 +32,7 @@ from harvestgym.farm.family import CATALOGUE
 from harvestgym.farm.interface.multiobjective import MultiObjectiveEnv
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.family import build
+from harvestgym.forager.family import build_forager
 from harvestgym.forager.kinds import Flower, Wall
 from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.gym.env import GymEnv
@@ -86,7 +86,7 @@ def test_every_world_goes_on(id: str, tmp_path: Path) -> None:
     save(env, tmp_path / "life")
     assert played(load(tmp_path / "life"), 200, 2) == played(env, 200, 2)
     model, arrays = harvestgym.make(id), []
-    again = encoding.decode(encoding.encode(model, arrays), arrays)
+    again = encoding.decode(encoding.encode_value(model, arrays), arrays)
     assert again == model, "so is the functional environment made again"
 
 
@@ -221,7 +221,7 @@ def test_several_agents_go_on(tmp_path: Path) -> None:
     fleets = pytest.importorskip("harvestgym.fishing.parallel_env")
     parallel = pytest.importorskip("harvestgym.forager.numba_engine.parallel_env")
     fishery = harvestgym.make("fishing/logistic-random-v0", Tmax=12)
-    for env in (fleets.FleetsEnv(fishery, 3), parallel.ForagerParallel(build(GROVE), 3)):
+    for env in (fleets.FleetsEnv(fishery, 3), parallel.ForagerParallel(build_forager(GROVE), 3)):
         env.reset(seed=4)
         together(env, 25, 1)
         save(env, tmp_path / "kept")
@@ -287,7 +287,7 @@ def rewritten(fish: Path, path: Path, change: Callable[[dict[str, Any]], None]) 
     with zipfile.ZipFile(fish) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
             data = old.read(name)
-            if name == checkpoint.HEAD:
+            if name == checkpoint.HEADER_FILE:
                 head = json.loads(data)
                 change(head)
                 data = json.dumps(head).encode()
@@ -382,22 +382,22 @@ def test_a_save_that_fails_leaves_the_old_file(fish: Path, tmp_path: Path, monke
 
 
 def test_values_come_back_as_they_were() -> None:
-    small = build({"doc": ".", "size": [9, 9], "aperture": [3, 3], "kinds": {"fig": {}}})
+    small = build_forager({"doc": ".", "size": [9, 9], "aperture": [3, 3], "kinds": {"fig": {}}})
     values = [
         {"a": (1, 2.5, None), (1, 2): [True, "x"]}, float("inf"), 2**70, AutoresetMode.SAME_STEP, Flower, small,
         np.float32(0.1), np.arange(6, dtype=np.int8).reshape(2, 3), np.array(["north", "south"]),
     ]  # fmt: skip
     arrays: list[np.ndarray] = []
-    back = encoding.decode(json.loads(json.dumps(encoding.encode(values, arrays))), arrays)
+    back = encoding.decode(json.loads(json.dumps(encoding.encode_value(values, arrays))), arrays)
     assert back[:7] == values[:7] and type(back[6]) is np.float32
     for mine, theirs in zip(back[7:], values[7:], strict=True):
         assert mine.dtype == theirs.dtype and (mine == theirs).all()
     drawn = np.random.default_rng(5)
     drawn.random(3)
-    again = encoding.decode(encoding.encode(drawn, arrays), arrays)
+    again = encoding.decode(encoding.encode_value(drawn, arrays), arrays)
     assert (again.random(4) == drawn.random(4)).all()
     key = jax.random.key(7)
-    assert encoding.decode(encoding.encode(key, arrays), arrays) == key
+    assert encoding.decode(encoding.encode_value(key, arrays), arrays) == key
     for stranger in (object(), np.array([object()]), lambda: 0, Path("x")):
         with pytest.raises(ConfigError, match=r"value > 0: .* lives in Python only"):
-            encoding.encode([stranger], [])
+            encoding.encode_value([stranger], [])

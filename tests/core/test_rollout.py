@@ -15,7 +15,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
-from harvestgym.core.autoreset import BLOCKS, advance, start_episode
+from harvestgym.core.autoreset import RESTART_BLOCKS, advance, start_episode
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy
@@ -68,7 +68,7 @@ def test_a_rollout_is_each_environment_step_by_step() -> None:
 
 
 def test_a_batch_that_restarts_in_blocks_is_each_environment_alone() -> None:
-    number = 2 * BLOCKS + 3
+    number = 2 * RESTART_BLOCKS + 3
     runs, _ = start_episode(ENV, jax.random.split(jax.random.key(2), number), ENV.params)
     mode = AutoresetMode.SAME_STEP
 
@@ -80,7 +80,7 @@ def test_a_batch_that_restarts_in_blocks_is_each_environment_alone() -> None:
 
     ours, theirs = (jax.jit(lambda: jax.lax.scan(step, runs, None, 30)[1])() for step in (together, apart))  # noqa: B023
     ends = (ours.last.terminated | ours.last.truncated).sum(1)
-    assert int(ends.max()) > -(-number // BLOCKS), "no day on which more episodes end than one block holds"
+    assert int(ends.max()) > -(-number // RESTART_BLOCKS), "no day on which more episodes end than one block holds"
     for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         if jnp.issubdtype(mine.dtype, jax.dtypes.prng_key):
             mine, other = jax.random.key_data(mine), jax.random.key_data(other)

@@ -10,7 +10,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.studies import forager as study
-from harvestgym.forager.family import CATALOGUE, build, figure, make, policies, summary
+from harvestgym.forager.family import CATALOGUE, build_forager, figure, make, policies, summary
 
 from .test_truth import assert_engines_agree
 from .worlds import SMALL
@@ -33,7 +33,7 @@ def test_the_expert_distinguishes_foods_of_one_colour_by_their_biome():
 def test_a_figure_is_drawn_from_a_record():
     steps = 20
     columns = ("x#cell", "y#cell", "reward_rate", "reward")
-    drawn = figure(build(SMALL), {c: np.linspace(0, 1, steps) for c in columns})
+    drawn = figure(build_forager(SMALL), {c: np.linspace(0, 1, steps) for c in columns})
     assert len(drawn.axes) == 2
 
 
@@ -54,12 +54,12 @@ def test_a_figure_is_drawn_from_a_record():
 )
 def test_a_bad_catalogue_file_is_refused_with_what_to_do(change, says):
     with pytest.raises(ConfigError, match=says):
-        build(SMALL | change)
+        build_forager(SMALL | change)
 
 
 def test_an_endless_episode_is_evaluated_over_its_beginning():
     assert make("flowers-v1").evaluation_steps == 5_000
-    assert build(SMALL).evaluation_steps == 40
+    assert build_forager(SMALL).evaluation_steps == 40
 
 
 def test_an_unknown_id_names_the_nearest():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.forager.family import build
+from harvestgym.forager.family import build_forager
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
 from harvestgym.forager.numba_engine.env import host_twin
@@ -123,7 +123,7 @@ def test_an_observation_is_the_same_in_numpy_and_jax_and_for_a_batch(observe):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("edge", ["torus", "wall"])
 def test_the_space_of_a_mode_contains_its_observations(mode, edge):
-    model = build(SMALL | {"observation_mode": mode, "edge": edge})
+    model = build_forager(SMALL | {"observation_mode": mode, "edge": edge})
     env = host_twin(model)
     seen = [env.start(seed=seed) for seed in range(3)] + [env.step(action)[0] for action in (0, 0, 1, 2, 3) * 8]
     assert model.observation_space == env.observation_space
@@ -198,7 +198,7 @@ def test_an_unknown_mode_and_a_survey_of_a_large_world_are_refused():
 @pytest.mark.parametrize("interface", [lambda model: ForagerVec(model, 2), lambda model: ForagerParallel(model, 2)])
 def test_interfaces_of_views_refuse_the_whole_world(interface):
     with pytest.raises(ConfigError, match="expected one of 'objects', 'colors', 'compass', 'scalar', got 'world'"):
-        interface(build(SMALL | {"observation_mode": "world"}))
+        interface(build_forager(SMALL | {"observation_mode": "world"}))
 
 
 # -- a new mode ----------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ NEW_MODES = {
 def test_a_new_mode_is_one_entry_of_the_table(name, monkeypatch):
     """Registered here only, it works in the functional environment and in every interface of the host engine."""
     monkeypatch.setitem(MODES, name, NEW_MODES[name])
-    model = build(SMALL | {"observation_mode": name})
+    model = build_forager(SMALL | {"observation_mode": name})
     env = host_twin(model, 3)
     words, actions = np.array([3, 0], np.uint32), np.random.default_rng(0).integers(0, 4, 30)
     obs, state, step = env.start(), model.begin(words), jax.jit(model.step)

@@ -15,7 +15,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Flower, Kind, ReturnPlace, Wall
 from harvestgym.forager.numba_engine.env import ForagerEnv, host_twin
-from harvestgym.forager.world import NARROW, STEPS, Region, World, count_objects
+from harvestgym.forager.world import MOVES, NARROW, Region, World, count_objects
 
 FOOD = Kind("food", collectable=True)
 
@@ -100,7 +100,7 @@ def test_a_frequency_outside_0_to_1_is_refused(freq):
 
 
 def test_steps_are_north_east_south_west():
-    assert STEPS.tolist() == [[0, 1], [1, 0], [0, -1], [-1, 0]]
+    assert MOVES.tolist() == [[0, 1], [1, 0], [0, -1], [-1, 0]]
 
 
 def test_a_world_knows_whether_it_changes():

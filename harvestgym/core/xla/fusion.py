@@ -74,7 +74,8 @@ class CompiledFunction:
     def __call__(self, *args: Any) -> Any:
         if self._jitted is None:
             self.compile(*args)
-        return self._jitted(*args)[0] if self._as_single_kernel else self._jitted(*args)
+        jitted: Any = self._jitted
+        return jitted(*args)[0] if self._as_single_kernel else jitted(*args)
 
     def compile(self, *args: Any) -> None:
         """Compile the function for arguments, or shapes, such as these, if that has not been done."""
@@ -228,7 +229,7 @@ def _cut(program: Jaxpr, ends: set[Any]) -> list[Jaxpr]:
 _barrier = jax.jit(jax.lax.optimization_barrier)
 
 
-def _keep(x: jax.Array) -> jax.Array:
+def _keep(x: jax.Array) -> Any:
     """`x` after a call that XLA may not inline."""
     return set_xla_metadata(_barrier(x), inlineable="false")
 

@@ -25,7 +25,7 @@ OBSERVATION_COST = "observation cost"
 TRIED = "schedules tried"
 """The column with the number of schedules tried by the foresight planner in each season."""
 
-HEAD = """# Leaderboard
+PAGE_HEAD = """# Leaderboard
 
 Made by `harvestgym leaderboard --out docs`; do not edit.
 
@@ -232,7 +232,7 @@ def _list_negative_results(whole: Sequence[LeaderboardRow]) -> list[str]:
 
 
 def _page(whole: Sequence[LeaderboardRow]) -> str:
-    lines = [HEAD, *_list_negative_results(whole)]
+    lines = [PAGE_HEAD, *_list_negative_results(whole)]
     for family, (title, own) in FAMILY_COLUMNS.items():
         mine = [row for row in whole if row.id.partition("/")[0] == family]
         if mine:

@@ -23,13 +23,13 @@ from harvestgym.core.tables import Table
 from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common import fao56, wofost
-from harvestgym.evaluate.studies.common.findings import Interval, bootstrap
+from harvestgym.evaluate.studies.common.findings import ConfidenceInterval, bootstrap
 from harvestgym.evaluate.studies.common.report import open_figure, write_seasons
 from harvestgym.evaluate.studies.common.trials import (
     CROPS,
     REPORTED,
     Case,
-    Order,
+    TreatmentOrder,
     crop_of,
     find_water_level,
     make_trial_farm,
@@ -39,6 +39,7 @@ from harvestgym.evaluate.studies.common.trials import (
     watch_harvest,
 )
 from harvestgym.farm.engine.model import DayReport, FarmState
+from harvestgym.farm.entities.messages import KMH
 from harvestgym.farm.entities.plant.stages import Stage
 
 CARD_SOILS = ("clay", "silt", "loam", "sand")
@@ -46,7 +47,6 @@ APRIL = 115
 SEASON_DAYS = 200
 LATITUDE = 43.6
 MOIST, SHOWER = 0.75, 20.0
-KMH = 3.6
 WOFOST_SEASONS = 10
 """Seasons for WOFOST, a second each."""
 
@@ -65,7 +65,7 @@ class CardLine(NamedTuple):
     crop: str
     soil: str
     name: str
-    found: Interval
+    found: ConfidenceInterval
     low: float
     high: float
 
@@ -117,7 +117,7 @@ def read_published() -> Mapping[str, Any]:
     return read_file(Path(__file__).with_name("card.yaml"))
 
 
-def water_when_dry(level: jax.Array, state: FarmState) -> list[Order]:
+def water_when_dry(level: jax.Array, state: FarmState) -> list[TreatmentOrder]:
     """Water a soil that has less than `level`, L."""
     return tend(state, SHOWER, jnp.any(soil_of(state).water < level))
 

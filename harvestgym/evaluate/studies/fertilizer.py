@@ -28,7 +28,7 @@ from harvestgym.evaluate.studies.common.trials import (
     CROPS,
     REPORTED,
     Case,
-    Order,
+    TreatmentOrder,
     Yields,
     crop_of,
     find_water_level,
@@ -44,7 +44,7 @@ FERTILIZER_KG, SHOTS = 0.04, 4
 """Total fertilizer, with 10 g of nitrogen, and the number of parts of the fast one."""
 
 SLOW, FAST = ("Fertilizer-0", "scatter"), ("Fertilizer-1", "scatter")
-WEEK = 7
+DAYS_PER_WEEK = 7
 SHOWER_LITRES = 10.0
 MOIST = 0.7
 """The share of the extractable water below which the crop is watered."""
@@ -87,13 +87,13 @@ def run(
     return [table, claims_table(_make_claims(found), replicates)]
 
 
-def fertilize(treatment: tuple[jax.Array, ...], state: FarmState) -> list[Order]:
+def fertilize(treatment: tuple[jax.Array, ...], state: FarmState) -> list[TreatmentOrder]:
     """Water when dry; give the slow fertilizer on the first day, the fast one weekly until its parts are given."""
     slow, fast, level = treatment
     stage, given = crop_of(state).stage, state.fields[0][4].total.sum()
     growth = jnp.any(stage == Stage.GROW) & (given < (SHOTS / 2 - 0.5) * fast)
     fruiting = jnp.any(stage == Stage.FRUIT) & (given < (SHOTS - 0.5) * fast)
-    due = (jnp.mod(state.day, WEEK) == 0) & (growth | fruiting)
+    due = (jnp.mod(state.day, DAYS_PER_WEEK) == 0) & (growth | fruiting)
     dry = jnp.any(soil_of(state).water < level)
     return [*tend(state, SHOWER_LITRES, dry), (SLOW, (state.day == 0) & (slow > 0), (slow,)), (FAST, due, (fast,))]
 

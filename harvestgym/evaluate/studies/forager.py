@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Timestep
-from harvestgym.core.episode import Loop, Step, scan_steps, step_with_key
+from harvestgym.core.episode import Loop, StepFunction, scan_steps, step_with_key
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
@@ -128,7 +128,7 @@ def _learn(env: Forager, key: jax.Array, steps: int) -> jax.Array:
     return scan_steps(act, step, Loop(start, start, ()), jnp.arange(steps), _reward)
 
 
-def _step_with(env: Forager, key: jax.Array) -> Step:
+def _step_with(env: Forager, key: jax.Array) -> StepFunction:
     """Return the step of a world that draws everything from one key."""
     step = step_with_key(env, env.params)
     return lambda state, action, now: step(state, action, key)

@@ -27,7 +27,7 @@ from harvestgym.evaluate.studies.common.report import draw_boxes, format_quartil
 from harvestgym.evaluate.studies.common.trials import (
     REPORTED,
     Case,
-    Order,
+    TreatmentOrder,
     is_growing,
     make_trial_farm,
     run_yields,
@@ -57,7 +57,7 @@ def run(
     return [_make_table(found.kg), claims_table(_make_claims(found.kg), replicates)]
 
 
-def spray_regularly(days: jax.Array, state: FarmState) -> list[Order]:
+def spray_regularly(days: jax.Array, state: FarmState) -> list[TreatmentOrder]:
     """Water every day, and spray a little herbicide on the first of every so many."""
     due = is_growing(state) & (jnp.mod(state.day.astype(jnp.float32), days) == 0)
     return [*tend(state, WATER_LITRES), (SPRAY, due, (SPRAY_GRAMS / 1000,))]

@@ -27,7 +27,7 @@ SIGMAS = (0.05, 0.06, 0.08, 0.1)
 """Standard deviations of the logarithm of growth noise; the first is that of the registered id."""
 
 ESCAPEMENTS = tuple(np.linspace(0.5, 1.0, 26).round(2).tolist())
-MEASURES: dict[str, Measure] = {"mean": Expectation(), "CVaR 10 %": CVaR(level=0.1)}
+COMPARED_MEASURES: dict[str, Measure] = {"mean": Expectation(), "CVaR 10 %": CVaR(level=0.1)}
 
 TUNING_SEED, TEST_SEED = 31, 90_001
 """Seeds: the best escapement is chosen on episodes of the first and valued on those of the second."""
@@ -72,15 +72,15 @@ def run(
     rows = [
         _make_row(mine, theirs, name, escapements)
         for mine, theirs in zip(tuned, found, strict=True)
-        for name in MEASURES
+        for name in COMPARED_MEASURES
     ]
-    columns = ("noise", "best by", "escapement", *(f"{name} (95 %)" for name in MEASURES))
+    columns = ("noise", "best by", "escapement", *(f"{name} (95 %)" for name in COMPARED_MEASURES))
     return Table(f"return of {replicates} episodes of 100 years", columns, rows)
 
 
 def find_best(tuned: NoiseReturns, name: str) -> int:
     """Find the position of the best escapement by a measure."""
-    return int(np.argmax(tuned.value_by(MEASURES[name])))
+    return int(np.argmax(tuned.value_by(COMPARED_MEASURES[name])))
 
 
 def bootstrap_measure(measure: Measure, returns: np.ndarray) -> tuple[float, float]:
@@ -102,7 +102,7 @@ def _run_escapements(sigma: float, escapements: Sequence[float], seed: int, repl
 def _make_row(tuned: NoiseReturns, found: NoiseReturns, name: str, escapements: Sequence[float]) -> tuple[str, ...]:
     at = find_best(tuned, name)
     cells = []
-    for measure in MEASURES.values():
+    for measure in COMPARED_MEASURES.values():
         cells.append(format_mean(measure(found.returns[at]), *bootstrap_measure(measure, found.returns[at])))
     return f"{found.sigma:g}", name, f"{escapements[at]:.2f}", *cells
 
@@ -125,7 +125,7 @@ def _draw(
         for column, mine, theirs in zip(
             figure.subplots(2, len(found), sharey="row", squeeze=False).T, tuned, found, strict=True
         ):
-            for name, measure in MEASURES.items():
+            for name, measure in COMPARED_MEASURES.items():
                 at, worth = find_best(mine, name), theirs.value_by(measure)
                 line = column[0].plot(escapements, worth, label=name)[0]
                 column[0].plot(escapements[at], worth[at], "o", color=line.get_color())

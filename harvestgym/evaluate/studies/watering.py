@@ -28,7 +28,7 @@ from harvestgym.evaluate.studies.common.trials import (
     CROPS,
     REPORTED,
     Case,
-    Order,
+    TreatmentOrder,
     Yields,
     make_trial_farm,
     run_yields,
@@ -59,7 +59,7 @@ def run(
     return [table, claims_table(_make_claims(found), replicates)]
 
 
-def water_daily(litres: jax.Array, state: FarmState) -> list[Order]:
+def water_daily(litres: jax.Array, state: FarmState) -> list[TreatmentOrder]:
     """Give the same water every day."""
     return tend(state, litres)
 

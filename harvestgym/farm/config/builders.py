@@ -155,13 +155,13 @@ class BasicScore:
         for path in (cost_configuration, reward_configuration):
             _once("the score", score_configuration, path)
         self._sources = [
-            (paper_files.Source(score_configuration, None), paper_files.COSTS + paper_files.REWARDS),
-            (paper_files.Source(cost_configuration, None), paper_files.COSTS),
+            (paper_files.Source(score_configuration, None), paper_files.COST_KEYS + paper_files.REWARDS),
+            (paper_files.Source(cost_configuration, None), paper_files.COST_KEYS),
             (paper_files.Source(reward_configuration, None), paper_files.REWARDS),
         ]
         self._values = {name.rstrip("_"): value for name, value in values.items()}
         for name in self._values:
-            check_name("entry", name, paper_files.COSTS + paper_files.REWARDS, "BasicScore")
+            check_name("entry", name, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
         self.terms = dict(terms or {})
 
     def read(self) -> dict[str, Any]:
@@ -171,11 +171,11 @@ class BasicScore:
             said = paper_files.read_score(source.read(), keys, source.label("scoring"))
             validate(ScoreSpec, said, source.label("scoring"))
             data |= said
-        return data | paper_files.read_score(self._values, paper_files.COSTS + paper_files.REWARDS, "BasicScore")
+        return data | paper_files.read_score(self._values, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
 
     def missing(self, names: NameTable) -> dict[Path, str]:
         """The texts of the files that are named and not there."""
-        keys = paper_files.COSTS + paper_files.REWARDS
+        keys = paper_files.COST_KEYS + paper_files.REWARDS
         score = ScoreSpec.model_validate(paper_files.read_score(self._values, keys, "BasicScore"))
         score, out = resolve_score(names, score), {}
         for source, keys in self._sources:
@@ -193,7 +193,7 @@ def _once(what: str, *given: Any) -> None:
         raise ConfigError(f"{what}: given twice, by a file and by a value; keep one")
 
 
-def build_model(
+def build_farm_model(
     fields: Sequence[Field], farmers: Sequence[Any], rules: BasicRule, scoring: BasicScore, mode: str, context: Any
 ) -> FarmModel:
     """The model of a farm from its parts.

@@ -32,7 +32,7 @@ from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, M
 from .components import load_kind
 
 WHERE = "context > draws"
-SMALL = 64
+SMALL_TABLE = 64
 """Leaves up to this size are written entry by entry, larger ones (tables of weather) as a whole."""
 
 
@@ -226,7 +226,7 @@ class _Reader:
             differing = np.flatnonzero(~same.all(0))
             if not len(differing):
                 continue
-            whole = len(differing) == base.size or base.size > SMALL
+            whole = len(differing) == base.size or base.size > SMALL_TABLE
             entries = range(base.size) if whole else differing.tolist()
             writes.append(LeafUpdate(leaf, len(entries), () if whole else tuple(entries)))
             decides |= {(leaf, int(i)) for i in differing}

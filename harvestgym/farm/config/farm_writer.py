@@ -15,7 +15,7 @@ from harvestgym.farm.schema import FarmSpec
 NOT_IN_A_FILE = "not in a file"
 """The key that replaces a parameter set which was made in Python and which no file can hold."""
 
-SHORT = 90
+LINE_LENGTH = 90
 """Characters of a list that stands in a line."""
 
 
@@ -101,7 +101,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _in_a_line(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=len(str(data)) < SHORT or None)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=len(str(data)) < LINE_LENGTH or None)
 
 
 def _in_lines(dumper: yaml.SafeDumper, data: dict[Any, Any]) -> yaml.Node:

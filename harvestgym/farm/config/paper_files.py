@@ -20,9 +20,9 @@ from harvestgym.farm.schema import ScoreSpec, parse_plot
 
 from .farm_writer import to_yaml
 
-COSTS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
+COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "risk")
-BLOCKS = ("interventions", "observations", "params")
+ACTION_BLOCKS = ("interventions", "observations", "params")
 SIZE = "max_action_schedule_size"
 
 
@@ -92,7 +92,7 @@ def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str
     `actions` are the names of all actions of the farm.
     """
     for key in blocks:
-        check_name("block", key, BLOCKS, where)
+        check_name("block", key, ACTION_BLOCKS, where)
     out: dict[str, Any] = {}
     if "interventions" in blocks:
         out["interventions"] = _read_interventions(blocks["interventions"], actions, f"{where} > interventions")

@@ -24,7 +24,7 @@ RESOURCES = {"water#L": 1.0, "fertilizer#kg": 1.0, "cide#g": 0.001}
 LIFE = {"birds#nb": 1.0, "pollinators#nb": 0.5, "weeds#nb": 0.1, "pests#nb": 0.01}
 """Weights of what lives on the farm, counted every day (the reference implementation's)."""
 
-TERMS = ("bio", "resource", "soil", "yield", "plant")
+SCORE_TERMS = ("bio", "resource", "soil", "yield", "plant")
 
 
 @pytree
@@ -34,7 +34,7 @@ class Score:
     intervention_costs: jax.Array = par("intervention_costs", "cost of each row of the action table", low=0)
     observation_costs: jax.Array = par("observation_costs", "cost of an entry of each variable", low=0)
     stage: jax.Array = par("stage", "reward when a plant moves to its next stage of development", low=0)
-    weights: jax.Array = par(TERMS, "weights of the final reward", low=0, high=1)
+    weights: jax.Array = par(SCORE_TERMS, "weights of the final reward", low=0, high=1)
     terms: dict[str, Term]
 
     def prices(self, orders: Orders) -> jax.Array:
@@ -65,7 +65,7 @@ class Score:
             "yield": context.totals.get("harvest#kg", zero),
             "plant": context.indices.get("plant", zero),
         }
-        weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(TERMS)}
+        weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(SCORE_TERMS)}
         return weighted | {name: term.final(context) for name, term in self.terms.items()}
 
 
@@ -79,7 +79,7 @@ def compile_score(
     """The score of a farm from its description in canonical names and its further `terms`."""
     columns = {(*v.where, v.key): i for i, v in enumerate(variables)}
     weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
-    if taken := [name for name in terms if name in ("stage", *TERMS)]:
+    if taken := [name for name in terms if name in ("stage", *SCORE_TERMS)]:
         raise ConfigError(f"scoring > terms > {taken[0]}: the score has a term of this name; choose another name")
     numbers: dict[str, Any] = {
         "intervention_costs": _fill(spec.intervention_cost, spec.intervention_costs, actions.row_numbers, "action"),

@@ -27,7 +27,7 @@ from harvestgym.core.tree import Meta, iterate_metas, par, pytree, static
 from .drawing import DrawContext
 from .messages import Ground, Message, Share
 
-M = TypeVar("M", bound=Message)
+MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
 Draws = dict[str, jax.Array]
 
@@ -253,7 +253,7 @@ class Board:
         self._reader = reader
         self._rank = rank
 
-    def one(self, kind: type[M]) -> M:
+    def one(self, kind: type[MessageT]) -> MessageT:
         """The single message of this kind on the field; ConfigError unless exactly one entity sent it."""
         found = self._read(kind)
         if len(found) != 1:
@@ -261,12 +261,12 @@ class Board:
             raise ConfigError(f"{self._reader} needs one {kind.__name__} on its field, got {len(found)}{who}")
         return next(iter(found.values()))  # pyright: ignore[reportReturnType]
 
-    def heard(self, kind: type[M]) -> M:
+    def heard(self, kind: type[MessageT]) -> MessageT:
         """The sum of all messages of this kind; zero where nobody sends it."""
         found = [message.whole(self.place.sizes) for message in self._read(kind).values()]
         return reduce(operator.add, found) if found else kind.zero(self.place.sizes)  # pyright: ignore[reportReturnType]
 
-    def by_host(self, kind: type[M]) -> M:
+    def by_host(self, kind: type[MessageT]) -> MessageT:
         """The messages of all hosts stacked along a leading host axis, in the order of `place.hosts`; zero of those
         that say nothing."""
         found, sizes = self._read(kind), self.place.sizes
@@ -275,12 +275,12 @@ class Board:
         said = [found[host].whole(sizes) if host in found else kind.zero(sizes) for host in self.place.hosts]
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *said)  # pyright: ignore
 
-    def others(self, kind: type[M]) -> list[M]:
+    def others(self, kind: type[MessageT]) -> list[MessageT]:
         """The messages of the hosts but the reader, of those that say something, in the order of `place.hosts`."""
         found = self._read(kind)
         return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
 
-    def mine(self, kind: type[M]) -> M:
+    def mine(self, kind: type[MessageT]) -> MessageT:
         """The entry of the reader on the host axis of a message (`Load`, `Strain`, `Share`), summed."""
         at = self.place.hosts.index(self._reader)
         axis = {name: int(bool(m.stacked)) for name, m in iterate_metas(kind)}
@@ -288,7 +288,7 @@ class Board:
         taken = {n: jax.lax.index_in_dim(getattr(total, n), at, a, keepdims=False) for n, a in axis.items()}
         return type(total)(**taken)
 
-    def sent(self, kind: type[M]) -> M:
+    def sent(self, kind: type[MessageT]) -> MessageT:
         """What the reader itself published today."""
         return self._posts[kind][self._reader]  # pyright: ignore[reportReturnType]
 
@@ -296,7 +296,7 @@ class Board:
         """Grams of cide per plot, in effect on one of the names in the reader's `targets`."""
         return self.one(Ground).toxin[self.place.targets.index(target)]
 
-    def _read(self, kind: type[M]) -> dict[str, Message]:
+    def _read(self, kind: type[MessageT]) -> dict[str, Message]:
         if kind.rank >= self._rank:
             raise ConfigError(
                 f"{self._reader} reads {kind.__name__} (rank {kind.rank}) while publishing at rank {self._rank:g}; "

@@ -157,7 +157,7 @@ class BoxActions(ActionWrapper):
         )
 
 
-HEAD = 4
+ORDER_WIDTH = 4
 """Entries of a row of `ScheduleActions` before the values: what, who, and the two numbers of the plot."""
 
 
@@ -172,11 +172,11 @@ class ScheduleActions(ActionWrapper):
     @property
     def action_space(self) -> gymnasium.Space[Any]:
         ends = np.iinfo(np.int32)
-        return spaces.Box(ends.min, ends.max, (self.env.schedule, HEAD + self.env.actions.width), np.int32)
+        return spaces.Box(ends.min, ends.max, (self.env.schedule, ORDER_WIDTH + self.env.actions.width), np.int32)
 
     def read(self, action: Any) -> Any:
-        what, farmer, plot = action[:, 0], action[:, 1], action[:, 2:HEAD]
-        values = jax.lax.bitcast_convert_type(action[:, HEAD:], jnp.float32)
+        what, farmer, plot = action[:, 0], action[:, 1], action[:, 2:ORDER_WIDTH]
+        values = jax.lax.bitcast_convert_type(action[:, ORDER_WIDTH:], jnp.float32)
         order = Orders(jnp.maximum(what, 0), farmer, plot, values)
         return self._model_action(Requests(farmer, jnp.maximum(-what, 0), plot), order)
 

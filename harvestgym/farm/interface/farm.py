@@ -15,13 +15,14 @@ from harvestgym.core import yaml_io
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.xla.compilation import enable_cache
-from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, build_model, is_compiled
+from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, build_farm_model, is_compiled
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.config.farm_writer import write_farm
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.schema import FarmSpec, farm_spec, read_farm
 from harvestgym.farm.view.scene import scene
+from harvestgym.gym.base import Info
 from harvestgym.gym.env import GymEnv
 from harvestgym.render import video
 
@@ -29,9 +30,7 @@ from .action_wrappers import ScheduleActions
 from .language import FarmerAction, Language
 from .observation_items import Item, ItemReader, ObservationPath
 from .state_space import state_member, state_space
-from .summary import summarise
-
-Info = dict[str, Any]
+from .summary import summarise_farm
 
 
 class FilesWritten(UserWarning):
@@ -71,7 +70,7 @@ class Farm(GymEnv):
     ) -> None:
         rules = BasicRule() if rules is None else rules
         scoring = BasicScore() if scoring is None else scoring
-        model = build_model(fields, farmers, rules, scoring, mode, context)
+        model = build_farm_model(fields, farmers, rules, scoring, mode, context)
         self._set_up(model, seed, name, render_mode)
         written = rules.missing(model.names) | scoring.missing(model.names)
         for path, text in written.items():
@@ -261,7 +260,7 @@ class Farm(GymEnv):
         return self
 
     def __str__(self) -> str:
-        return summarise(self.name, self.language)
+        return summarise_farm(self.name, self.language)
 
 
 def _has_none(value: Any) -> bool:

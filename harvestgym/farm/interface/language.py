@@ -19,11 +19,11 @@ from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 
-from .action_wrappers import HEAD
+from .action_wrappers import ORDER_WIDTH
 from .observation_items import Item, ItemReader, ObservationPath, observation_positions, requestable_paths
 
-FORM = "(farmer, field, entity, name, parameters)"
-REMEMBERED = 4096
+ACTION_FORM = "(farmer, field, entity, name, parameters)"
+CACHED_ACTIONS = 4096
 """Tuples whose meaning is remembered: to parse one takes as long as the day of a small farm."""
 
 
@@ -95,7 +95,7 @@ class Language:
     def from_tuples(self, schedule: Any) -> list[FarmerAction]:
         """The actions of a list of tuples; ConfigError unless all are allowed."""
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
-            raise ConfigError(f"expected a list of actions {FORM}, got {schedule!r}")
+            raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
         if len(schedule) > self.model.schedule:
             raise ConfigError(
                 f"the schedule holds {len(schedule)} actions; at most {self.model.schedule} are allowed "
@@ -113,14 +113,14 @@ class Language:
         """The action of a tuple, remembered by its spelling; ConfigError unless it is allowed."""
         key = repr(written)
         if key not in self._parsed:
-            if len(self._parsed) == REMEMBERED:
+            if len(self._parsed) == CACHED_ACTIONS:
                 self._parsed.clear()
             self._parsed[key] = self._parse(written)
         return self._parsed[key]
 
     def _parse(self, written: Any) -> FarmerAction:
         if not isinstance(written, (tuple, list)) or len(written) != 5:
-            raise ConfigError(f"expected {FORM}, got {written!r}")
+            raise ConfigError(f"expected {ACTION_FORM}, got {written!r}")
         farmer, field, entity, name, last = written
         if not isinstance(last, (Mapping, type(None), list, tuple, str)):
             raise ConfigError(f"expected a dict of parameters, or a list that is a path, got {last!r}")
@@ -172,17 +172,17 @@ class Language:
         array = self._empty.copy()
         for row, numbers, (farmer, what, plot, values) in zip(array, array.view(np.float32), actions, strict=False):
             if isinstance(what, int):
-                row[:HEAD] = (1 + what, farmer, *(plot or (-1, -1)))
+                row[:ORDER_WIDTH] = (1 + what, farmer, *(plot or (-1, -1)))
             else:
-                row[:HEAD] = (-1 - self._groups[what.group], farmer, *(what.plot or (-1, -1)))
-            numbers[HEAD : HEAD + len(values)] = values
+                row[:ORDER_WIDTH] = (-1 - self._groups[what.group], farmer, *(what.plot or (-1, -1)))
+            numbers[ORDER_WIDTH : ORDER_WIDTH + len(values)] = values
         return array
 
     @cached_property
     def _empty(self) -> np.ndarray:
         """The array of no actions."""
-        array = np.zeros((self.model.schedule, HEAD + self.model.actions.width), np.int32)
-        array[:, 2:HEAD] = -1
+        array = np.zeros((self.model.schedule, ORDER_WIDTH + self.model.actions.width), np.int32)
+        array[:, 2:ORDER_WIDTH] = -1
         return array
 
     @cached_property

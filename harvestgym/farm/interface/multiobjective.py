@@ -18,7 +18,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.scoring import TERMS
+from harvestgym.farm.engine.scoring import SCORE_TERMS
 from harvestgym.gym.base import Info
 from harvestgym.gym.env import GymEnv
 
@@ -63,7 +63,7 @@ class MultiObjectiveEnv(GymEnv):
     def weights(self) -> np.ndarray:
         """The weight of each objective in the score, float32; 1 for costs and further terms, weighted already."""
         score = self._weighted.score
-        known = {"stage": score.stage, **dict(zip(TERMS, np.asarray(score.weights), strict=True))}
+        known = {"stage": score.stage, **dict(zip(SCORE_TERMS, np.asarray(score.weights), strict=True))}
         own = {name: value for name, value in known.items() if name not in score.terms}
         return np.asarray([own.get(name, 1.0) for name in self.objectives], np.float32)
 
@@ -88,5 +88,5 @@ class MultiObjectiveEnv(GymEnv):
 def _unweighted(params: Any) -> Any:
     """The parameters of the same farm with weight 1 for each term of its `BasicScore`."""
     score = params.score
-    one = replace(score, stage=np.float32(1.0), weights=np.ones(len(TERMS), np.float32))
+    one = replace(score, stage=np.float32(1.0), weights=np.ones(len(SCORE_TERMS), np.float32))
     return replace(params, score=one)

@@ -12,13 +12,17 @@ from harvestgym.farm.view.describe import actions_table, context_table, entities
 
 from .language import Language
 
-STEPS = {"ao": "two steps a day, observations and then interventions", "po": "one step a day", "fo": "one step a day"}
+STEP_TEXTS = {
+    "ao": "two steps a day, observations and then interventions",
+    "po": "one step a day",
+    "fo": "one step a day",
+}
 
 
-def summarise(name: str, language: Language) -> str:
+def summarise_farm(name: str, language: Language) -> str:
     """Write a page about a farm."""
     model, spec = language.model, language.model.spec
-    lines = [f"Farm {name!r}, mode {spec.mode!r}: {STEPS[spec.mode]}; at most {spec.rules.horizon} days"]
+    lines = [f"Farm {name!r}, mode {spec.mode!r}: {STEP_TEXTS[spec.mode]}; at most {spec.rules.horizon} days"]
     kinds = {row[:2]: row[2] for row in entities_table(model).rows}
     for field, described in spec.fields.items():
         at, shape = described.localization, described.shape

@@ -28,7 +28,7 @@ EACH = "each"
 """As the plot of a rule's action: every plot on which the trigger holds, the neediest first."""
 
 LONG_AGO = 10**6
-ItemReader = Callable[[ObservedItem], tuple[jax.Array, jax.Array]]
+ReadObserved = Callable[[ObservedItem], tuple[jax.Array, jax.Array]]
 """The numbers of an item, and whether each is seen."""
 
 
@@ -72,7 +72,7 @@ class CompiledRule:
         """The number of its candidate actions."""
         return max(len(self.plots), 1)
 
-    def fires(self, values: ReferenceValues, read: ItemReader) -> tuple[jax.Array, jax.Array]:
+    def fires(self, values: ReferenceValues, read: ReadObserved) -> tuple[jax.Array, jax.Array]:
         """Whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
         groups = zip(self.trigger, values, strict=True)
         held = [[self._event(e, v, read) for e, v in zip(*group, strict=True)] for group in groups]
@@ -82,7 +82,7 @@ class CompiledRule:
         fired = jnp.any(jnp.stack([jnp.all(jnp.stack([yes for yes, _ in group]), 0) for group in held]), 0)
         return fired, held[0][0][1]
 
-    def _event(self, event: CompiledCondition, value: Any, read: ItemReader) -> tuple[jax.Array, jax.Array]:
+    def _event(self, event: CompiledCondition, value: Any, read: ReadObserved) -> tuple[jax.Array, jax.Array]:
         numbers, seen = read(event.item)
         held = event.test(value, numbers) & seen
         if not (self.plots and event.by_plot):
@@ -154,7 +154,7 @@ class RuleSet:
             asked = asked.at[at].max(wanted[candidate].astype(jnp.int32))
         return {"request": asked}
 
-    def _reader(self, obs: Any) -> ItemReader:
+    def _reader(self, obs: Any) -> ReadObserved:
         values = obs if self.offered is None else obs["values"]
         seen = None if self.offered is None else obs["mask"] > 0
 

@@ -19,7 +19,7 @@ from harvestgym.farm.engine.variables import Variable
 
 from .words import entity_titles, key_unit, key_words, number_text
 
-COSTS = ("intervention cost", "observation cost", "wages")
+COST_NAMES = ("intervention cost", "observation cost", "wages")
 TOOL_SIZE = 0.2
 """Size of a tool on a plot, in plots."""
 

@@ -20,14 +20,14 @@ from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.soil import Soil, drawing
 
-from .action_log import COSTS, action_lines, action_marks, is_morning, observation_lines
+from .action_log import COST_NAMES, action_lines, action_marks, is_morning, observation_lines
 from .recorder import mean_of_plots
 from .words import calendar_date
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00")
+LINE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00")
 """Of fields and lines, from the palette of Okabe and Ito for any colour vision."""
 
-SHORT = 24
+LABEL_LENGTH = 24
 """Letters of a line that is joined with others."""
 
 
@@ -60,8 +60,8 @@ def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int
 
 def _join_short(lines: list[str]) -> list[str]:
     """The lines, the short ones joined to one."""
-    short = [line for line in lines if len(line) <= SHORT]
-    return [line for line in lines if len(line) > SHORT] + [", ".join(short)] * bool(short)
+    short = [line for line in lines if len(line) <= LABEL_LENGTH]
+    return [line for line in lines if len(line) > LABEL_LENGTH] + [", ".join(short)] * bool(short)
 
 
 def margin(shape: tuple[int, int]) -> float:
@@ -150,8 +150,8 @@ def _title(env: FarmModel, record: Record, step: int) -> str:
 
 def _score(record: Record, step: int) -> tuple[str, ...]:
     """Gain, costs and net reward, and the harvest and water of the season."""
-    total = {name: float(np.sum(record[f"info/{name}"][: step + 1])) for name in ("gain", "net", *COSTS)}
-    costs = ", ".join(f"{name.removesuffix(' cost')} {total[name]:.3g}" for name in COSTS if total[name])
+    total = {name: float(np.sum(record[f"info/{name}"][: step + 1])) for name in ("gain", "net", *COST_NAMES)}
+    costs = ", ".join(f"{name.removesuffix(' cost')} {total[name]:.3g}" for name in COST_NAMES if total[name])
     lines = [f"net {total['net']:.3g} = gain {total['gain']:.3g} less costs" + (f" ({costs})" if costs else " (none)")]
     named = {"harvest#kg": "harvest {:.2f} kg", "water#L": "water used {:.0f} L"}
     used = [text.format(float(record[f"info/total/{key}"][step])) for key, text in named.items()
@@ -168,11 +168,11 @@ def _charts(env: FarmModel, params: FarmParams, record: Record, step: int) -> It
         if variable.key == "available_Water#L" and variable.name in record:
             mean = mean_of_plots(record[variable.name][upto])
             name = variable.where[0] if len(env.fields) > 1 else ""
-            lines.append(Line(name, mean, COLOURS[variable.field % len(COLOURS)]))
+            lines.append(Line(name, mean, LINE_COLOURS[variable.field % len(LINE_COLOURS)]))
     if lines:
         yield Chart("Water in the soil, mean of the plots, by day", "L", days, tuple(lines), _soil_levels(params))
     net = np.cumsum(np.asarray(record["info/net"], float)[: step + 1])[::every]
-    yield Chart("Net reward so far, by day", "", days, (Line("", net, COLOURS[2]),), {})
+    yield Chart("Net reward so far, by day", "", days, (Line("", net, LINE_COLOURS[2]),), {})
 
 
 def _soil_levels(params: FarmParams) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from harvestgym.core.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant import Plant
@@ -18,7 +19,6 @@ from harvestgym.farm.entities.weather import Weather
 from .recorder import mean_of_plots
 from .scene import parameter_sets
 
-Record = dict[str, np.ndarray]
 PanelRow = tuple[float, Callable[[Any], None]]
 """The height of a panel, and the function that draws it."""
 

@@ -12,7 +12,7 @@ from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
-from .action_log import COSTS, describe_action, is_morning, ordered_actions, paid_observations
+from .action_log import COST_NAMES, describe_action, is_morning, ordered_actions, paid_observations
 from .recorder import known
 from .words import calendar_date, code_labels, key_label, key_unit
 
@@ -32,7 +32,7 @@ def timeline(env: FarmModel, record: Record) -> Timeline:
         first=tuple(v.name for v in env.variables if v.field == 0 and v.key in FIRST),
         actions=tuple(_actions(env, record)),
         gains={name.removeprefix(prefix): values for name, values in record.items() if name.startswith(prefix)},
-        costs={name: record[f"info/{name}"] for name in COSTS},
+        costs={name: record[f"info/{name}"] for name in COST_NAMES},
         deaths=tuple(_deaths(env, record)),
         known=known(env, record),
     )

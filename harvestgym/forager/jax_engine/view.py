@@ -14,7 +14,7 @@ import numpy as np
 from harvestgym.core.tree import replace
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.observations import ObservationMode, channel_table, count_channels
-from harvestgym.forager.world import EAST, NORTH, SOUTH, STEPS, World
+from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, World
 
 from .lookup import find_kind, find_kinds_along, to_word
 from .state import ForagerState
@@ -29,7 +29,7 @@ def _wrap(v: jax.Array, n: int) -> jax.Array:
 
 def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cells:
     """The cell that an action leads to; the agent's own where a wall ends the world."""
-    dx, dy = jnp.asarray(STEPS, jnp.int32)[action]
+    dx, dy = jnp.asarray(MOVES, jnp.int32)[action]
     x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
     w, h = world.width, world.height
     if world.edge == "wall":
@@ -43,7 +43,7 @@ def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax
     if min(rows, cols) < 3:
         x, y = find_cell_ahead(world, state, action)
         return find_kind(world, state, x[None], y[None])[0]
-    next_to = [state.view[rows // 2 - dy, cols // 2 + dx] for dx, dy in STEPS.tolist()]
+    next_to = [state.view[rows // 2 - dy, cols // 2 + dx] for dx, dy in MOVES.tolist()]
     return jnp.select([action == NORTH, action == EAST, action == SOUTH], next_to[:3], next_to[3]).astype(jnp.int32)
 
 
@@ -57,7 +57,7 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
     above, beside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
     framed = jnp.where(beside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
     framed = jnp.where(above, jnp.pad(line[:cols], 1)[None], framed)
-    dx, dy = jnp.asarray(STEPS, jnp.int32)[action] * moved
+    dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * moved
     return replace(
         state,
         x=jnp.where(moved, x, state.x),

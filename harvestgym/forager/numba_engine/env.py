@@ -109,7 +109,7 @@ class ForagerEnv(EditableEpisode):
 
     def _grow(self) -> None:
         if self.arrays.head[col.USED] < self.arrays.head[col.BOUND]:
-            self.arrays = lookup.grow(self.arrays, 2 * len(self.arrays.slots))
+            self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
             self._bind()
 
     def _collide(self, kind: int) -> float:

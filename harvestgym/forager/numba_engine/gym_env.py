@@ -19,16 +19,15 @@ from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.random import keys_for
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
 from harvestgym.forager.reward_payment import RATE
-from harvestgym.forager.view.maps import SMALL
+from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import NO_ACTION, scene
+from harvestgym.gym.base import Info
 from harvestgym.gym.episode_log import FrameBuffer
 from harvestgym.render.modes import RENDER_MODES, render_scene
 
 from .arrays import EVENTS, REFUSED, USED
 from .env import ForagerEnv, host_twin
 from .rewards import is_steady
-
-Info = dict[str, Any]
 
 RECORDED = 5000
 """Steps of an endless episode that are recorded, at least."""
@@ -117,7 +116,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
             env, (x, y) = self.env, self.env.position
             row = {"action": action, "reward": reward, "x#cell": x, "y#cell": y, "clock#step": env.clock}
             row |= {name: info[name] for name in _IN_RECORD} | {"view": env.in_view()}
-            row |= {"world": env.cells().astype(np.int8)} if env.world.cells <= SMALL else {}
+            row |= {"world": env.cells().astype(np.int8)} if env.world.cells <= SMALL_WORLD else {}
             self._frames.append(row)
         return info
 

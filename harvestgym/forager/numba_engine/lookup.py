@@ -275,7 +275,7 @@ def rebuild_index(arrays: EpisodeArrays) -> None:
             push_due(arrays, slot)
 
 
-def grow(arrays: EpisodeArrays, room: int) -> EpisodeArrays:
+def grow_arrays(arrays: EpisodeArrays, room: int) -> EpisodeArrays:
     """The same episode with tables for `room` changed objects; its slots keep their numbers."""
     tables = slot_tables(room)
     tables["slots"][: len(arrays.slots)] = arrays.slots

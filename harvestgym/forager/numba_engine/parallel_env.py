@@ -82,7 +82,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         moves = np.array([self._move(actions, agent) for agent in self.agents], np.int64)
         room = len(self._arrays.slots)
         if self._arrays.head[col.USED] + n > room and room < self.model.capacity:
-            self._arrays = lookup.grow(self._arrays, 2 * room)
+            self._arrays = lookup.grow_arrays(self._arrays, 2 * room)
         out, hits = np.empty((n, self._arrays.views.shape[-1]), np.uint8), np.empty(n, np.int64)
         step.step_together(self._arrays, moves, out, hits)
         earned = self._rewards.pay(hits, np.full(n, self._steps), self._context)

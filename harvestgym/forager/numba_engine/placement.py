@@ -81,7 +81,7 @@ class EditableEpisode(ReadableEpisode):
     def _insert(self, home: int, kind: int, cell: int) -> None:
         """Fill a slot with an object that is away and due now."""
         while self.arrays.head[col.USED] >= len(self.arrays.slots):
-            self.arrays = lookup.grow(self.arrays, 2 * len(self.arrays.slots))
+            self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
         slots = self.arrays.slots
         row = int(np.flatnonzero(slots[:, col.STATE] == VACANT)[0])
         slots[row, [col.HOME, col.AT, col.DUE, col.WHAT, col.STATE]] = home, cell, self.clock, kind, AWAY

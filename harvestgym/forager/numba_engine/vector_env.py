@@ -17,13 +17,12 @@ from harvestgym.forager.observations import MODES, add_hint, check_view_mode
 from harvestgym.forager.reward_context import HostContext
 from harvestgym.forager.reward_payment import RATE
 from harvestgym.forager.world import EMPTY
+from harvestgym.gym.base import Info
 
 from . import arrays as col
 from . import step
 from .arrays import CHANGING, EpisodeArrays, new_arrays
 from .rewards import BatchRegionValues, CollisionRewards
-
-Info = dict[str, Any]
 
 
 def _new_batch(model: Forager, number: int) -> EpisodeArrays:

@@ -41,7 +41,7 @@ def encode_cell(head: np.ndarray, kinds: np.ndarray, codes: np.ndarray, view: np
 
 
 @inlined
-def wrap(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
+def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
     """A cell at most one world away from the map, on it if the world is a torus."""
     if head[col.WALL_EDGE]:
         return x, y
@@ -56,7 +56,7 @@ def rank_block(head: np.ndarray, regions: np.ndarray, west: int, north: int, row
     i, first, before = 0, 0, -1
     for row in range(rows[0], rows[1]):
         for across in range(cols[0], cols[1]):
-            x, y = wrap(head, west + across, north - row)
+            x, y = wrap_cell(head, west + across, north - row)
             r = find_region(regions, x, y) if 0 <= x < head[col.WIDTH] and 0 <= y < head[col.HEIGHT] else -1
             if r != before:
                 if before >= 0:
@@ -83,7 +83,7 @@ def refresh_block(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kin
     for row in range(rows[0], rows[1]):
         for across in range(cols[0], cols[1]):
             at, r = (row * head[col.COLS] + across) * depth, np.int64(found[2, i]) - 1
-            x, y = wrap(head, west + across, north - row)
+            x, y = wrap_cell(head, west + across, north - row)
             kind = len(kinds)
             if r >= 0:
                 slot = find_slot(head, index, taken, x, y)

@@ -15,7 +15,7 @@ import numpy as np
 from harvestgym.core.policy import Policy
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.reward_context import JaxContext
-from harvestgym.forager.world import STEPS
+from harvestgym.forager.world import MOVES
 
 STRAY = 0.1
 """Share of steps that the greedy agent takes at random, around what hurts: else a wall would hold it for ever."""
@@ -63,7 +63,7 @@ def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float) -> ja
     gain = pad(jnp.where(open_, worth, -1e6), 0.0)
 
     def sweep(_: int, value: jax.Array) -> jax.Array:
-        ahead = [jnp.roll(gain + discount * value, (int(dy), -int(dx)), (0, 1)) for dx, dy in STEPS]
+        ahead = [jnp.roll(gain + discount * value, (int(dy), -int(dx)), (0, 1)) for dx, dy in MOVES]
         most = jnp.max(jnp.stack(ahead), 0)[1:-1, 1:-1]
         return pad(jnp.where(open_ & (worth <= 0), most, 0.0), 0.0)
 
@@ -74,7 +74,7 @@ def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float) -> ja
 def neighbours(grid: jax.Array) -> jax.Array:
     """(4,): the cells of a view that lie next to its centre, by action."""
     rows, cols = grid.shape
-    return jnp.stack([grid[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in STEPS])
+    return jnp.stack([grid[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in MOVES])
 
 
 def choose_best(choices: jax.Array, key: jax.Array) -> jax.Array:
@@ -98,7 +98,7 @@ class _Greedy:
         good = (jnp.array(self.worth)[seen] > 0) & (far > 0)
         target = jnp.argmin(jnp.where(good, far, rows + cols))
         tx, ty = jnp.asarray(x).ravel()[target], jnp.asarray(y).ravel()[target]
-        nearer = [(abs(tx - dx) + abs(ty - dy)) < abs(tx) + abs(ty) for dx, dy in STEPS]
+        nearer = [(abs(tx - dx) + abs(ty - dy)) < abs(tx) + abs(ty) for dx, dy in MOVES]
         next_ = neighbours(seen)
         strays = jax.random.bernoulli(jax.random.fold_in(key, 1), STRAY)
         return carry, choose_best(self._scores(jnp.stack(nearer) & jnp.any(good) & ~strays, next_), key)

@@ -19,7 +19,7 @@ from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import OUTSIDE, choose_colors
 from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.reward_laws import Fourier
-from harvestgym.forager.world import STEPS
+from harvestgym.forager.world import MOVES
 
 from .baselines import choose_best, neighbours, plan
 
@@ -40,7 +40,7 @@ class _Navigator:
         path = plan(pays, open_, sum(self.env.aperture) // 2 + 1, self.discount)
         far = self._towards(worth, x, y) - 2.0 * (neighbours(pays) < 0) - 1e6 * ~neighbours(open_)
         action = choose_best(jnp.where(jnp.max(path) > 0, path, far), key)
-        dx, dy = jnp.asarray(STEPS, jnp.int32)[action] * neighbours(open_)[action]
+        dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * neighbours(open_)[action]
         world = self.env.world
         return ((x + dx) % world.width, (y + dy) % world.height, clock + 1), action
 
@@ -80,7 +80,7 @@ class _Navigator:
         if world.edge == "torus":
             half = jnp.array([world.width // 2, world.height // 2])
             off = (off + half) % jnp.array([world.width, world.height]) - half
-        nearer = jnp.stack([jnp.abs(off - step).sum() < jnp.abs(off).sum() for step in STEPS.astype(np.int32)])
+        nearer = jnp.stack([jnp.abs(off - step).sum() < jnp.abs(off).sum() for step in MOVES.astype(np.int32)])
         return 1.0 * nearer * (find_region(world, to_word(x), to_word(y)) != target)
 
 

@@ -13,7 +13,7 @@ from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
 
-SMALL = 1024
+SMALL_WORLD = 1024
 """Cells of a world that is shown whole: more would not be legible."""
 
 AROUND = 10
@@ -58,7 +58,7 @@ def neighbourhood(env: Forager, past: Record) -> Map:
     cells = remember_cells(env, past, across, down)
     corner = int(past["x#cell"][-1]) - across // 2, int(past["y#cell"][-1]) + down // 2
     marks = [Mark("square", _centre((col, row)), 1, UNSEEN, meaning="not seen lately")
-             for row, col in zip(*np.nonzero(cells == UNKNOWN), strict=True)]  # fmt: skip
+             for row, col in zip(*np.nonzero(cells == UNKNOWN_CELL), strict=True)]  # fmt: skip
     rows, cols = env.aperture
     west, north = across // 2 - cols // 2, down // 2 - rows // 2
     marks += [_now((west + c, north + r)) for r, c in np.ndindex(rows, cols)]
@@ -161,7 +161,7 @@ def _in_view(env: Forager, past: Record) -> list[Mark]:
 
 # -- places ------------------------------------------------------------------------------------------------
 
-UNKNOWN = -2
+UNKNOWN_CELL = -2
 
 
 def _corner(env: Forager) -> tuple[int, int]:
@@ -205,7 +205,7 @@ def remember_cells(env: Forager, past: Record, across: int, down: int) -> np.nda
     col = across // 2 + dx[near, None, None] + c - cols // 2 + 0 * r
     row = down // 2 - dy[near, None, None] + r - rows // 2 + 0 * c
     shown = (col >= 0) & (col < across) & (row >= 0) & (row < down)
-    cells = np.full((down, across), UNKNOWN)
+    cells = np.full((down, across), UNKNOWN_CELL)
     # Where a cell was seen several times the last of them stays, as NumPy assigns in order.
     cells[row[shown], col[shown]] = views[near][shown]
     return cells

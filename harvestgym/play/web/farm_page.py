@@ -17,7 +17,7 @@ from .page import Page
 from .svg_images import map_image
 from .weather_strip import weather_strip
 
-STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
+ARROW_STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
 
 WEEK = 7
 MOST_DESCRIBED = 6
@@ -50,8 +50,8 @@ class FarmPage(Page):
             ui.notify(f"Not done, the farmer's day was over: {refused}", type="warning", position="top")
 
     def pressed(self, key: str) -> None:
-        if key in STEPS:
-            at = tuple(np.add(self.plot, STEPS[key]).tolist())
+        if key in ARROW_STEPS:
+            at = tuple(np.add(self.plot, ARROW_STEPS[key]).tolist())
             if at in np.ndindex(self._shape(self.field)):
                 self.choose(self.field, at)
 

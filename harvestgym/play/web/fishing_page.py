@@ -15,7 +15,7 @@ from .elements import box, button, chart, image, number, words
 from .page import Page
 from .svg_images import map_image, svg_address
 
-COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+STOCK_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 CATCH_COLOUR = "#d55e00"
 SPAN = 10
 """Years of the button that repeats a decision."""
@@ -86,12 +86,12 @@ class FishingPage(Page):
 
     def _survey_chart(self) -> Chart:
         observed = self.session.record["seen"].reshape(self.session.steps + 1, -1).T
-        lines = [Line(*line) for line in zip(self._names(), observed, COLOURS, strict=False)]
+        lines = [Line(*line) for line in zip(self._names(), observed, STOCK_COLOURS, strict=False)]
         return self._chart("Stock, as the survey saw it", lines)
 
     def _catch_chart(self) -> Chart:
         if self.session.protects:
-            return self._chart("Score so far", [Line("", np.cumsum([0.0, *self.session.rewards]), COLOURS[1])])
+            return self._chart("Score so far", [Line("", np.cumsum([0.0, *self.session.rewards]), STOCK_COLOURS[1])])
         caught = self.session.record["catch"].reshape(self.session.steps + 1, -1).sum(1).astype(float)
         caught[0] = np.nan
         return self._chart("Catch of the year", [Line("", caught, CATCH_COLOUR)])

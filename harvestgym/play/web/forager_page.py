@@ -8,7 +8,7 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.scene import Chart, Line, Map
-from harvestgym.play.forager_session import DIRECTIONS, ForagerSession
+from harvestgym.play.forager_session import MOVE_NAMES, ForagerSession
 
 from .elements import box, button, chart, image, legend, number, words
 from .page import Page
@@ -37,8 +37,8 @@ class ForagerPage(Page):
         self.stopped = self.session.steps > 0
 
     def pressed(self, key: str) -> None:
-        if key in DIRECTIONS:
-            self.guarded(lambda: self.walk(DIRECTIONS[key]))()
+        if key in MOVE_NAMES:
+            self.guarded(lambda: self.walk(MOVE_NAMES[key]))()
 
     def walk(self, direction: str) -> None:
         """Do a step; a stopped episode continues."""

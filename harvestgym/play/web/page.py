@@ -17,7 +17,7 @@ from harvestgym.play.session import Rival, Session
 from .elements import box, button, cell_text, chart, number, words
 
 STYLE = Path(__file__).with_name("style.css")
-COLOURS = ("#009e73", "#0072b2", "#e69f00", "#8a8a8a")
+SCORE_COLOURS = ("#009e73", "#0072b2", "#e69f00", "#8a8a8a")
 """Of the user and the rivals in charts (Okabe and Ito 2008)."""
 
 BLUR_BUTTONS = """
@@ -165,7 +165,7 @@ class Page:
         runs = [("you", self.session.rewards), *((r.name, r.rewards) for r in rivals)]
         lines = tuple(
             Line(name, np.cumsum([0.0, *rewards]), colour)
-            for (name, rewards), colour in zip(runs, COLOURS, strict=False)
+            for (name, rewards), colour in zip(runs, SCORE_COLOURS, strict=False)
         )
         longest = max(len(rewards) for _, rewards in runs)
         return Chart(f"Score, by {self.session.step_unit.removesuffix('s')}", "", longest, lines, {})

@@ -69,7 +69,7 @@ def test_the_best_on_average_is_not_the_best_of_the_worst_tenth(tmp_path: Path) 
 def test_the_interval_of_a_mean_is_that_of_the_normal_law() -> None:
     sample = np.random.default_rng(1).normal(3.0, 2.0, 400)
     told = summarise(sample)
-    low, high = risk.bootstrap_measure(risk.MEASURES["mean"], sample)
+    low, high = risk.bootstrap_measure(risk.COMPARED_MEASURES["mean"], sample)
     assert low == pytest.approx(told.low, abs=0.03) and high == pytest.approx(told.high, abs=0.03)
 
 

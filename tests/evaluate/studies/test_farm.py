@@ -69,7 +69,7 @@ def test_the_interval_of_a_mean_is_that_of_the_normal_law() -> None:
 
 
 def test_a_claim_is_about_the_whole_interval() -> None:
-    effect = findings.Interval(2.5, 1.9, 3.1)
+    effect = findings.ConfidenceInterval(2.5, 1.9, 3.1)
     assert not findings.claim_at_least("", effect, 2).holds and findings.claim_at_least("", effect, 1.9).holds
     assert not findings.claim_at_most("", effect, 3).holds and findings.claim_at_most("", effect, 3.1).holds
     assert not findings.claim_within("", effect, 2, 4).holds and findings.claim_within("", effect, 1, 4).holds

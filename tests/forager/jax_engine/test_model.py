@@ -12,7 +12,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
-from harvestgym.forager.family import build
+from harvestgym.forager.family import build_forager
 from harvestgym.forager.jax_engine import view
 from harvestgym.forager.jax_engine.lookup import unpack_state
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
@@ -29,7 +29,7 @@ WORDS = np.array([3, 4], np.uint32)
 @cache
 def episode(name: str, steps: int = 60, **change):
     """States and timesteps of a random walk, the first state included."""
-    model = build(WORLDS[name] | change)
+    model = build_forager(WORLDS[name] | change)
     actions = np.random.default_rng(0).integers(0, 4, steps)
 
     def one(state, action):

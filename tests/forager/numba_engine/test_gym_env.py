@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from harvestgym.forager.family import build, make, make_gymnasium
+from harvestgym.forager.family import build_forager, make, make_gymnasium
 from harvestgym.forager.numba_engine.gym_env import ForagerGym
 from harvestgym.gym.env import GymEnv
 from tests.forager.worlds import SMALL
@@ -18,11 +18,11 @@ from tests.forager.worlds import SMALL
 def test_the_environment_passes_the_checker_of_gymnasium():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checker advises on spaces in general
-        check_env(ForagerGym.of(build(SMALL), render_mode="rgb_array"), skip_render_check=False)
+        check_env(ForagerGym.of(build_forager(SMALL), render_mode="rgb_array"), skip_render_check=False)
 
 
 def test_the_environment_truncates_at_the_horizon_and_never_terminates():
-    env = ForagerGym.of(build(SMALL))
+    env = ForagerGym.of(build_forager(SMALL))
     env.reset(seed=3)
     ends = [env.step(0)[2:4] for _ in range(40)]
     assert ends == [(False, False)] * 39 + [(False, True)]
@@ -32,7 +32,7 @@ def test_the_environment_truncates_at_the_horizon_and_never_terminates():
 
 @pytest.mark.parametrize("name", ["seasons-v1", "unending-v1", "small"])
 def test_the_registered_environment_has_the_episodes_of_the_functional_one(name):
-    model = make(name) if name != "small" else build(SMALL)
+    model = make(name) if name != "small" else build_forager(SMALL)
     fast, slow = make_gymnasium(model), GymEnv(model)
     assert isinstance(fast, ForagerGym)
     assert fast.observation_space == slow.observation_space

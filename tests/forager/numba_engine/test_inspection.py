@@ -7,14 +7,14 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.family import build
+from harvestgym.forager.family import build_forager
 from harvestgym.forager.kinds import Flower
 from harvestgym.forager.numba_engine.env import host_twin
 from tests.forager.worlds import EAST, NORTH, RENEWED, SMALL, TYPES, WEST, seed_example
 
 
 def walked(data=SMALL, steps: int = 100, **change) -> ForagerEnv:
-    env = host_twin(build(data | change), 4)
+    env = host_twin(build_forager(data | change), 4)
     env.start()
     for action in np.random.default_rng(2).integers(0, 4, steps).tolist():
         env.step(action)
@@ -80,7 +80,7 @@ def test_the_memory_of_an_episode_is_bounded_and_reported():
 
 
 def test_biome_values_are_expected_rewards_per_cell():
-    env = host_twin(build(SMALL))
+    env = host_twin(build_forager(SMALL))
     env.start()
     assert env.biome_values == [pytest.approx(int(0.1 * 17 * 12) / (17 * 12))]
 

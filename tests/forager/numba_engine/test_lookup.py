@@ -28,7 +28,7 @@ def wandered(steps: int = 2000) -> ForagerEnv:
 
 
 def test_the_index_is_a_dictionary_from_cells_to_slots(empty):
-    rng, expected, arrays = np.random.default_rng(0), {}, lookup.grow(empty, 256)
+    rng, expected, arrays = np.random.default_rng(0), {}, lookup.grow_arrays(empty, 256)
     for _ in range(3000):
         cell, column, slot = int(rng.integers(0, 90)), int(rng.integers(1, 3)), int(rng.integers(-1, 50))
         lookup.mark_cell(arrays, cell, column, slot)
@@ -44,7 +44,7 @@ def test_the_index_is_a_dictionary_from_cells_to_slots(empty):
 
 
 def test_the_queue_gives_slots_in_the_order_of_due_step_and_collision(empty):
-    arrays, rng = lookup.grow(empty, 128), np.random.default_rng(0)
+    arrays, rng = lookup.grow_arrays(empty, 128), np.random.default_rng(0)
     due, born = rng.integers(0, 10, 100), rng.permutation(100)
     arrays.slots[:100, col.DUE], arrays.slots[:100, col.BORN] = due, born
     for slot in rng.permutation(100).tolist():
@@ -68,7 +68,7 @@ def test_a_rebuilt_index_finds_what_the_incremental_one_found():
 
 def test_growing_changes_nothing_but_the_room():
     env = wandered()
-    bigger = lookup.grow(env.arrays, 4 * len(env.arrays.slots))
+    bigger = lookup.grow_arrays(env.arrays, 4 * len(env.arrays.slots))
     assert len(bigger.slots) == 4 * len(env.arrays.slots)
     assert (bigger.slots[: len(env.arrays.slots), col.HOME] == env.arrays.slots[:, col.HOME]).all()
     x, y = env.position

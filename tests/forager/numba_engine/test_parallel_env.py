@@ -9,7 +9,7 @@ import pytest
 from pettingzoo.test import parallel_api_test
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.forager.family import build
+from harvestgym.forager.family import build_forager
 from harvestgym.forager.numba_engine.env import host_twin
 from harvestgym.forager.numba_engine.parallel_env import ForagerParallel
 from harvestgym.forager.numba_engine.vector_env import ForagerVec
@@ -19,7 +19,7 @@ from tests.forager.worlds import SMALL, VARIED, same
 @pytest.mark.parametrize("mode", ["objects", "colors", "compass", "scalar"])
 def test_a_single_forager_has_the_episode_of_a_forager_env(mode):
     """Rewards that change, are noisy or come late, and every view, are those of the `ForagerEnv`."""
-    model = build(VARIED | {"observation_mode": mode, "horizon": 0})
+    model = build_forager(VARIED | {"observation_mode": mode, "horizon": 0})
     env, alone = ForagerParallel(model, 1), host_twin(model)
     obs = env.reset(seed=4)[0]["forager_0"]
     seen = alone.start(seed=int(np.random.default_rng(4).integers(0, 2**63)))
@@ -39,10 +39,10 @@ def test_a_single_forager_has_the_episode_of_a_forager_env(mode):
 
 
 def test_several_foragers_keep_the_contract_of_pettingzoo_and_share_one_world():
-    env = ForagerParallel(build(SMALL | {"horizon": 0}), 3)
+    env = ForagerParallel(build_forager(SMALL | {"horizon": 0}), 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the test of pettingzoo advises on names
-        parallel_api_test(ForagerParallel(build(SMALL), 3), num_cycles=100)
+        parallel_api_test(ForagerParallel(build_forager(SMALL), 3), num_cycles=100)
     env.reset(seed=1)
     fed = 0.0
     for actions in np.random.default_rng(0).integers(0, 4, (400, 3)).tolist():
@@ -54,4 +54,4 @@ def test_several_foragers_keep_the_contract_of_pettingzoo_and_share_one_world():
 @pytest.mark.parametrize("env", [lambda model: ForagerVec(model, 2), ForagerParallel])
 def test_interfaces_of_many_agents_refuse_the_whole_world(env):
     with pytest.raises(ConfigError, match="'scalar'"):
-        env(build(SMALL | {"observation_mode": "world"}))
+        env(build_forager(SMALL | {"observation_mode": "world"}))

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from harvestgym.forager.family import build
+from harvestgym.forager.family import build_forager
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.numba_engine.env import host_twin
 from harvestgym.forager.numba_engine.vector_env import ForagerVec
@@ -18,7 +18,7 @@ from tests.forager.worlds import RENEWED, SMALL, same
 
 @pytest.mark.parametrize("mode", ["objects", "colors", "compass", "scalar"])
 def test_the_vector_environment_is_many_single_episodes(mode):
-    model = build((SMALL if mode == "colors" else RENEWED) | {"observation_mode": mode})
+    model = build_forager((SMALL if mode == "colors" else RENEWED) | {"observation_mode": mode})
     many = ForagerVec(model, 3, threads=2)
     obs, _ = many.reset(seed=5)
     assert many.observation_space.contains(obs)
@@ -45,7 +45,9 @@ def test_the_vector_environment_is_many_single_episodes(mode):
 def test_the_infos_of_a_batch_are_those_of_the_functional_environment():
     """Regret too, of drawn laws, of a user-defined law, and where the foods have changed sign."""
     mine = SMALL["kinds"] | {"date": {"collectable": True}}
-    model = build(RENEWED | {"kinds": RENEWED["kinds"] | mine, "density": {"wall": 0.1, "date": 0.2}, "hint": [0, 0]})
+    model = build_forager(
+        RENEWED | {"kinds": RENEWED["kinds"] | mine, "density": {"wall": 0.1, "date": 0.2}, "hint": [0, 0]}
+    )
     kinds = tuple(dataclasses.replace(k, reward=waning) if k.name == "date" else k for k in model.world.kinds)
     model = dataclasses.replace(model, world=dataclasses.replace(model.world, kinds=kinds))
     many, actions = ForagerVec(model, 2), np.random.default_rng(0).integers(0, 4, (40, 2))

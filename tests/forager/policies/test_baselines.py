@@ -11,9 +11,9 @@ import pytest
 
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.forager.family import build, make, policies, summary
+from harvestgym.forager.family import build_forager, make, policies, summary
 from harvestgym.forager.policies.baselines import STRAY, choose_best, greedy, neighbours, plan, planner
-from harvestgym.forager.world import STEPS
+from harvestgym.forager.world import MOVES
 from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
 
 KEY = jax.random.key(0)
@@ -27,7 +27,7 @@ def view(*rows: str) -> jax.Array:
 
 def act(make_policy, obs: jax.Array, times: int = 50) -> list[int]:
     """The actions for one observation and many keys."""
-    policy = make_policy(build(SMALL | {"aperture": list(obs.shape[:2])}))
+    policy = make_policy(build_forager(SMALL | {"aperture": list(obs.shape[:2])}))
     keys = jax.random.split(KEY, times)
     return jax.jit(jax.vmap(lambda key: policy.act(policy.init, obs, key)[1]))(keys).tolist()
 
@@ -82,7 +82,7 @@ def search(worth: np.ndarray, open_: np.ndarray, steps: int, discount: float) ->
     for path in itertools.product(range(4), repeat=steps):
         row, col, total = worth.shape[0] // 2, worth.shape[1] // 2, 0.0
         for i, action in enumerate(path):
-            dx, dy = STEPS[action].tolist()
+            dx, dy = MOVES[action].tolist()
             row, col = row - dy, col + dx
             if not (0 <= row < worth.shape[0] and 0 <= col < worth.shape[1]):
                 break
@@ -109,7 +109,7 @@ def test_the_plan_finds_the_best_first_step_of_all_paths(seed):
 
 
 def test_the_baselines_beat_a_random_agent():
-    model = build(SMALL | {"size": [40, 40], "aperture": [9, 9], "horizon": 300})
+    model = build_forager(SMALL | {"size": [40, 40], "aperture": [9, 9], "horizon": 300})
     named = policies(model) | {"random": random_policy(model)}
     score = {}
     for name in ("greedy", "planner", "random"):
@@ -120,7 +120,7 @@ def test_the_baselines_beat_a_random_agent():
 
 
 def test_worlds_have_the_policies_that_can_read_their_observations():
-    assert set(policies(build(SMALL))) == {"expert", "planner", "greedy"}
+    assert set(policies(build_forager(SMALL))) == {"expert", "planner", "greedy"}
     assert set(policies(make("relearning-v1"))) == {"expert"}
     for change in ({"hint": [1, 2]}, {"observation_mode": "scalar"}, {"observation_mode": "compass"}):
-        assert policies(build(SMALL | change)) == {}
+        assert policies(build_forager(SMALL | change)) == {}

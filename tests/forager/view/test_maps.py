@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.scene import Map, Scene
-from harvestgym.forager.family import build, make, scene
+from harvestgym.forager.family import build_forager, make, scene
 from harvestgym.forager.numba_engine import gym_env
 from harvestgym.forager.numba_engine.env import host_twin
 from harvestgym.forager.numba_engine.gym_env import ForagerGym
@@ -50,7 +50,7 @@ def made_up(name: str, steps: int = 80) -> Scene:
     record |= {"clock#step": now, "action": rng.integers(4, size=steps + 1), "reward": rng.normal(size=steps + 1)}
     record |= {"collided": things(), "collected": now // 3, "reward_rate": np.sin(now / 20), "biome": now % 2}
     record |= {"biome_regret": np.cos(now / 9) + 1}
-    small = model.world.cells <= maps.SMALL
+    small = model.world.cells <= maps.SMALL_WORLD
     return scene(model, record | ({"world": things(model.world.height, model.world.width)} if small else {}), steps)
 
 
@@ -84,7 +84,7 @@ def test_both_engines_keep_the_same_record() -> None:
 
 def test_what_is_remembered_is_what_stands_there() -> None:
     """In a world in which nothing changes, on a ring whose seam the agent crosses."""
-    model = build(EVERLASTING)
+    model = build_forager(EVERLASTING)
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 150)
     record, cells = host.record, host.env.cells()
@@ -93,7 +93,7 @@ def test_what_is_remembered_is_what_stands_there() -> None:
     seen = maps.remember_cells(model, record, across, down)
     x, y = int(record["x#cell"][-1]), int(record["y#cell"][-1])
     known = 0
-    for row, col in zip(*np.nonzero(seen != maps.UNKNOWN), strict=True):
+    for row, col in zip(*np.nonzero(seen != maps.UNKNOWN_CELL), strict=True):
         there = (x + col - across // 2) % 41, (y + down // 2 - row) % 35
         assert seen[row, col] == cells[34 - there[1], there[0]], there
         known += 1
@@ -139,7 +139,7 @@ def test_a_picture_of_a_million_squared_is_as_small_as_any() -> None:
 
 
 def test_where_it_has_been_holds_every_place_once_across_the_seam() -> None:
-    model = build(EVERLASTING)
+    model = build_forager(EVERLASTING)
     x = np.array([38, 39, 40, 0, 1, 1, 1], np.int32)
     y = np.array([34, 34, 34, 34, 34, 0, 1], np.int32)
     drawn = maps.visited(model, {"x#cell": x, "y#cell": y})
@@ -152,7 +152,7 @@ def test_where_it_has_been_holds_every_place_once_across_the_seam() -> None:
 
 def test_a_life_without_end_is_kept_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gym_env, "RECORDED", 50)
-    model = build(EVERLASTING | {"size": [1_000_000, 1_000_000]})
+    model = build_forager(EVERLASTING | {"size": [1_000_000, 1_000_000]})
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 330)
     record = host.record

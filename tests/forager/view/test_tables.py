@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harvestgym.forager.family import CATALOGUE, build, make, timeline
+from harvestgym.forager.family import CATALOGUE, build_forager, make, timeline
 from harvestgym.forager.view.describe import describe
 from tests.forager.worlds import RENEWED, SMALL, VARIED
 
@@ -25,7 +25,7 @@ RECORD = {
 
 def rows(data, title: str) -> list[tuple]:
     """The rows of the table whose title begins so."""
-    return next(table.rows for table in describe(build(data)) if table.title.startswith(title))
+    return next(table.rows for table in describe(build_forager(data)) if table.title.startswith(title))
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in CATALOGUE.glob("*-v[0-9]*.yaml")))
@@ -62,7 +62,7 @@ def test_a_region_is_described_by_its_cells_its_objects_and_its_renewal():
 
 
 def test_the_timeline_has_each_collision_with_its_reward():
-    story = timeline(build(SMALL), RECORD)
+    story = timeline(build_forager(SMALL), RECORD)
     actions = list(story.actions)
     assert [action.step for action in actions] == [1, 3, 4]
     assert "met fig" in str(actions[0]) and "met wall" in str(actions[1])
@@ -71,14 +71,14 @@ def test_the_timeline_has_each_collision_with_its_reward():
 
 def test_the_gains_of_a_timeline_add_up_to_the_rewards():
     for data in (SMALL, VARIED):
-        gains = timeline(build(data), RECORD).gains
+        gains = timeline(build_forager(data), RECORD).gains
         assert np.sum(list(gains.values()), 0).tolist() == RECORD["reward"].tolist()
-    assert set(timeline(build(SMALL), RECORD).gains) == {"fig", "wall"}
-    assert set(timeline(build(VARIED), RECORD).gains) == {"reward"}, "what is paid late belongs to no collision"
+    assert set(timeline(build_forager(SMALL), RECORD).gains) == {"fig", "wall"}
+    assert set(timeline(build_forager(VARIED), RECORD).gains) == {"reward"}, "what is paid late belongs to no collision"
 
 
 def test_a_track_names_the_codes_of_its_values():
-    tracks = {track.name: track for track in timeline(build(RENEWED), RECORD).tracks}
+    tracks = {track.name: track for track in timeline(build_forager(RENEWED), RECORD).tracks}
     assert tracks["collided"].codes == {-1: "nothing", 0: "fig", 1: "nut", 2: "wall"}
     assert tracks["biome"].codes == {0: "world", 1: "west"}
     assert tracks["action"].codes[0] == "north"

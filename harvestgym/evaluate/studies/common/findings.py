@@ -12,7 +12,7 @@ from harvestgym.core.tables import Table
 RESAMPLES = 2000
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """A statistic of a sample and its 95 % bootstrap interval."""
 
     value: float
@@ -27,12 +27,12 @@ class Claim(NamedTuple):
     """A statement about a model: an effect, the bound for its whole interval, and whether it holds."""
 
     text: str
-    effect: Interval
+    effect: ConfidenceInterval
     bound: str
     holds: bool
 
 
-def bootstrap(statistic: Callable[..., np.ndarray], *samples: np.ndarray) -> Interval:
+def bootstrap(statistic: Callable[..., np.ndarray], *samples: np.ndarray) -> ConfidenceInterval:
     """Return a statistic with its 95 % percentile bootstrap interval over seasons, the last axis of every sample.
 
     The seasons are drawn together for all samples, so that pairs stay pairs. `statistic` reduces the last axis.
@@ -41,30 +41,30 @@ def bootstrap(statistic: Callable[..., np.ndarray], *samples: np.ndarray) -> Int
     draws = np.random.default_rng(0).integers(0, seasons, (RESAMPLES, seasons))
     found = [statistic(*(sample[..., draw] for sample in samples)) for draw in draws]
     low, high = np.quantile(found, (0.025, 0.975))
-    return Interval(float(statistic(*samples)), float(low), float(high))
+    return ConfidenceInterval(float(statistic(*samples)), float(low), float(high))
 
 
-def ratio(a: np.ndarray, b: np.ndarray) -> Interval:
+def ratio(a: np.ndarray, b: np.ndarray) -> ConfidenceInterval:
     """Return the mean of `a` over that of `b`."""
     return bootstrap(lambda x, y: x.mean(-1) / np.maximum(y.mean(-1), 1e-9), a, b)
 
 
-def difference(a: np.ndarray, b: np.ndarray) -> Interval:
+def difference(a: np.ndarray, b: np.ndarray) -> ConfidenceInterval:
     """Return the mean of `a` less that of `b`."""
     return bootstrap(lambda x, y: x.mean(-1) - y.mean(-1), a, b)
 
 
-def claim_at_least(text: str, effect: Interval, bound: float) -> Claim:
+def claim_at_least(text: str, effect: ConfidenceInterval, bound: float) -> Claim:
     """Claim that an effect is at least `bound`."""
     return Claim(text, effect, f"at least {bound:g}", effect.low >= bound)
 
 
-def claim_at_most(text: str, effect: Interval, bound: float) -> Claim:
+def claim_at_most(text: str, effect: ConfidenceInterval, bound: float) -> Claim:
     """Claim that an effect is at most `bound`."""
     return Claim(text, effect, f"at most {bound:g}", effect.high <= bound)
 
 
-def claim_within(text: str, effect: Interval, low: float, high: float) -> Claim:
+def claim_within(text: str, effect: ConfidenceInterval, low: float, high: float) -> Claim:
     """Claim that an effect lies between two bounds."""
     return Claim(text, effect, f"{low:g} to {high:g}", low <= effect.low and effect.high <= high)
 

@@ -36,13 +36,13 @@ ORDERS = 4
 MAY = 135
 """The day of the year on which a trial begins, 15 May."""
 
-Order = tuple[tuple[str, str], jax.Array, Sequence[Any]]
+TreatmentOrder = tuple[tuple[str, str], jax.Array, Sequence[Any]]
 """An entity and its action, whether it is ordered today, and its values."""
 
-Treat = Callable[[Any, FarmState], Sequence[Order]]
+Treat = Callable[[Any, FarmState], Sequence[TreatmentOrder]]
 """Returns the orders of a day from the treatment and the state of the farm."""
 
-Watch = Callable[[FarmState, DayReport], dict[str, jax.Array]]
+Measure = Callable[[FarmState, DayReport], dict[str, jax.Array]]
 """Returns what to keep of a day, as scalars."""
 
 
@@ -107,7 +107,7 @@ def is_growing(state: FarmState) -> jax.Array:
     return jnp.any((stage > Stage.NONE) & (stage < Stage.RIPE))
 
 
-def tend(state: FarmState, litres: Any, dry: Any = True) -> list[Order]:
+def tend(state: FarmState, litres: Any, dry: Any = True) -> list[TreatmentOrder]:
     """Order water for a crop that stands, if it is `dry`, and the harvest of one that is ripe."""
     ripe = jnp.any(crop_of(state).stage == Stage.RIPE)
     return [(WATER, is_growing(state) & (litres > 0) & dry, (litres, WATERING_MINUTES)), (HARVEST, ripe, ())]
@@ -118,7 +118,9 @@ def watch_harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
     return {"kg": report.tally["harvest#kg"]}
 
 
-def run_seasons(cases: Sequence[Case], treat: Treat, watch: Watch, replicates: int, seed: int) -> dict[str, np.ndarray]:
+def run_seasons(
+    cases: Sequence[Case], treat: Treat, watch: Measure, replicates: int, seed: int
+) -> dict[str, np.ndarray]:
     """Return what `watch` keeps of every day, (cases, replicates, days) each; ConfigError for unlike farms."""
     env = cases[0].env
     if any(case.env != env for case in cases):
@@ -178,7 +180,7 @@ def _stack(trees: Sequence[Any]) -> Any:
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _live(
-    env: FarmModel, treat: Treat, watch: Watch, days: int, keys: jax.Array, params: Any, treatments: Any
+    env: FarmModel, treat: Treat, watch: Measure, days: int, keys: jax.Array, params: Any, treatments: Any
 ) -> dict[str, jax.Array]:
     def season(params: Any, treatment: Any, key: jax.Array) -> dict[str, jax.Array]:
         start, rest = keys_for(key, ("start", "days"))
@@ -197,10 +199,10 @@ def _live(
     return jax.vmap(jax.vmap(season, (None, None, 0)), (0, 0, None))(params, treatments, keys)
 
 
-def _orders(env: FarmModel, orders: Sequence[Order]) -> Orders:
+def _orders(env: FarmModel, orders: Sequence[TreatmentOrder]) -> Orders:
     """Make a schedule of `ORDERS` orders, each for the whole field."""
     names = [(row.names[1], row.action.name) for row in env.actions.rows]
-    idle: list[Order] = [(names[0], jnp.asarray(False), ())] * (ORDERS - len(orders))
+    idle: list[TreatmentOrder] = [(names[0], jnp.asarray(False), ())] * (ORDERS - len(orders))
     today = [*orders, *idle]
     wanted = jnp.stack([jnp.asarray(order) for _, order, _ in today])
     rows = jnp.asarray([1 + names.index(action) for action, _, _ in today], jnp.int32)

@@ -21,7 +21,16 @@ MAIZE = 2
 GRID, YEAR = 31031, 2000
 """Where and when the database tells which variety is grown."""
 
-WET = {"SMFCF": 0.4, "SM0": 0.57, "SMW": 0.1, "RDMSOL": 120, "CRAIRC": 0.06, "K0": 10.0, "SOPE": 10.0, "KSUB": 10.0}
+SOIL_PARAMETERS = {
+    "SMFCF": 0.4,
+    "SM0": 0.57,
+    "SMW": 0.1,
+    "RDMSOL": 120,
+    "CRAIRC": 0.06,
+    "K0": 10.0,
+    "SOPE": 10.0,
+    "KSUB": 10.0,
+}
 SITE = {"IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0, "WAV": 100, "SMLIM": 0.4}
 
 
@@ -68,7 +77,7 @@ def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float
     from pcse.base import ParameterProvider
     from pcse.models import Wofost72_PP
 
-    parameters = ParameterProvider(sitedata=SITE, soildata=WET, cropdata=_crop())
+    parameters = ParameterProvider(sitedata=SITE, soildata=SOIL_PARAMETERS, cropdata=_crop())
     model = Wofost72_PP(parameters, _weather(days, start, latitude), _calendar(start, len(days["et0"])))
     model.run_till_terminate()
     return model

@@ -10,7 +10,7 @@ from harvestgym.core.random import multinomial
 
 from .equations import PESTS_MAX
 
-STEPS = ((0, -1), (0, 1), (1, 0), (-1, 0))
+WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 """Steps (x, y) to the north, south, east and west; a fifth way is to stay."""
 
 
@@ -31,10 +31,10 @@ def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.A
     A plot for which too many come takes nobody in: they stay where they were. `uniform` is (length, width, 4).
     """
     split = multinomial(uniform, population, weights, PESTS_MAX)
-    going = [split[..., i] for i in range(len(STEPS))]
-    coming = sum(jnp.roll(n, way, (0, 1)) for n, way in zip(going, STEPS, strict=True))
+    going = [split[..., i] for i in range(len(WALKS))]
+    coming = sum(jnp.roll(n, way, (0, 1)) for n, way in zip(going, WALKS, strict=True))
     welcome = coming + population <= PESTS_MAX
-    gone = sum(n * jnp.roll(welcome, (-x, -y), (0, 1)) for n, (x, y) in zip(going, STEPS, strict=True))
+    gone = sum(n * jnp.roll(welcome, (-x, -y), (0, 1)) for n, (x, y) in zip(going, WALKS, strict=True))
     return population + jnp.where(welcome, coming, 0) - gone
 
 
@@ -52,6 +52,6 @@ def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Ar
 def _open(length: int, width: int) -> np.ndarray:
     """1 for each way that stays within the field, 0 for the others."""
     x, y = np.indices((length, width))
-    to = [(x + dx, y + dy) for dx, dy in (*STEPS, (0, 0))]
+    to = [(x + dx, y + dy) for dx, dy in (*WALKS, (0, 0))]
     inside = [(i >= 0) & (i < length) & (j >= 0) & (j < width) for i, j in to]
     return np.stack(inside, axis=-1).astype(np.float32)

@@ -78,7 +78,7 @@ class Pests(Entity):
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
         """Besides the axes of the field the days ahead, the ways to step and the draws among them, none on one plot."""
-        ways = (len(movement.STEPS) + 1) * (place.shape != (1, 1))
+        ways = (len(movement.WALKS) + 1) * (place.shape != (1, 1))
         return place.sizes | {"lead": (LOOKAHEAD,), "way": (ways,), "turn": (max(ways - 1, 0),)}
 
     @publishes(Load)

@@ -77,7 +77,7 @@ class PlantState:
     limiting_exponent: jax.Array = var("limiting_exponent", "its exponent term in eq. (4) or (16)")
 
 
-REMEMBERED = ("harvested", "harvest_weight", "cause_of_death", "death_exponent")
+KEPT_AFTER_HARVEST = ("harvested", "harvest_weight", "cause_of_death", "death_exponent")
 """Variables that a plot keeps after its plants are gone."""
 
 GLOBAL_STAGE = Meta(
@@ -88,7 +88,7 @@ GLOBAL_STAGE = Meta(
 
 def clear_plots(state: PlantState, where: jax.Array) -> PlantState:
     """Return `state` with nothing on the plots `where`; the caller books the flows."""
-    blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in REMEMBERED}
+    blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in KEPT_AFTER_HARVEST}
     return replace(state, **blank)
 
 

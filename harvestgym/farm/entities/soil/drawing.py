@@ -15,7 +15,7 @@ CLASSES = (
 )
 """The most water of each class, as a share of what plants can take of a full soil, its colour, and its name."""
 
-UNKNOWN = ("#e6e6e6", "soil not seen yet")
+UNKNOWN_COLOUR = ("#e6e6e6", "soil not seen yet")
 
 
 def draw_plots(filled: np.ndarray) -> list[Mark]:
@@ -24,7 +24,7 @@ def draw_plots(filled: np.ndarray) -> list[Mark]:
     at = np.searchsorted(ends, filled, side="right")
     marks = []
     for x, y in np.ndindex(*filled.shape):
-        colour, name = UNKNOWN if np.isnan(filled[x, y]) else CLASSES[at[x, y]][1:]
+        colour, name = UNKNOWN_COLOUR if np.isnan(filled[x, y]) else CLASSES[at[x, y]][1:]
         marks.append(Mark("square", (x + 0.5, y + 0.5), 1.0, colour, meaning=name))
     return marks
 

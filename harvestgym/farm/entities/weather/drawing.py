@@ -9,7 +9,7 @@ import numpy as np
 from harvestgym.core.scene import Mark
 from harvestgym.farm.entities.drawing import DrawContext
 
-from .site import DIRECTIONS
+from .site import WIND_DIRECTIONS
 
 WINDY = 30.0
 """Mean wind from which the sky has a sign for it, km/h: branches move."""
@@ -58,7 +58,7 @@ def describe(seen: DrawContext) -> list[str]:
     low, mean, high = (seen.number(f"air_temperature/{which}#°C") for which in ("min", "mean", "max"))
     rain, wind, damp = (seen.number(key) for key in ("rain/amount#mm", "wind/speed#km.h-1", "humidity_index#%"))
     blows = seen.number("wind/direction")
-    whence = f" from {DIRECTIONS[int(blows)]}" if np.isfinite(blows) else ""
+    whence = f" from {WIND_DIRECTIONS[int(blows)]}" if np.isfinite(blows) else ""
     sky = WORDS.get(name_sky(seen), "")
     air = [f"{round(low)} to {round(high)} °C (mean {round(mean)})"] if np.isfinite(low + mean + high) else []
     air += [f"mean {round(mean)} °C"] if not air and np.isfinite(mean) else []

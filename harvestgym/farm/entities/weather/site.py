@@ -18,7 +18,7 @@ from .normals import Normals, measure_normals
 from .table import WeatherTable, constant_table, read_table
 
 FOLDER = Path(__file__).parent / "sites"
-DIRECTIONS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
+WIND_DIRECTIONS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
 
 _Share = Annotated[float, Field(ge=0)]
 
@@ -94,8 +94,8 @@ class Site:
 
     @property
     def wind_rose(self) -> tuple[float, ...]:
-        """Shares of the directions the wind comes from, in the order of `DIRECTIONS`; they sum to 1."""
-        shares = [getattr(self.about.wind_from, d) for d in DIRECTIONS]
+        """Shares of the directions the wind comes from, in the order of `WIND_DIRECTIONS`; they sum to 1."""
+        shares = [getattr(self.about.wind_from, d) for d in WIND_DIRECTIONS]
         return tuple(s / sum(shares) for s in shares)
 
 

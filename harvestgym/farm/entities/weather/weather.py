@@ -32,7 +32,7 @@ from .day_source import MEMORY, DaySource, Generate, replay_table
 from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration
 from .generator import DRAWS
 from .normals import measure_normals
-from .site import DIRECTIONS, Site, load_site
+from .site import WIND_DIRECTIONS, Site, load_site
 from .table import read_table
 
 LAPSE = 0.0065
@@ -46,7 +46,7 @@ WET = 0.1
 
 EAST = np.asarray([0, 1, 1, 1, 0, -1, -1, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
 SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
-"""Unit steps towards each of `DIRECTIONS`; the wind blows the other way."""
+"""Unit steps towards each of `WIND_DIRECTIONS`; the wind blows the other way."""
 
 TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
 
@@ -99,7 +99,7 @@ class WeatherState:
     temperature: jax.Array = air(TEMPERATURES, "air temperature of the day", low=-90, high=60)
     humidity: jax.Array = air("humidity_index#%", "mean relative humidity", high=100)
     wind: jax.Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
-    direction: jax.Array = air("wind/direction", "where the wind comes from", labels=DIRECTIONS)
+    direction: jax.Array = air("wind/direction", "where the wind comes from", labels=WIND_DIRECTIONS)
     rain: jax.Array = air("rain/amount#mm", "rain of the day", high=2000)
     rain_class: jax.Array = air("rain_amount", "the day's rain in words", labels=("none", "light", "heavy"))
     rain_intensity: jax.Array = air("rain_intensity", "leaching strength of the day's rain", high=1)
@@ -127,7 +127,9 @@ class Weather(Entity):
 
     settings: Settings
     sky: DaySource
-    wind_from: jax.Array = par(tuple(f"wind_from_{d}" for d in DIRECTIONS), "shares of the wind's directions", low=0)
+    wind_from: jax.Array = par(
+        tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of the wind's directions", low=0
+    )
     station: jax.Array = par("station_altitude#m", "altitude at which the temperatures hold; NaN if unknown")
     lookahead: int = static("forecast_lookahead#day", "days of forecast", default=5)
 

@@ -8,7 +8,7 @@ import scipy.stats
 
 from harvestgym.evaluate.studies.common.findings import (
     Claim,
-    Interval,
+    ConfidenceInterval,
     bootstrap,
     claim_at_least,
     claim_at_most,
@@ -54,12 +54,12 @@ def test_cases_are_reduced_after_the_draw() -> None:
 @pytest.mark.parametrize(
     ("claim", "bound", "holds"),
     [
-        (claim_at_least("", Interval(2, 1, 3), 1), "at least 1", True),
-        (claim_at_least("", Interval(2, 1, 3), 1.1), "at least 1.1", False),
-        (claim_at_most("", Interval(2, 1, 3), 3), "at most 3", True),
-        (claim_at_most("", Interval(2, 1, 3), 2.9), "at most 2.9", False),
-        (claim_within("", Interval(2, 1, 3), 0.5, 3.5), "0.5 to 3.5", True),
-        (claim_within("", Interval(2, 1, 3), 1.5, 3.5), "1.5 to 3.5", False),
+        (claim_at_least("", ConfidenceInterval(2, 1, 3), 1), "at least 1", True),
+        (claim_at_least("", ConfidenceInterval(2, 1, 3), 1.1), "at least 1.1", False),
+        (claim_at_most("", ConfidenceInterval(2, 1, 3), 3), "at most 3", True),
+        (claim_at_most("", ConfidenceInterval(2, 1, 3), 2.9), "at most 2.9", False),
+        (claim_within("", ConfidenceInterval(2, 1, 3), 0.5, 3.5), "0.5 to 3.5", True),
+        (claim_within("", ConfidenceInterval(2, 1, 3), 1.5, 3.5), "1.5 to 3.5", False),
     ],
 )
 def test_a_claim_holds_for_the_whole_interval(claim: Claim, bound: str, holds: bool) -> None:
@@ -67,7 +67,10 @@ def test_a_claim_holds_for_the_whole_interval(claim: Claim, bound: str, holds: b
 
 
 def test_the_table_of_claims_marks_what_holds() -> None:
-    claims = [claim_at_least("more", Interval(2, 1, 3), 0), claim_at_most("less", Interval(2, 1, 3), 1)]
+    claims = [
+        claim_at_least("more", ConfidenceInterval(2, 1, 3), 0),
+        claim_at_most("less", ConfidenceInterval(2, 1, 3), 1),
+    ]
     table = claims_table(claims, 30)
     assert "30 seasons" in table.title and [row[0] for row in table.rows] == ["more", "less"]
     assert [row[-1] for row in table.rows] == ["yes", "no"] and table.rows[0][1] == "2 (1 to 3)"
