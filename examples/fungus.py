@@ -16,8 +16,8 @@ import numpy as np
 
 from harvestgym.core.random import bernoulli
 from harvestgym.core.response import Response, Window, expglm
-from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.view.scene import Mark
 from harvestgym.farm import BasicRule, Cide, Entity, Farm, Field, Plant, Soil, Weather
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext

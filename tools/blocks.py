@@ -8,7 +8,7 @@ from pathlib import Path
 
 from make_pages import markdown
 
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / "pictures"

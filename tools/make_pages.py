@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 
 import harvestgym
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.registry import doc, family_function
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -18,7 +18,7 @@ import numpy as np
 from blocks import PICTURES, body, put
 
 from harvestgym.core.loading import import_file
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.calibrate import curves, fitted
 from harvestgym.evaluate.run import policy_named

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from harvestgym.core.loading import import_file
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from harvestgym.core.tables import Table
+    from harvestgym.core.view.tables import Table
 
 PIPE_WIDTH = 200
 """Columns of the tables of `show` in a file or a pipe."""

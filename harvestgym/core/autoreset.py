@@ -14,9 +14,10 @@ import jax
 import jax.numpy as jnp
 from gymnasium.vector import AutoresetMode
 
+from harvestgym.core.xla.fusion import avoid_recomputation
+
 from .env import Env, Timestep
 from .random import keys_for
-from .xla.fusion import avoid_recomputation
 
 Take = Callable[[Any], Any]
 """Takes the rows to restart out of a tree."""

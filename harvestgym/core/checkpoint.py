@@ -27,10 +27,11 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
+from harvestgym.core.xla.compilation import enable_cache
+
 from .encoding import class_name, decode, encode_value, find_class, is_key
 from .env import Env
 from .errors import ConfigError
-from .xla.compilation import enable_cache
 
 FORMAT = "harvestgym checkpoint"
 FORMAT_VERSION = 2

@@ -18,7 +18,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.timeline import Record
 
 Bar = Callable[[str, int | None], Callable[[int], None]]
 """Starts a progress bar with a name and a length, if known; returns the function that receives further progress."""

@@ -15,7 +15,7 @@ from harvestgym.core.episode import Loop, make_frame, scan_steps, step_with_key
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import Episodes
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.timeline import Record
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.registry import family_function
 

@@ -15,7 +15,7 @@ from harvestgym.core.policy import Policy, constant_policy, random_policy, toget
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.timeline import Progress
+from harvestgym.core.view.timeline import Progress
 from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import unknown
 from harvestgym.core.policy import Policy
-from harvestgym.fishing.analysis import tipping
 from harvestgym.fishing.analysis.dynamic_programming import find_optimum, solve
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe
@@ -19,6 +18,7 @@ from harvestgym.fishing.view.scene import scene
 from harvestgym.fishing.view.timeline import timeline
 
 from . import control
+from .analysis import tipping
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .metrics import summary
 from .model import FishingModel, FishingParams, FishingState

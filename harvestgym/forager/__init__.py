@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harvestgym.forager.numba_engine.env import ForagerEnv
+
     from .config import ForagerConfig
-    from .numba_engine.env import ForagerEnv
 
 __all__ = ["ForagerConfig", "ForagerEnv"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.timeline import Record
 from harvestgym.farm.view.action_log import COST_NAMES, describe_action
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
 from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, value_text

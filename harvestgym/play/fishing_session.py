@@ -9,7 +9,7 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.timeline import Record
 from harvestgym.registry import family_function
 
 from .session import Session

@@ -19,9 +19,9 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
-from harvestgym.core.scene import Scene
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.scene import Scene
+from harvestgym.core.view.timeline import Record
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
 from harvestgym.evaluate.export import write_replay

@@ -1,1 +1,1 @@
-"""Host only: scenes of `core.scene` become pixels, SVG, text, films and pages."""
+"""Host only: scenes of `core.view.scene` become pixels, SVG, text, films and pages."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageColor, ImageDraw
 
-from harvestgym.core.scene import Scene, Sprite, Stroke
+from harvestgym.core.view.scene import Scene, Sprite, Stroke
 
 from . import layout
 from .primitives import INK, PAPER, Box, load_font, replace_missing_glyphs, text_width

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from harvestgym.core.scene import Chart
+from harvestgym.core.view.scene import Chart
 
 from .primitives import INK, PALE, Box, Painter, fit_font_size, text_width
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.timeline import Timeline, Track
+from harvestgym.core.view.timeline import Timeline, Track
 
 from .svg_store import EpisodePictures, Progress, Views
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvestgym.core.scene import Chart, Map, Mark, Scene, Sprite, Words
+from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
 
 from . import chart
 from .primitives import INK, PALE, Box, Painter, fit_font_size, text_width, wrap_text

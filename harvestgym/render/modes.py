@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harvestgym.core.loading import load_object
-from harvestgym.core.scene import Scene
+from harvestgym.core.view.scene import Scene
 
 RENDERERS = {
     "rgb_array": "harvestgym.render.canvas:to_rgb",

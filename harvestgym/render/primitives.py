@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from PIL import ImageFont
 
-from harvestgym.core.scene import Sprite
+from harvestgym.core.view.scene import Sprite
 
 INK, PALE, PAPER = "#222222", "#8a8a8a", "#ffffff"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from harvestgym.core.scene import Scene, Sprite, Stroke
+from harvestgym.core.view.scene import Scene, Sprite, Stroke
 
 from . import layout
 from .primitives import INK, PAPER, Box, Painter

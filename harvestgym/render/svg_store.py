@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harvestgym.core.scene import Chart, Map, Mark, Scene, Sprite, Words
-from harvestgym.core.timeline import Progress
+from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
+from harvestgym.core.view.timeline import Progress
 
 from . import layout
 from .svg import SvgPainter

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 from PIL import ImageColor
 
-from harvestgym.core.scene import Chart, Map, Mark, Scene, Sprite, Words
+from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
 
 SHADES = " ·░▒▓█"
 """Shades of squares, from light to dark."""

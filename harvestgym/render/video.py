@@ -14,8 +14,8 @@ import numpy as np
 from PIL import Image
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Scene
-from harvestgym.core.timeline import Progress
+from harvestgym.core.view.scene import Scene
+from harvestgym.core.view.timeline import Progress
 
 from .canvas import to_rgb
 

@@ -8,7 +8,8 @@ import jax
 import numpy as np
 
 from harvestgym.farm import BasicRule, BasicScore, Farm, Field
-from tests.farm import kinds
+
+from . import kinds
 
 SPRING = kinds.Spring(flow=np.float32(1.0))  # pyright: ignore[reportArgumentType]
 REED = kinds.Reed(thirst=np.float32(2.0))  # pyright: ignore[reportArgumentType]

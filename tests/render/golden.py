@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from harvestgym.core.scene import Scene
+from harvestgym.core.view.scene import Scene
 from harvestgym.render.canvas import to_rgb
 
 FOLDER = Path(__file__).parent.parent / "golden" / "pictures"

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Chart, Line, Map, Mark, Panel, Scene, Sprite, Stroke, Words, load_sprites
+from harvestgym.core.view.scene import Chart, Line, Map, Mark, Panel, Scene, Sprite, Stroke, Words, load_sprites
 from harvestgym.render import canvas, layout
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.primitives import INK, Box, load_font, text_width

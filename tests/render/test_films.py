@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Map, Mark, Scene
+from harvestgym.core.view.scene import Map, Mark, Scene
 from harvestgym.evaluate.record import record_first
 from harvestgym.evaluate.run import evaluate_id, policy_named, summarise_episodes
 from harvestgym.farm import Farm

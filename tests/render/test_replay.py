@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Map, Mark, Scene, Sprite, Stroke, Words
-from harvestgym.core.timeline import Death, DoneAction, Record, Timeline, Track
+from harvestgym.core.view.scene import Map, Mark, Scene, Sprite, Stroke, Words
+from harvestgym.core.view.timeline import Death, DoneAction, Record, Timeline, Track
 from harvestgym.evaluate.export import write_replay
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.statistics import format_mean
 from harvestgym.registry import ids
 

@@ -19,10 +19,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common import fao56, wofost
 from harvestgym.evaluate.studies.common.findings import ConfidenceInterval, bootstrap
 from harvestgym.evaluate.studies.common.report import open_figure, write_seasons
 from harvestgym.evaluate.studies.common.trials import (
@@ -41,6 +40,8 @@ from harvestgym.evaluate.studies.common.trials import (
 from harvestgym.farm.engine.model import DayReport, FarmState
 from harvestgym.farm.entities.messages import KMH
 from harvestgym.farm.entities.plant.stages import Stage
+
+from .common import fao56, wofost
 
 CARD_SOILS = ("clay", "silt", "loam", "sand")
 APRIL = 115

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tables import Table
 from harvestgym.core.tree import replace
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.evaluate.studies.common.trials import CROPS

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common.findings import (
     Claim,

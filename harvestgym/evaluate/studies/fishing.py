@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.fishing import control

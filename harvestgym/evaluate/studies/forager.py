@@ -18,7 +18,7 @@ import numpy as np
 from harvestgym.core.env import Timestep
 from harvestgym.core.episode import Loop, StepFunction, scan_steps, step_with_key
 from harvestgym.core.policy import Policy, random_policy
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.forager.family import make

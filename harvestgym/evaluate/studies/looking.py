@@ -20,7 +20,7 @@ import numpy as np
 from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.core.wrappers import Wrapper
 from harvestgym.evaluate.run import Progress, horizon, ignore_progress
 from harvestgym.evaluate.statistics import summarise

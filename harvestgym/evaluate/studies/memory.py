@@ -22,7 +22,7 @@ from jax.tree_util import Partial
 from harvestgym.core.episode import Loop, scan_steps, step_with_key
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.evaluate.studies.common.report import open_figure, write_columns

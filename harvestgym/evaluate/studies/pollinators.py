@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jax.numpy as jnp
 
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common.findings import Claim, claim_at_least, claim_within, claims_table, ratio
 from harvestgym.evaluate.studies.common.report import draw_crops, quartile_table, write_yields

@@ -16,7 +16,7 @@ import numpy as np
 
 from harvestgym.core.risk import CVaR, Expectation, Measure
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.statistics import format_mean
 from harvestgym.evaluate.studies.common.report import open_figure, write_columns

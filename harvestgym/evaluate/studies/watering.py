@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.studies.common.findings import (
     Claim,

@@ -12,8 +12,8 @@ from typing import Any
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.tables import describe_range
 from harvestgym.core.tree import Meta
+from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, put_once
 from harvestgym.farm.entities.base import Parameter
 from harvestgym.farm.schema import ScoreSpec, parse_plot

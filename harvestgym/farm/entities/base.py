@@ -21,8 +21,8 @@ import numpy as np
 
 from harvestgym.core.config import load_parameter_set, merge, read_sets
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Mark, Sprite, load_sprites
 from harvestgym.core.tree import Meta, iterate_metas, par, pytree, static
+from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 
 from .drawing import DrawContext
 from .messages import Ground, Message, Share

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from harvestgym.core.scene import Mark, Sprite
+from harvestgym.core.view.scene import Mark, Sprite
 
 SMALL, CORNER = 0.17, 0.4
 """Sizes of a small drawing, in plots."""

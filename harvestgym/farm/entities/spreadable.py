@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.scene import Mark, Sprite
 from harvestgym.core.tree import par, pytree, replace, var
+from harvestgym.core.view.scene import Mark, Sprite
 
 from .base import ActionResult, Board, Draws, Entity, Ledger, Parameter, Place, action
 from .drawing import DrawContext

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harvestgym.core.scene import Mark, Sprite, load_sprites
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.scene import Mark, Sprite, load_sprites
+from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import DURATION, Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel

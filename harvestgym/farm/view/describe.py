@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.tables import Table, describe_range
 from harvestgym.core.tree import Meta, iterate_metas
+from harvestgym.core.view.tables import Table, describe_range
 from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel

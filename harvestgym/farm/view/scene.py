@@ -11,8 +11,8 @@ import jax
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.scene import Chart, Line, Map, Mark, Scene, Words
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.scene import Chart, Line, Map, Mark, Scene, Words
+from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.contexts import ContextFarm, ContextParams
 from harvestgym.farm.engine.model import FarmModel, FarmParams
 from harvestgym.farm.engine.variables import FieldSlots

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant import Plant

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from harvestgym.core.timeline import Death, DoneAction, Record, Timeline, Track, name_parts
 from harvestgym.core.tree import Meta
+from harvestgym.core.view.timeline import Death, DoneAction, Record, Timeline, Track, name_parts
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.tables import Table, describe_range, make_fields_table
 from harvestgym.core.tree import iterate_metas
+from harvestgym.core.view.tables import Table, describe_range, make_fields_table
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 
 CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")

@@ -11,8 +11,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.scene import Chart, Line, Map, Scene, Words
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.scene import Chart, Line, Map, Scene, Words
+from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harvestgym.core.scene import Map, Mark, Sprite, load_sprites
+from harvestgym.core.view.scene import Map, Mark, Sprite, load_sprites
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
 

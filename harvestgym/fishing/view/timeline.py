@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.timeline import DoneAction, Record, Timeline, Track, name_parts
+from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track, name_parts
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
 

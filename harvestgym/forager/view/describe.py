@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvestgym.core.tables import Table, make_fields_table
+from harvestgym.core.view.tables import Table, make_fields_table
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
 from harvestgym.forager.kinds import Delay, DelayLaw, Kind

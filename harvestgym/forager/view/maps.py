@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harvestgym.core.scene import Map, Mark, load_sprites
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.scene import Map, Mark, load_sprites
+from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from harvestgym.core.scene import Chart, Line, Panel, Scene, Words
-from harvestgym.core.timeline import Record
+from harvestgym.core.view.scene import Chart, Line, Panel, Scene, Words
+from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES
 from harvestgym.forager.world import EMPTY

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harvestgym.core.timeline import DoneAction, Record, Timeline, Track
+from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.forager.jax_engine.model import Forager
 
 MOVES = ("north", "east", "south", "west")

@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from harvestgym.core.scene import Chart, Scene
+from harvestgym.core.view.scene import Chart, Scene
 
 from .svg_images import chart_image, legend_images
 

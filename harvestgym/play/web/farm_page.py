@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from nicegui import ui
 
-from harvestgym.core.scene import Chart, Map, Scene
+from harvestgym.core.view.scene import Chart, Map, Scene
 from harvestgym.farm.view.words import key_unit, key_words, number_text
 from harvestgym.play.farm_session import Fact, FarmSession
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from nicegui import ui
 
-from harvestgym.core.scene import Chart, Line, Map
+from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.play.fishing_session import FishingSession
 from harvestgym.render.svg import to_svg
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from nicegui import ui
 
-from harvestgym.core.scene import Chart, Line, Map
+from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.play.forager_session import MOVE_NAMES, ForagerSession
 
 from .elements import box, button, chart, image, legend, number, words

@@ -11,7 +11,7 @@ import numpy as np
 from nicegui import app, background_tasks, run, ui
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Chart, Line
+from harvestgym.core.view.scene import Chart, Line
 from harvestgym.play.session import Rival, Session
 
 from .elements import box, button, cell_text, chart, number, words

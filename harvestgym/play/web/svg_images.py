@@ -9,7 +9,7 @@ import base64
 from dataclasses import replace
 from typing import NamedTuple
 
-from harvestgym.core.scene import Chart, Map, Scene
+from harvestgym.core.view.scene import Chart, Map, Scene
 from harvestgym.render import chart as charts
 from harvestgym.render import layout
 from harvestgym.render.primitives import Box

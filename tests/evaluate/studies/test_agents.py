@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from harvestgym.cli import app
 from harvestgym.core.risk import CVaR
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.evaluate.studies import looking, memory, risk

@@ -19,7 +19,7 @@ from harvestgym.core import autoreset
 from harvestgym.core.env import Env
 from harvestgym.core.episode import make_frame
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.scene import Chart, Map, Mark, Scene, Words
+from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Words
 from harvestgym.farm import Farm
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.active import ActiveFarm

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from harvestgym.core.scene import Chart, Map, Scene, Words
+from harvestgym.core.view.scene import Chart, Map, Scene, Words
 from harvestgym.evaluate.record import record_episode
 from harvestgym.fishing import FishingEnv, control
 from harvestgym.fishing.analysis.dynamic_programming import find_optimum

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harvestgym.core.scene import Map, Scene
+from harvestgym.core.view.scene import Map, Scene
 from harvestgym.forager.family import build_forager, make, scene
 from harvestgym.forager.numba_engine import gym_env
 from harvestgym.forager.numba_engine.env import host_twin

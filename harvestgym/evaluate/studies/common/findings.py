@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 
 RESAMPLES = 2000
 

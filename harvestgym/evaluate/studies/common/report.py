@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.tables import Table
+from harvestgym.core.view.tables import Table
 
 from .trials import Yields
 

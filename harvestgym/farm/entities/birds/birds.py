@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.random import uniform_int
-from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Flock, Structures

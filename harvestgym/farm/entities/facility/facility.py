@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,
     Board,

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.random import normal
-from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, check_order, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Load, Structures

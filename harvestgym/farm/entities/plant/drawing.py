@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.scene import Mark
+from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.drawing import DrawContext
 
 from .stages import STAGES, Stage

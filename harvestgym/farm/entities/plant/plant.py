@@ -10,8 +10,8 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.scene import Mark
 from harvestgym.core.tree import iterate_metas, pytree, replace
+from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,
     Board,

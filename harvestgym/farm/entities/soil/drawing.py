@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harvestgym.core.scene import Mark
+from harvestgym.core.view.scene import Mark
 
 CLASSES = (
     (0.1, "#f6e8c3", "dry soil, to 10 %"),

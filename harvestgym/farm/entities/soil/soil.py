@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.scene import Mark
 from harvestgym.core.tree import par, pytree, replace, var
+from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,
     Board,

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.scene import Mark
 from harvestgym.core.tree import pytree, replace, var
+from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.hosts import Drivers, compute_shortages, stomatal_opening, unshaded_light, water_threshold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .tree import WIDE, Meta, iterate_metas
+from harvestgym.core.tree import WIDE, Meta, iterate_metas
 
 
 class Table(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from . import yaml_io
-from .errors import ConfigError
+from harvestgym.core import yaml_io
+from harvestgym.core.errors import ConfigError
 
 SHAPES = ("polygon", "ellipse", "line")
 
