@@ -34,7 +34,7 @@ SIZE = 1_000_000
 
 
 class Life(Protocol):
-    """What is timed."""
+    """A timed environment."""
 
     def start(self) -> Any: ...
 
@@ -107,7 +107,7 @@ def of_the_original(package: str) -> Factory:
 
 
 def other_implementation(name: str) -> Factory:
-    """What `--against` names; exits with what is missing."""
+    """Return the factory that `--against` names; exit with an error if there is none."""
     module, _, function = name.partition(":")
     try:
         return getattr(importlib.import_module(module), function) if function else of_the_original(module)

@@ -1,4 +1,4 @@
-"""What XLA makes of the compiled day of one environment: kernels, fusions, loops, reductions; and what they cost.
+"""Count the kernels, fusions, loops and reductions of the compiled day of one environment, and their cost.
 
     python benchmarks/kernels.py [ID ...] > benchmarks/results/kernels.json
 

@@ -3,7 +3,7 @@
     python benchmarks/start.py [ID ...] > start.json
 
 Each figure is the median of three processes; `import jax` is subtracted where the name says "beyond", and how long it
-took tells how fast the machine was. Bytecode is there in all of them, as `pip install` leaves it.
+took shows how fast the machine was. Bytecode is there in all of them, as `pip install` leaves it.
 """
 
 from __future__ import annotations

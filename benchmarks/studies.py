@@ -25,7 +25,7 @@ STUDIES = ("watering", "pollinators", "pests-weeds", "fertilizer")
 
 
 def measured(name: str, replicates: int, seed: int) -> dict[str, float]:
-    """What a run of a study took."""
+    """The time of a run of a study."""
     wall, cpu = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         studies.load_study(name)(replicates, Path(folder), seed=seed)

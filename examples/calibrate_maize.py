@@ -74,7 +74,7 @@ def error(env: FarmModel, params: object, series: Series) -> float:
 
 
 def calibrated(generations: int = 25) -> Fit:
-    """What is fitted on 1877."""
+    """The parameters fitted to 1877."""
     env = farm("1877")
     return fit(env, FREE, [height("1877")], policy_named(ID, env, "expert"), generations=generations)
 

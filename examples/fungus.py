@@ -39,7 +39,7 @@ class Favour(Response):
 
 @pytree
 class FungusState:
-    """What the leaves of each plot bear."""
+    """The infection of each plot."""
 
     infected: jax.Array = var("infected#%", "share of the leaves, 0 to 1", high=1)
 

@@ -92,7 +92,7 @@ LONG = 30.0
 
 
 def memory_of(space: gymnasium.Space[Any], stack: int) -> tuple[Any, Callable[[Any, Any], tuple[Any, jax.Array]]]:
-    """What is remembered at first, and `see(memory, obs) -> (memory, features)`: where observations are masked, what
+    """Return the initial memory, and `see(memory, obs) -> (memory, features)`: where observations are masked, what
     was seen last, how long ago, and the time since the start; else the last `stack` of them."""
     if isinstance(space, gymnasium.spaces.Dict) and set(space.spaces) == {"values", "mask"}:
         return (jnp.zeros(space["values"].shape), jnp.full(space["mask"].shape, LONG), jnp.zeros(1)), _last_seen
@@ -143,7 +143,7 @@ def perceptron(key: jax.Array, sizes: list[int], last: float) -> list[Any]:
 
 
 def apply(layers: list[Any], x: jax.Array) -> jax.Array:
-    """What a perceptron makes of features, (..., features)."""
+    """Apply a perceptron to features, (..., features)."""
     for weights, bias in layers[:-1]:
         x = jnp.tanh(x @ weights + bias)
     return x @ layers[-1][0] + layers[-1][1]
@@ -172,7 +172,7 @@ def log_chance(logs: list[jax.Array], chosen: jax.Array) -> jax.Array:
 
 @dataclass(frozen=True)
 class Trained:
-    """Acts by chance as it was trained to; `agent` goes first, as weights do."""
+    """Samples from the stochastic policy, as in training; `agent` goes first, as weights do."""
 
     env: Env[Any, Any]
     stack: int
@@ -193,7 +193,7 @@ def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
 
 
 class Batch(NamedTuple):
-    """What was seen and done, with leading axes time and environment."""
+    """Observations and actions, with leading axes time and environment."""
 
     features: jax.Array
     chosen: jax.Array
@@ -296,7 +296,7 @@ class Learner:
         return jax.lax.scan(part, (loop.nets, loop.optimiser), shuffled.reshape(s.epochs * s.minibatches, -1))[0]
 
     def _advantages(self, loop: Loop, batch: Batch) -> tuple[jax.Array, jax.Array]:
-        """What each state turned out to be worth, and by how much that is more than was thought (Schulman 2016)."""
+        """Return the value targets and the generalised advantages (Schulman 2016)."""
         s = self.settings
         value, after = (apply(loop.nets[1], loop.moments.scaled(f))[..., 0] for f in (batch.features, batch.after))
         surprise = batch.reward + s.gamma * jnp.where(batch.terminated, 0.0, after) - value
@@ -325,7 +325,7 @@ class Learner:
 
 
 def task(env: Env[Any, Any]) -> Env[Any, Any]:
-    """What an agent acts in: where looking costs, with one choice a day."""
+    """Return the environment of an agent: where observations cost, with one choice per day."""
     return Evening(env) if isinstance(env, ActiveFarm) else env
 
 
@@ -365,7 +365,7 @@ def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -
 
 
 def text(report: dict[str, Any]) -> str:
-    """What there is to tell, in lines."""
+    """Return the report, in lines."""
     s = report["settings"]
     days = s["updates"] * s["num_envs"] * s["num_steps"]
     lines = [f"{report['id']}: {days} days of training; mean return (95 % interval) over {report['seasons']} seasons"]

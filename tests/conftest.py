@@ -1,4 +1,4 @@
-"""What all tests share: quick programs, kept as long as there is room for them, and the order of the files."""
+"""Settings of all tests: quick programs, kept while there is memory for them, and the order of the files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SLOW = (
 
 
 def full() -> bool:
-    """Whether this process has its share of the machine, an eighth of the memory; where it cannot be told, yes."""
+    """Whether this process has its share of the machine, an eighth of the memory; where that is unknown, yes."""
     if sys.platform != "linux":
         return True
     pieces, pages = Path("/proc/self/maps").read_bytes(), Path("/proc/self/statm").read_text().split()

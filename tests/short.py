@@ -14,5 +14,5 @@ def some(ids: Sequence[str], *short: str) -> list[str]:
 
 
 THOROUGH = {"xla_backend_optimization_level": 3, "xla_cpu_use_fusion_emitters": True}
-"""Compiler options, whatever the other tests are compiled with, for what runs longer than it compiles, and where
+"""Compiler options, independent of those of the other tests, for what runs longer than it compiles, and where
 roundings matter: unoptimised code works out one number in several places, with other roundings."""

@@ -23,7 +23,7 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
     """A block starts with nothing but its own names; what pages share is the programs that were compiled."""
     monkeypatch.chdir(tmp_path)
     for block in blocks(page):
-        assert OURS.search(block), "an id is registered by the block that makes it, whatever ran before"
+        assert OURS.search(block), "an id is registered by the block that makes it, no matter what ran before"
         exec(compile(block, page.name, "exec", dont_inherit=True), {"__name__": "__main__"})
     assert not list(tmp_path.iterdir()), "nothing is written where it was not asked"
 

@@ -1,4 +1,4 @@
-"""Who may import whom, and that importing the package does no work (DESIGN, section 1)."""
+"""The import order of the package (DESIGN, section 1): no cycles, nothing upwards, and an import that does no work."""
 
 from __future__ import annotations
 
@@ -6,98 +6,183 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-import harvestgym
+from .script import ROOT, script
 
-ROOT = Path(harvestgym.__file__).parent
-FAMILIES = ("farm", "fishing", "forager")
-SHELLS = (Path("farm") / "interface" / "farm.py",)
-"""Faces that a family has of its own, which nothing in the family imports: the paper's `Farm` is a `GymEnv`."""
+structure = script("tools/structure.py")
+TREE = structure.Tree(ROOT)
 
+FAMILIES, LAYERS, ORDERS = structure.FAMILIES, structure.LAYERS, structure.ORDERS
 
-def modules() -> list[Path]:
-    return sorted(ROOT.rglob("*.py"))
+LATE = {
+    "harvestgym": "`import harvestgym` must not import JAX",
+    "harvestgym.registry": "listing ids must not import JAX or a family",
+    "harvestgym.cli": "`harvestgym --help` must answer before JAX is imported",
+    "harvestgym.farm": "the names of the family load when they are first used",
+    "harvestgym.fishing": "the names of the family load when they are first used",
+    "harvestgym.forager": "the names of the family load when they are first used",
+    "harvestgym.forager.family": "the host engine loads numba, only where a Gymnasium environment is made",
+    "harvestgym.play": "the browser game needs the extra `web`",
+    "harvestgym.evaluate.export": "films and pages load only when one is written",
+    "harvestgym.evaluate.splits": "only the id of a farm loads the farm family",
+    "harvestgym.evaluate.datasets.episodes": "only a season of `Farm` loads the farm family",
+    "harvestgym.evaluate.datasets.storage": "Minari datasets need the extra `offline`",
+    "harvestgym.evaluate.studies.fishing": "the comparison with Stable-Baselines3 needs the extra `sb3`",
+}
+"""Modules that import our own modules inside functions, and why start-up time needs it."""
 
+FOLDERS = ("harvestgym.cli",)
+"""Entries of `LATE` that hold for all modules below them."""
 
-def imported(path: Path) -> set[str]:
-    """Absolute names of everything a module imports, relative imports resolved."""
-    package = ("harvestgym", *path.relative_to(ROOT).parts[:-1])
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            names.add(".".join((*base, *([node.module] if node.module else []))))
-    return names
-
-
-def inner(name: str) -> str:
-    """The part of the house that a dotted name belongs to, `core` for `harvestgym.core.env`."""
-    parts = name.split(".")
-    return parts[1] if parts[0] == "harvestgym" and len(parts) > 1 else ""
-
-
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_point_one_way(path: Path) -> None:
-    here = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    used = {inner(name) for name in imported(path)} - {"", here}
-    if here == "core":
-        assert not used, f"core imports {used}"
-    if here in FAMILIES:
-        assert used <= {"core", "render", "gym"}, f"a family imports {used - {'core'}}"
-    if here == "registry":
-        assert not used & set(FAMILIES), "the registry names families by string only"
-    if here == "render":
-        assert used <= {"core"}
-    if here == "gym":
-        assert used <= {"core", "render", "evaluate", "registry"}
-    if here == "play":
-        assert used <= {"gym", "core", "evaluate", "registry", "render", *FAMILIES}
+OPTIONAL = {"matplotlib", "stable_baselines3", "pyarrow", "pandas", "numba", "pettingzoo", "torch", "nicegui", "minari"}
+NEEDS_OPTIONAL = {
+    "harvestgym.adapters": "an adapter is imported by users of its library only",
+    "harvestgym.evaluate.datasets.minari": "imported when a Minari dataset is read or written",
+    "harvestgym.play.web": "the browser game is imported by `harvestgym play` only",
+    "harvestgym.forager.numba_engine.parallel_env": "a PettingZoo environment",
+    "harvestgym.fishing.parallel_env": "a PettingZoo environment",
+}
+"""Modules that may import an optional library at their top, and why."""
 
 
-def test_nothing_in_a_family_imports_its_shell() -> None:
-    shells = {"harvestgym." + ".".join(shell.with_suffix("").parts) for shell in SHELLS}
-    for path in (p for p in modules() if p.relative_to(ROOT).parts[0] in FAMILIES and p.name != "__init__.py"):
-        assert not imported(path) & shells, f"{path.name} imports {imported(path) & shells}"
+def layer_of(name: str, layers: tuple[tuple[str, ...], ...]) -> int | None:
+    return next((at for at, layer in enumerate(layers) if name in layer), None)
+
+
+def parts(module: str) -> list[str]:
+    return module.split(".")[1:]
+
+
+def upward(layers: tuple[tuple[str, ...], ...], folder: str = "") -> list[str]:
+    """The imports that run against the order of some layers, or between two families."""
+    found = []
+    for each in TREE.imports:
+        importer, imported = ([*parts(name), "", ""] for name in (each.importer, each.imported))
+        if folder:
+            if importer[0] != folder or imported[0] != folder:
+                continue
+            importer, imported = importer[1:], imported[1:]
+        one, other = layer_of(importer[0], layers), layer_of(imported[0], layers)
+        if one is None or other is None:
+            continue
+        between_families = importer[0] in FAMILIES and one == other and importer[0] != imported[0]
+        if one < other or between_families:
+            found.append(f"{each.importer}:{each.line} imports {each.imported}")
+    return found
+
+
+def below(module: str, folders: Iterable[str]) -> bool:
+    return any(f"{module}.".startswith(f"{folder}.") for folder in folders)
+
+
+def test_every_top_level_folder_has_a_layer() -> None:
+    children = {parts(name)[0] for name in TREE.modules if parts(name)}
+    assert children == {name for layer in LAYERS for name in layer} | {"registry"}
+
+
+def test_imports_follow_the_layers() -> None:
+    assert upward(LAYERS) == []
+
+
+@pytest.mark.parametrize("family", ORDERS)
+def test_imports_follow_the_layers_inside_a_family(family: str) -> None:
+    children = {parts(name)[1] for name in TREE.modules if len(parts(name)) > 1 and parts(name)[0] == family}
+    known = {name for layer in ORDERS[family] for name in layer}
+    assert children <= known, f"give {sorted(children - known)} a layer in ORDERS"
+    assert upward(ORDERS[family], family) == []
+
+
+def test_the_registry_imports_core_only_and_core_and_render_do_not_import_it() -> None:
+    used = {
+        name for each in TREE.imports if each.importer == "harvestgym.registry" for name in parts(each.imported)[:1]
+    }
+    assert used <= {"core"}
+    users = {
+        name for each in TREE.imports if each.imported == "harvestgym.registry" for name in parts(each.importer)[:1]
+    }
+    assert not users & {"core", "render"}
+
+
+def test_no_cycle_between_files() -> None:
+    assert structure.cycles(TREE.graph) == []
+
+
+@pytest.mark.parametrize("package", sorted(TREE.packages))
+def test_no_cycle_between_the_files_and_folders_of_a_folder(package: str) -> None:
+    assert structure.cycles(TREE.folder_graph(package)) == []
 
 
 def test_an_entity_imports_no_other_entity() -> None:
-    for path in (ROOT / "farm" / "entities").rglob("*.py"):
-        kind = path.relative_to(ROOT / "farm" / "entities").parts[0]
-        for name in imported(path):
-            if name.startswith("harvestgym.farm"):
-                mine = name.startswith(f"harvestgym.farm.entities.{kind}")
-                shared = ("base", "messages", "spreadable", "observed", "hosts")
-                allowed = name in {f"harvestgym.farm.entities.{each}" for each in shared}
-                assert mine or allowed, f"{path.name} imports {name}"
+    shared = {"base", "messages", "hosts", "spreadable", "drawing"}
+    entities = "harvestgym.farm.entities."
+    for each in TREE.imports:
+        if each.importer.startswith(entities) and each.imported.startswith("harvestgym.farm"):
+            kind = each.importer.removeprefix(entities).partition(".")[0]
+            other = each.imported.removeprefix(entities).partition(".")[0]
+            assert other in shared | {kind}, f"{each.importer}:{each.line} imports {each.imported}"
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout
+def test_imports_inside_functions_only_where_start_up_time_needs_it() -> None:
+    late = [e for e in TREE.imports if e.in_function and e.importer not in LATE and not below(e.importer, FOLDERS)]
+    assert [f"{e.importer}:{e.line} imports {e.imported}" for e in late] == []
+
+
+def test_no_folder_holds_more_modules_than_a_reader_can_survey() -> None:
+    most = 18
+    counts = {package: sum(name.rpartition(".")[0] == package and name not in TREE.packages for name in TREE.modules)
+              for package in TREE.packages}  # fmt: skip
+    assert {package: count for package, count in counts.items() if count > most} == {}
 
 
 def test_import_loads_neither_jax_nor_a_family() -> None:
     code = "import sys, json, harvestgym; print(json.dumps(sorted(sys.modules)))"
-    loaded = set(json.loads(run(code)))
+    loaded = set(
+        json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    )
     assert not loaded & {"jax", "yaml", "pydantic", "matplotlib", "pandas", *(f"harvestgym.{f}" for f in FAMILIES)}
 
 
 def test_optional_libraries_are_imported_where_they_are_used_only() -> None:
     """A module-level import of an optional library would make it a requirement of everything that imports it."""
-    optional = {"matplotlib", "stable_baselines3", "pyarrow", "pandas", "numba", "pettingzoo", "torch", "nicegui"}
-    for path in modules():
-        tree = ast.parse(path.read_text())
-        top = {n for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) for n in _roots(node)}
-        homes = path.parent.name in ("adapters", "web", "numba_engine") or path.name in ("parallel_env.py",)
-        assert homes or not top & optional, f"{path.relative_to(ROOT)} imports {top & optional} at its top"
+    for name, tree in TREE.modules.items():
+        top = {root for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) for root in roots(node)}
+        assert below(name, NEEDS_OPTIONAL) or not top & OPTIONAL, f"{name} imports {top & OPTIONAL} at its top"
 
 
-def _roots(node: ast.Import | ast.ImportFrom) -> set[str]:
+def roots(node: ast.Import | ast.ImportFrom) -> set[str]:
     if isinstance(node, ast.Import):
         return {alias.name.split(".")[0] for alias in node.names}
     return {(node.module or "").split(".")[0]} if not node.level else set()
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"a"}, "c": {"a"}}, [["a", "b"]]),
+        ({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"e"}, "e": {"d"}}, [["a", "b", "c"], ["d", "e"]]),
+    ],
+)
+def test_cycles_are_the_strongly_connected_components(graph: dict[str, set[str]], expected: list[list[str]]) -> None:
+    assert sorted(structure.cycles(graph)) == expected
+
+
+def test_imports_in_functions_and_for_types_are_read(tmp_path: Path) -> None:
+    """The measure sees every import, or the tests above could not fail."""
+    package = tmp_path / "harvestgym"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "inner" / "__init__.py").write_text("")
+    (package / "inner" / "one.py").write_text("def f():\n    from .two import g\n    return g\n")
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from harvestgym.inner import one\ng = 1\n"
+    (package / "inner" / "two.py").write_text(text)
+    tree = structure.Tree(tmp_path)
+    assert [(e.importer, e.imported, e.in_function, e.for_types) for e in tree.imports] == [
+        ("harvestgym.inner.one", "harvestgym.inner.two", True, False),
+        ("harvestgym.inner.two", "harvestgym.inner.one", False, True),
+    ]
+    assert structure.cycles(tree.graph) == [["harvestgym.inner.one", "harvestgym.inner.two"]]

@@ -34,7 +34,7 @@ def ppo() -> ModuleType:
 
 
 def told(folder: Path, name: str, *args: str) -> tuple[float, float, float]:
-    """What an example prints of the expert, the random policy and the agent."""
+    """The printed returns of the expert, the random policy and the agent."""
     alone = os.environ | {"OMP_NUM_THREADS": "1"}  # threads of PyTorch that wait for each other spin on busy cores
     command = [sys.executable, str(EXAMPLES / name), *args]
     done = subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True)
@@ -87,7 +87,7 @@ def test_no_seed_trains_nobody(
 
 
 def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
-    """What is done today and looked at tomorrow: the state, the reward and the sight of two steps of the farm."""
+    """Actions of today and observations of tomorrow equal two steps of the farm: state, reward and observation."""
     farm = make("farm/paid-looks-1x1-v0")
     evening, params, key = ppo.Evening(farm), farm.params, jax.random.key(3)
     start, first = jax.jit(evening.reset)(key, params)

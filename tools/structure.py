@@ -23,13 +23,17 @@ LAYERS = (("core",), ("render",), ("gym",), FAMILIES, ("adapters", "evaluate", "
 """The import order: each layer may import the layers before it. Families do not import each other."""
 
 ORDERS = {
-    "farm": (("schema", "entities"), ("engine",), ("policies",), ("config",), ("view",), ("interface",), ("family",)),
+    "farm": (
+        ("public_names", "schema", "entities"),
+        ("engine",), ("policies",), ("config",), ("view",), ("interface",), ("family",),
+    ),
     "fishing": (
-        ("growth", "noise", "structured", "change", "keys", "conservation", "units", "model"),
+        ("keys", "growth", "noise", "structured", "change", "units", "model", "conservation"),
         ("analysis",), ("control", "metrics", "spec", "env", "parallel_env"), ("view",), ("family",),
     ),
     "forager": (
-        ("numba_support", "hashing", "kinds", "world", "reward_laws", "reward_context", "observations", "config"),
+        ("numba_support", "hashing", "kinds", "world", "reward_laws", "reward_context", "reward_payment",
+         "observations", "config"),
         ("jax_engine",), ("view", "policies"), ("numba_engine",), ("family",),
     ),
 }  # fmt: skip

@@ -102,8 +102,8 @@ class Env(Generic[State, Params]):
         start, look = keys_for(key, ("initial", "observation"))
         return self._opened(look, self.initial(start, params), params)
 
-    def again(self, key: jax.Array, last: State, anew: jax.Array, params: Params) -> tuple[State, Timestep]:
-        """Begin the episode that follows one that ended in `last`, or the first of a lane where `anew`.
+    def again(self, key: jax.Array, last: State, renew: jax.Array, params: Params) -> tuple[State, Timestep]:
+        """Begin the episode that follows one that ended in `last`, or the first of an environment where `renew`.
 
         A plain `reset`, unless an environment keeps something from one episode to the next.
         """

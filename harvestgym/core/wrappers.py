@@ -51,8 +51,8 @@ class Wrapper(Env[Any, Params], Generic[Params]):
     def reset(self, key: jax.Array, params: Params) -> tuple[Any, Timestep]:
         return self.opened(*self.env.reset(key, params))
 
-    def again(self, key: jax.Array, last: Any, anew: jax.Array, params: Params) -> tuple[Any, Timestep]:
-        return self.opened(*self.env.again(key, self.inner(last), anew, params))
+    def again(self, key: jax.Array, last: Any, renew: jax.Array, params: Params) -> tuple[Any, Timestep]:
+        return self.opened(*self.env.again(key, self.inner(last), renew, params))
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         """Return the wrapper's state and Timestep at the start of an episode, from those inside."""

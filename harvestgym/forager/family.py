@@ -178,7 +178,7 @@ def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
 
 
 def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams) -> dict[str, Any]:
-    """What is worth keeping of a step; of a small world all of it."""
+    """Return the recorded values of a step; of a small world the whole map."""
     keep = ("reward_rate", "collided", "collected", "biome", "biome_regret")
     place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32), "clock#step": state.clock[1]}
     seen = {"view": state.view} | (

@@ -1,4 +1,4 @@
-"""What a reward law may read: the clock, and draws that belong to its kind and generation; the same in both engines."""
+"""The inputs of a reward law: the clock, and draws for its kind and generation; equal in both engines."""
 
 from __future__ import annotations
 

@@ -141,13 +141,13 @@ class CompiledEnv:
         self.begun = True
 
     def kept(self) -> dict[str, Any]:
-        """What changes, for `core.checkpoint`."""
-        return {"lane": to_arrays(self.run_state), "params": to_arrays(self._params), "begun": self.begun}
+        """Return the mutable state for `core.checkpoint`."""
+        return {"run_state": to_arrays(self.run_state), "params": to_arrays(self._params), "begun": self.begun}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Continue from what was kept; ConfigError, and nothing is changed, if it does not fit."""
         shapes = jax.eval_shape(self._functions.unpack, self._run)
-        run = from_arrays(kept["lane"], shapes, "state")
+        run = from_arrays(kept["run_state"], shapes, "state")
         self.params = from_arrays(kept["params"], self._params, "params")
         self._run, self.begun = self._functions.run.put(run), kept["begun"]
 

@@ -74,7 +74,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         return {"env": self.core, "render_mode": self.render_mode}
 
     def kept(self) -> dict[str, Any]:
-        """What changes, for `core.checkpoint`."""
+        """Return the mutable state for `core.checkpoint`."""
         return {"driver": self._compiled.kept(), "over": self._over}
 
     def restore(self, kept: dict[str, Any]) -> GymEnv:

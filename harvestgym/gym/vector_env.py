@@ -171,7 +171,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return {"env": self.core} | {name: getattr(self, name) for name in names}
 
     def kept(self) -> dict[str, Any]:
-        """What changes, for `core.checkpoint`."""
+        """Return the mutable state for `core.checkpoint`."""
         return {"driver": self._compiled.kept(), "over": self._over, "obs": self._obs}
 
     def restore(self, kept: dict[str, Any]) -> VecEnv:

@@ -114,6 +114,6 @@ def _check_balance(model: FarmModel, before: FarmState, after: FarmState, flows:
 
 
 def held(entities: Sequence[Entity], states: Sequence[Any], substance: str) -> np.ndarray:
-    """What the entities of a field hold of a substance, per plot, in float64."""
+    """Return the amount of a substance that the entities of a field hold, per plot, in float64."""
     amounts = [e.holds(s) for e, s in zip(entities, states, strict=True)]
     return np.sum([np.asarray(a[substance], np.float64) for a in amounts if substance in a], axis=0)

@@ -14,7 +14,7 @@ from harvestgym import Snapshot
 
 
 def played(env: Any, steps: int, seed: int) -> str:
-    """A digest of all that some steps gave; episodes that end begin anew."""
+    """A digest of all that some steps gave; episodes that end begin again."""
     env.action_space.seed(seed)
     digest = hashlib.sha256()
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""What is saved in mid-episode goes on bit for bit, here and in another process; what is not whole is refused.
+"""An episode saved in the middle continues bit for bit, here and in another process; damaged files are refused.
 
 That every farm and fishery goes on from a file is part of the contract, `harvestgym.testing.check_env`.
 """
@@ -206,7 +206,7 @@ def test_a_life_goes_on_with_what_its_objects_remember(tmp_path: Path) -> None:
 
 
 def together(env: Any, steps: int, seed: int) -> list[str]:
-    """What some steps of agents gave, who begin anew when all have done."""
+    """Results of some steps of agents, who begin again when all are done."""
     rng, out = np.random.default_rng(seed), []
     for _ in range(steps):
         quotas = isinstance(env.action_space(env.agents[0]), gymnasium.spaces.Box)

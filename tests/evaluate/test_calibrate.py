@@ -37,7 +37,7 @@ def test_parameters_of_a_plant_come_back_from_the_heights_that_they_made(maize: 
 
 
 def test_the_measured_maize_was_smaller_and_later_than_the_corn_of_the_file(maize: Any) -> None:
-    """What is fitted on one year helps in the next: a third of the error at most on 1877, less than half on 1878."""
+    """Parameters fitted to one year help in the next: at most a third of the error on 1877, less than half on 1878."""
     values = {
         "Field-0/Plant-0/size_max#cm": 207.9, "Field-0/Plant-0/grow/rate/intercept": 0.483,
         "Field-0/Plant-0/seed/sprout/age_seed/low": 11.8,
@@ -48,7 +48,7 @@ def test_the_measured_maize_was_smaller_and_later_than_the_corn_of_the_file(maiz
 
 
 def test_several_series_and_entries_are_fitted_at_once() -> None:
-    """The spring flows evenly in the mean, so that the reed's store tells its thirst and the spring the rest."""
+    """The spring flows evenly in the mean, so that the reed's store identifies its thirst and the spring the rest."""
     env = reeds()
     water, store = "Field-0/Spring-0/available_Water#L", "Field-0/Reed-0/cumulated_water#L"
     truth = {"Field-0/Spring-0/flow#L.day-1": 2.0, "Field-0/Reed-0/thirst#L.day-1": 0.7}

@@ -1,4 +1,4 @@
-"""The summary of a sample of returns, and the measure of a farm's own score where results are told."""
+"""The summary of a sample of returns, and the measure of a farm's own score where results are reported."""
 
 from __future__ import annotations
 

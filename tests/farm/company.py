@@ -40,7 +40,7 @@ def draws(shape: tuple[int, int], value: float = 0.5) -> dict[str, jax.Array]:
 
 
 def board(place: Place, reader: str, *said: tuple[str, Message]) -> Board:
-    """What `reader` finds this morning: who said what."""
+    """The messages that `reader` reads this morning, by sender."""
     posts: dict[type[Message], dict[str, Message]] = {}
     for speaker, message in said:
         posts.setdefault(type(message), {})[speaker] = message

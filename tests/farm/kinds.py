@@ -72,7 +72,7 @@ class Spring(Entity):
 
 @pytree
 class ReedState:
-    """What a reed has drunk."""
+    """The water that a reed has taken up."""
 
     stage: jax.Array = var("stage", "young or old", labels=("young", "old"))
     colour: jax.Array = var("colour", "a dye", dtype="int", high=2)

@@ -58,7 +58,7 @@ DIFFICULTIES = {
     "weeds", "all-kinds", "many-actions", "large-field", "paper", "herbicide", "paid-observations", "coupling",
     "pollinators", "timing", "polyculture", "climates", "rotation", "years", "contextual", "schedule", "watering",
 }  # fmt: skip
-"""Tags of which each has a farm."""
+"""Tags that each have a farm."""
 SETS = {*CROPS, "carrots", *SOILS, "herbicide", "pesticide"}
 NAMED = {"weeds": "Weeds", "pests": "Pests", "pollinators": "Pollinators", "fertilizer": "Fertilizer"}
 

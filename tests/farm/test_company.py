@@ -67,7 +67,7 @@ def season(env: FarmModel, params: Any, order: jax.Array) -> dict[str, jax.Array
 
 
 def history(env: FarmModel, order: int = 0) -> dict[str, np.ndarray]:
-    """That season, idle unless told."""
+    """That season, idle by default."""
     return {name: np.asarray(values) for name, values in season(env, env.params, jnp.int32(order)).items()}
 
 
@@ -85,7 +85,7 @@ FEW = {name: INIT[name] for name in ("Weather-0", "Plant-0", "Weeds-0", "Pests-0
 
 
 PASSING = {"extends": "base_bird", "seed_eater": False, "pest_eater": False, "pollinator_eater": False}
-"""Birds that come by chance and touch nothing."""
+"""Birds that come at random and touch nothing."""
 
 
 def test_no_order_of_the_file_matters_and_an_idle_entity_changes_nothing() -> None:
@@ -117,7 +117,7 @@ def fields(*which: str) -> FarmModel:
 
 
 def test_a_field_neither_sees_nor_disturbs_another() -> None:
-    """Alone or beside another, and whatever is done there: the same days; and each has a sky of its own."""
+    """Alone or with another field, with any actions there: the same days; each field has its own sky."""
     both, alone = fields("Field-0", "Field-1"), history(fields("Field-0"))
     values = {"plot": (0, 2), "amount#L": 20, "duration#min": 60}
     pour = both.actions.index(("BasicFarmer-0", "Field-1", "Soil-0", "watering_discrete", values))

@@ -47,7 +47,7 @@ def farm() -> FarmModel:
 
 
 def season(env: FarmModel, key: jax.Array, numbers: jax.Array) -> jax.Array:
-    """Kg of corn and of bean at the end of a season; a crop of which no plant is sown is not there."""
+    """Kg of corn and of bean at the end of a season; a crop without a sown plant is absent."""
     said = {}
     for plant, n in zip((CORN, BEAN), numbers, strict=True):
         said |= {(plant, "stage"): (n > 0)[None], (plant, "population#nb"): n[None]}
@@ -81,7 +81,7 @@ def test_together_each_yields_less_than_alone_and_the_beans_under_the_corn_lose_
 
 
 def test_both_together_are_worth_more_ground_than_they_stand_on(kg: dict[str, np.ndarray]) -> None:
-    """The land equivalent ratio of beans added to corn, of which published intercrops of the two have 1 to 1.6."""
+    """The land equivalent ratio of beans added to corn; published intercrops of the two have 1 to 1.6."""
     assert 1.0 < float(np.sum(kg["all of both"] / (kg["corn"][0], kg["bean"][1]))) < 1.6
 
 

@@ -59,7 +59,7 @@ def test_bounds_at_great_noise(name: str, order: str) -> None:
 
 
 def test_conservation_of_biomass() -> None:
-    """What is left plus what is caught is what was there, for both orders."""
+    """Escapement plus catch equals the stock, for both orders."""
     env = make("logistic-v0", sigma=0.0)
     for x, a in [(0.75, 0.2), (0.3, 0.5)]:
         state = harvestgym.core.tree.replace(env.reset(jax.random.key(0), env.params)[0], stock=jnp.array([x]))
@@ -201,7 +201,7 @@ def test_overriding_by_inheritance() -> None:
 
 
 def test_units_are_inverse() -> None:
-    """What an action asks for gives that action again, in every scale."""
+    """Converting an action to a catch and back gives the action, in every scale."""
     for over in ({}, {"scale": "natural"}, {"levels": 11}, {"control": "rate"}, {"control": "rate", "levels": 5}):
         units = make("logistic-v0", **over).units
         for wanted in (0.0, 0.5, 1.0):

@@ -163,7 +163,7 @@ def test_sizes_follow_from_the_methods(law: GrowthLaw, stocks: int, targets: int
     ids=lambda law: type(law).__name__,
 )
 def test_harvest_takes_the_catch_and_no_more(law: GrowthLaw) -> None:
-    """What can be caught falls by the catch at a small catch, and is never negative after the greatest one."""
+    """The stock falls by the catch at a small catch, and is never negative after the greatest one."""
     stock = law.start(jnp.float32(0.6))
     there = law.available(stock)
     after = law.available(law.harvest(stock, 0.25 * there))

@@ -57,7 +57,7 @@ def test_parts_as_objects_are_parts_of_a_file() -> None:
 
 
 def test_a_rollout_adds_up_to_its_tally() -> None:
-    """What info sums over an episode is what its years were."""
+    """The sums in `info` over an episode equal those of its years."""
     env = make("logistic-v0", Tmax=YEARS)
     path = rollout(env, constant_policy(jnp.asarray(ACTION)), jax.random.key(0), 5, YEARS)
     catch, biomass = np.asarray(path.info["catch"], np.float64), np.asarray(path.info["biomass"])

@@ -57,7 +57,7 @@ def test_sampled_moments_are_the_closed_ones(name: str) -> None:
 @pytest.mark.parametrize("name", RANDOM)
 @pytest.mark.parametrize("nodes", [16, 32])
 def test_quadrature_gives_the_same_moments(name: str, nodes: int) -> None:
-    """What dynamic programming integrates over is what simulations draw."""
+    """Dynamic programming integrates over the distribution that simulations draw from."""
     z, weight = quadrature(RANDOM[name], nodes)
     values, (mean, sd) = RANDOM[name](z, jnp.ones(nodes), jnp.ones(nodes)), EXPECTED[name]
     assert float(weight.sum()) == pytest.approx(1.0, abs=1e-6)

@@ -1,4 +1,4 @@
-"""What a law may read: exact phases, and the same draws in every context."""
+"""The inputs of a reward law: exact phases, and the same draws in every context."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ ENDLESS = world_of(10**6, 10**6, (2 * 10**11, 10**10, 10**11, 10**10), capacity=
 
 
 def trace(model: Forager, seed: int, actions: np.ndarray):
-    """What a life under JAX shows, step by step."""
+    """The observations of an episode under JAX, step by step."""
     params = model.params
 
     def live(words, actions):

@@ -1,4 +1,4 @@
-"""Golden pictures of fisheries and foragers; `python -m tests.render.golden` writes them anew: look before keeping."""
+"""Golden pictures of fisheries and foragers; `python -m tests.render.golden` writes them again: look before keeping."""
 
 from __future__ import annotations
 

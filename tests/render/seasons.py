@@ -1,4 +1,4 @@
-"""Records of seasons written by hand, so that a picture is known whatever the equations of a farm say today."""
+"""Records of seasons written by hand, so that a picture does not depend on the equations of a farm."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def full(shape: tuple[int, int]) -> tuple[FarmModel, Record]:
 
 
 def two_fields() -> tuple[FarmModel, Record]:
-    """Tomatoes that are ripe beside beans in bloom on a dry soil."""
+    """Ripe tomatoes next to beans in bloom on a dry soil."""
     env = farm("two-climates-v0")
     record = blank(env)
     say(env, record, 1, "Field-0", "Plant-0", {"stage": 5, "population#nb": 3, "size#cm": 110})

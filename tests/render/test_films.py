@@ -192,7 +192,7 @@ def test_what_is_filmed_is_the_first_episode_of_the_table(id: str, policy: str, 
 
 
 def test_a_season_of_150_days_of_a_3x4_farm_is_a_gif_in_less_than_ten_seconds(tmp_path: Path) -> None:
-    """Of one core, whatever else the machine does; every day has other numbers, plants and weather than the last."""
+    """On one core, for any load of the machine; every day has other numbers, plants and weather than the last."""
     env, said = full((3, 4))
     rng, days = np.random.default_rng(0), 151
     kept = {name: np.repeat(values[1:2], days, 0) for name, values in said.items()}
@@ -235,7 +235,7 @@ def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
 @pytest.mark.parametrize("id", ["farm", "fishing/logistic-levels-v0", "forager/flowers-v1"])
 def test_gymnasium_records_videos_of_every_family(id: str, tmp_path: Path) -> None:
     """The farm is that of the test above, so that it is compiled once. `.ci/run` installs moviepy without what it
-    wants beside it: its last release wants a Pillow that is older than the current one, and works with that too."""
+    requires in addition: its last release wants a Pillow that is older than the current one, and works with it too."""
     pytest.importorskip("moviepy", reason=MOVIEPY)
     filmed: Any = a_farm() if id == "farm" else gymnasium.make(id, render_mode="rgb_array")
     env = RecordVideo(filmed, str(tmp_path / "films"), video_length=4)

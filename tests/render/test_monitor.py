@@ -1,4 +1,4 @@
-"""What is monitored is what is: in tables, pictures and event files, of one farm and of many, in bounded memory."""
+"""Monitoring shows the true values in tables, pictures and event files, of one farm and of many, in bounded memory."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_tensorboard_gets_scalars_and_images(tmp_path: Path) -> None:
 
 
 class Run:
-    """What a run of Weights & Biases offers of its log."""
+    """The part of a Weights & Biases run that logs."""
 
     def __init__(self) -> None:
         self.rows: list[Any] = []
@@ -233,7 +233,7 @@ def windowed(display: dict[str, str], picture: Path) -> subprocess.CompletedProc
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the display of another system cannot be taken away or made up")
 def test_where_there_is_no_display_the_window_is_refused(tmp_path: Path) -> None:
-    """Matplotlib then draws to nowhere without a word, whatever backend was asked for."""
+    """Matplotlib then draws to nowhere without a word, for any requested backend."""
     pytest.importorskip("tkinter", reason="needs a Python with Tk")
     told = windowed({}, tmp_path / "none.png")
     assert told.returncode and "opens no window; give a path" in told.stderr, told.stderr

@@ -66,10 +66,10 @@ def toy() -> Timeline:
     )
 
 
-def toy_scene(told: str, step: int) -> Scene:
+def toy_scene(text: str, step: int) -> Scene:
     leaf = Sprite("leaf", (Stroke("ellipse", ((0.5, 0.5), (0.4, 0.3)), "#009e73"),))
     marks = (Mark("square", (0.5, 0.5), meaning=EVIL), Mark(leaf, (1.5, 0.5), text=EVIL, meaning="a leaf"))
-    return Scene(told, (Map(f"{told} {step}", (2, 1), marks), Words("Today", (EVIL, f"{told} on {step}"))))
+    return Scene(text, (Map(f"{text} {step}", (2, 1), marks), Words("Today", (EVIL, f"{text} on {step}"))))
 
 
 @pytest.fixture(scope="module")

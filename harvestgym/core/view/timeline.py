@@ -29,7 +29,7 @@ class Track:
         doc: its meaning.
         parts: the name of each number of a step, in C order; empty for a single number.
         codes: the meaning of each number, if it is a choice.
-        observed_mask: which numbers of which step were observed, shaped as the values; None if that is not recorded.
+        observed_mask: the numbers of each step that were observed, shaped as the values; None if that is not recorded.
         observed_values: the values that were observed, if they are not the true ones (a survey with an error).
     """
 

@@ -42,7 +42,7 @@ sites, soils and seeds that are not used in training.
 - **ceiling** is the best schedule of interventions that a clairvoyant planner found. The planner knows all random
   events of a season and searches from the expert's schedule. It is a lower bound of the value of foresight: a longer
   search may find more, and a policy without foresight cannot be expected to reach it. Its mean is the expert's over all
-  seasons plus the mean gain over the planned seasons, in none of which it is below the expert. "16, best of 2,928" is
+  seasons plus the mean gain over the planned seasons; it is below the expert in none of them. "16, best of 2,928" is
   the best of 2,928 schedules in each of 16 seasons; the larger the farm, the fewer schedules are tried, and the lower
   the bound. A score of 1.00 means that a short search found almost nothing.
 

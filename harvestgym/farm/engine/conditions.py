@@ -18,7 +18,7 @@ from harvestgym.core.tree import Meta
 from harvestgym.farm.schema import AnyOfAll, ConditionSpec
 
 from .observations import ObservedItem, find_items
-from .variables import Variable, encode_value
+from .variables import Variable, encode_label
 
 ValueReader = Callable[[ObservedItem], jax.Array]
 
@@ -128,7 +128,7 @@ def encode_reference(condition: ConditionSpec, meta: Meta, where: str) -> np.nda
     check_reference(condition, where)
     value = condition.value
     codes = (
-        [encode_value(v, meta, where) for v in value] if isinstance(value, list) else encode_value(value, meta, where)
+        [encode_label(v, meta, where) for v in value] if isinstance(value, list) else encode_label(value, meta, where)
     )
     return np.asarray(codes, np.float32)
 

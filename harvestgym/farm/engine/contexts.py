@@ -226,10 +226,10 @@ class ContextSampler:
             numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=self._forecast(later, drawn[1:], params)
         )
 
-    def next_episode(self, key: jax.Array, last: Context, anew: jax.Array, params: ContextParams) -> Context:
-        """The context of the episode after one under `last`; a new one where its episodes are over or `anew`."""
+    def next_episode(self, key: jax.Array, last: Context, renew: jax.Array, params: ContextParams) -> Context:
+        """The context of the next episode: a new one where the episodes of `last` are over, or where `renew`."""
         fresh, kept = self.sample_context(key, params), replace(last, episodes=last.episodes + 1)
-        over = anew | (last.episodes >= self.episodes)
+        over = renew | (last.episodes >= self.episodes)
         return jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, kept)
 
     def next_day(self, key: jax.Array, context: Context, day: jax.Array, params: ContextParams) -> Context:
@@ -294,11 +294,13 @@ class ContextFarm(FarmModel):
     def _started(self, key: jax.Array, context: Context, params: ContextParams) -> FarmState:
         return replace(super().initial(key, self.sampler.apply(params, context.numbers)), context=context)
 
-    def again(self, key: jax.Array, last: FarmState, anew: jax.Array, params: FarmParams) -> tuple[FarmState, Timestep]:
+    def again(
+        self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
+    ) -> tuple[FarmState, Timestep]:
         """Begin the episode after one that ended in `last`, under its context until its episodes are over."""
         assert isinstance(params, ContextParams)
         start, observe = keys_for(key, ("initial", "observation"))
-        context = self.sampler.next_episode(key_for(start, STREAM), last.context, anew, params)
+        context = self.sampler.next_episode(key_for(start, STREAM), last.context, renew, params)
         return self._opened(observe, self._started(start, context, params), params)
 
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:

@@ -86,7 +86,7 @@ class HourlyMemory(NamedTuple):
 
 @pytree
 class HourlyFarmer(Farmer):
-    """Works some hours a day, of which each observation and intervention takes some, for wages and within a budget.
+    """Works some hours a day, for wages and within a budget; each observation and intervention takes time.
 
     An order that takes more time or money than is left is refused, and what comes after it may still be done.
     """

@@ -14,7 +14,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.farm.schema import Interval
 
-from .variables import Variable, encode_value
+from .variables import Variable, encode_label
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _compile_value(variable: Variable, value: Any, most: float, where: str) -> t
 
 def _check_number(variable: Variable, value: Any, most: float, where: str) -> float:
     meta = variable.meta
-    number = encode_value(value, meta, where)
+    number = encode_label(value, meta, where)
     if isinstance(value, str):
         return number
     if meta.dtype != "float" and value != int(value):

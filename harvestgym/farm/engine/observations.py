@@ -25,7 +25,7 @@ class ObservedItem:
 
     @property
     def size(self) -> int:
-        """The number of entries, each of which has a cost."""
+        """The number of entries; each has a cost."""
         if self.plot is None:
             return int(np.prod(self.variable.shape, dtype=int))
         return int(np.prod(self.variable.shape[:-2], dtype=int))

@@ -139,7 +139,7 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
     return (int(plot[0]), int(plot[1]))
 
 
-def encode_value(value: Any, meta: Meta, where: str) -> float:
+def encode_label(value: Any, meta: Meta, where: str) -> float:
     """A number, a truth or a label of a variable as a number; ConfigError otherwise."""
     if isinstance(value, str) and meta.labels:
         if value not in meta.labels:

@@ -289,7 +289,7 @@ class Board:
         return type(total)(**taken)
 
     def sent(self, kind: type[MessageT]) -> MessageT:
-        """What the reader itself published today."""
+        """Return the message that the reader itself published today."""
         return self._posts[kind][self._reader]  # pyright: ignore[reportReturnType]
 
     def toxin(self, target: str) -> jax.Array:

@@ -159,7 +159,7 @@ class Forager(Env[ForagerState, ForagerParams]):
     def reward(
         self, key: jax.Array, state: ForagerState, action: Any, after: ForagerState, params: ForagerParams
     ) -> jax.Array:
-        """What was paid in the step."""
+        """Return the reward paid in the step."""
         return after.paid
 
     def truncation(self, state: ForagerState, params: ForagerParams) -> jax.Array:

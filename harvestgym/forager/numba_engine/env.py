@@ -157,7 +157,7 @@ class ForagerEnv(EditableEpisode):
         return {"config": self.config, "world": self.world}
 
     def kept(self) -> dict[str, Any]:
-        """What changes, for `core.checkpoint`: of the arrays those that cannot be computed from the others."""
+        """Return the mutable state for `core.checkpoint`: the arrays that cannot be computed from the others."""
         things = [[home, thing.name, dict(vars(thing))] for home, thing in self._things.items()]
         arrays = self.arrays
         slots = arrays.slots[arrays.slots[:, col.STATE] != VACANT]

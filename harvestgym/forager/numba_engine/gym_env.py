@@ -157,7 +157,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         return {"env": self.env, "horizon": self.horizon, "render_mode": self.render_mode}
 
     def kept(self) -> Info:
-        """What changes, for `core.checkpoint`."""
+        """Return the mutable state for `core.checkpoint`."""
         return {name: getattr(self, name) for name in _KEPT} | {"env": self.env.kept()}
 
     def restore(self, kept: Info) -> ForagerGym:

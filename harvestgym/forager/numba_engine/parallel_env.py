@@ -120,7 +120,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         return {"model": self.model, "number": len(self.possible_agents)}
 
     def kept(self) -> dict[str, Any]:
-        """What changes, for `core.checkpoint`."""
+        """Return the mutable state for `core.checkpoint`."""
         arrays = {name: np.copy(getattr(self._arrays, name)) for name in CHANGING}
         rewards = {"owed": self._rewards.delayed.owed.copy(), "rate": self._rate.copy()}
         return {"arrays": arrays, "agents": self.agents, "seeds": self._seeds, "steps": self._steps} | rewards

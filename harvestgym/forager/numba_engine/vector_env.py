@@ -141,7 +141,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         return {"model": self.model, "num_envs": self.num_envs}
 
     def kept(self) -> Info:
-        """What changes, for `core.checkpoint`."""
+        """Return the mutable state for `core.checkpoint`."""
         return {name: array.copy() for name, array in self._arrays.items()}
 
     def restore(self, kept: Info) -> ForagerVec:

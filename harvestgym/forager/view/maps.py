@@ -53,7 +53,7 @@ def whole(env: Forager, past: Record) -> Map:
 
 
 def neighbourhood(env: Forager, past: Record) -> Map:
-    """What the agent has seen around it in its last steps, as it was when it was seen."""
+    """Map of the cells that the agent has seen in its last steps, as they were when seen."""
     across, down = neighbourhood_size(env)
     cells = remember_cells(env, past, across, down)
     corner = int(past["x#cell"][-1]) - across // 2, int(past["y#cell"][-1]) + down // 2
@@ -86,7 +86,7 @@ def visited(env: Forager, past: Record) -> Map:
 
 
 def _things(env: Forager, cells: np.ndarray, colors: list[str], labels: list[str]) -> list[Mark]:
-    """What stands in each cell."""
+    """Return the kind in each cell."""
     kinds = env.world.kinds
     rows, cols = np.nonzero(cells >= 0)
     return [

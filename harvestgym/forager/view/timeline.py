@@ -9,7 +9,7 @@ import numpy as np
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.forager.jax_engine.model import Forager
 
-MOVES = ("north", "east", "south", "west")
+ACTION_NAMES = ("north", "east", "south", "west")
 DOCS = {
     "x#cell": "column of the forager, eastwards",
     "y#cell": "row of the forager, northwards",
@@ -38,7 +38,7 @@ def timeline(env: Forager, record: Record) -> Timeline:
 
 def _track(env: Forager, name: str) -> Track:
     codes = {
-        "action": dict(enumerate(MOVES)),
+        "action": dict(enumerate(ACTION_NAMES)),
         "collided": {-1: "nothing", **dict(enumerate(env.world.names))},
         "biome": {i: region.name for i, region in enumerate(env.world.regions)},
     }
@@ -48,7 +48,7 @@ def _track(env: Forager, name: str) -> Track:
 
 def _meetings(env: Forager, record: Record) -> Iterator[DoneAction]:
     for step in np.flatnonzero(record["collided"] >= 0):
-        what = f"went {MOVES[int(record['action'][step])]}, met {env.world.names[int(record['collided'][step])]}"
+        what = f"went {ACTION_NAMES[int(record['action'][step])]}, met {env.world.names[int(record['collided'][step])]}"
         yield DoneAction(int(step), "the forager", what, note=f"reward {record['reward'][step]:g}")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Line, Map
+from harvestgym.fishing.view.scene import STOCK_COLOURS
 from harvestgym.play.fishing_session import FishingSession
 from harvestgym.render.svg import to_svg
 
@@ -15,7 +16,6 @@ from .elements import box, button, chart, image, number, words
 from .page import Page
 from .svg_images import map_image, svg_address
 
-STOCK_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 CATCH_COLOUR = "#d55e00"
 SPAN = 10
 """Years of the button that repeats a decision."""

@@ -115,7 +115,7 @@ class Page:
                     ui.spinner(size="1.5em")
                     ui.label("Letting others play the same seed …")
                 return
-            with box("div", "beside"):
+            with box("div", "side-by-side"):
                 self._standings(self.rivals)
                 chart(self._race(self.rivals), "score over time, yours and theirs", width=640, height=260)
             self.again()

@@ -34,7 +34,7 @@ print(json.dumps({"lowered": first["jaxpr_to_mlir_module_duration"], "found": fi
 
 
 def run(folder: Path) -> dict[str, Any]:
-    """What a new process compiles for its first day of a farm, and after it."""
+    """Programs that a new process compiles for its first day of a farm, and after it."""
     environment = os.environ | {CACHE_VARIABLE: str(folder)}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)

@@ -163,7 +163,7 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def by_hand() -> Episode:
-    """A season in which a person looks at the soil each morning, wants water too early, and waters when it is dry."""
+    """A season in which a user looks at the soil each morning, wants water too early, and waters when it is dry."""
     farm, mornings = Farm.from_yaml(CATALOGUE / f"{LOOKS.partition('/')[2]}.yaml"), iter(range(1000))
     look = ("BasicFarmer-0", "Field-0", "Soil-0", "available_Water#L", [])
     water = ("BasicFarmer-0", "Field-0", "Soil-0", "watering_discrete")

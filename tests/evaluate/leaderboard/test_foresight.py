@@ -70,7 +70,7 @@ def test_foresight_needs_no_looks() -> None:
 
 
 def test_one_habit_ismove_actions_andthin_actions_without_the_others() -> None:
-    """What changes was the habit and is gone, or is the habit now; that of all habits moves and thins everything."""
+    """A change removes a habit or adds it; a change of all habits moves and thins everything."""
     draw = np.random.default_rng(0)
     trial, room = jnp.asarray(draw.integers(0, 5, (40, 3))), jnp.int32(40)
     habit, moved, thinned = (lambda actions: actions == 3), 0, 0

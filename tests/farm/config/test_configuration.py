@@ -216,7 +216,7 @@ SPELLED = {
     "value, '<'": "id, '<'", "wind, [speed#km.h-1]": "wind/speed, []", "duration#min": "Duration",
     "available_water, []], [": "available_water, ['*']], [", "plot: ['(0, 0)']": "plot: '(0, 0)'",
 }  # fmt: skip
-"""How a person writes some words of that file."""
+"""Spellings of some words of that file."""
 
 
 def test_a_range_is_a_pair_and_a_list_is_a_list_in_python_too() -> None:

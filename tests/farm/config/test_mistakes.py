@@ -1,4 +1,4 @@
-"""What a person may write wrong in a farm: each mistake is refused in words, with its path and the nearest name."""
+"""Mistakes in a farm file: each is an error with its path and the nearest name."""
 
 from __future__ import annotations
 
@@ -134,10 +134,10 @@ def test_what_looks_like_a_mistake_and_is_none(changes: dict[str, Any]) -> None:
 
 def test_yes_and_no_are_values_of_a_truth() -> None:
     from harvestgym.core.tree import Meta
-    from harvestgym.farm.engine.variables import encode_value
+    from harvestgym.farm.engine.variables import encode_label
 
     truth = Meta("var", ("wet",), "whether it is wet", "bool", 0, 1)
-    assert (encode_value(True, truth, ""), encode_value(False, truth, "")) == (1.0, 0.0)
+    assert (encode_label(True, truth, ""), encode_label(False, truth, "")) == (1.0, 0.0)
 
 
 def test_a_plot_as_text_is_that_plot() -> None:

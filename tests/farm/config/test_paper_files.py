@@ -1,4 +1,4 @@
-"""Farm files of one's own: read from a path, with what stands beside them; their schema for editors."""
+"""User-written farm files: read from a path, with the files next to them; their schema for editors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_the_farm_that_it_says(folder: Path) -> None:
-    """The same days as the catalogue's, from a copy of its table, found beside the file and not where we work."""
+    """The days of the catalogue, from a copy of its table next to the file and not in the working directory."""
     mine, theirs = from_yaml(folder / "my-farm.yaml"), harvestgym.make(ID)
     assert mine == theirs, "the same structure"
     days = [env.params.fields[0].entities[0].sky.days for env in (mine, theirs)]  # pyright: ignore[reportAttributeAccessIssue]

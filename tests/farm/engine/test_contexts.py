@@ -251,7 +251,7 @@ def test_several_episodes_share_a_context_through_gymnasium(id: str) -> None:
     env = gymnasium.make(id, context={"every": {"episodes": 3}, "draws": {FLOW: "(1, 5)"}})
     flows = lives(env, 8, seed=5)
     assert [flows.index(flow) for flow in flows] == [0, 0, 0, 3, 3, 3, 6, 6]
-    assert lives(env, 2, seed=5) == flows[:2], "a seed begins a life anew"
+    assert lives(env, 2, seed=5) == flows[:2], "a seed starts again"
     each = lives(gymnasium.make(id), 4, seed=5)
     assert len(set(each)) == 4 and each[0] == flows[0]
 
@@ -287,8 +287,8 @@ def test_a_farm_of_the_paper_has_contexts_in_any_spelling_and_prints_them() -> N
     rules = BasicRule(free_observations=RULES["free_observations"], horizon=3)
     context = {"draws": {FLOW.replace("Field-0/Spring-0", "field-0/spring-0"): (1, 5)}, "every": "step", "shown": False}
     game = Farm([field], rules=rules, mode="po", context=context)
-    told = contextual(game.model)
-    assert told == springs({"draws": {FLOW: "(1, 5)"}, "every": {"days": 1}, "shown": False})
+    text = contextual(game.model)
+    assert text == springs({"draws": {FLOW: "(1, 5)"}, "every": {"days": 1}, "shown": False})
     assert f"Context, drawn every day\n  {FLOW}: 1 to 5 (hidden)" in str(game)
     _, info = game.farmgym_reset(seed=0)
     days = [info["context"][0], *(game.farmgym_step([])[-1]["context"][0] for _ in range(3))]
@@ -301,7 +301,7 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
 
 
 @pytest.mark.parametrize(
-    ("context", "told"),
+    ("context", "text"),
     [
         ({"draws": {"Field-1/Soil-0": ["clay"]}}, "unknown field 'Field-1'; did you mean 'Field-0'"),
         ({"draws": {"Field-0/Soil-1": ["clay"]}}, "unknown entity 'Soil-1'; did you mean 'Soil-0'"),
@@ -328,6 +328,6 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ({"forecast": {}, "every": "step", "shown": False, "draws": {SOIL: ["sand"]}}, "show a draw"),
     ],
 )
-def test_mistakes_are_refused_in_words(context: dict[str, Any], told: str) -> None:
-    with pytest.raises(ConfigError, match=f"(?s)context.*{told}"):
+def test_mistakes_are_refused_in_words(context: dict[str, Any], text: str) -> None:
+    with pytest.raises(ConfigError, match=f"(?s)context.*{text}"):
         harvestgym.make(BEAN, context=context)

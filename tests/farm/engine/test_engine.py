@@ -262,7 +262,7 @@ def test_an_interval_of_whole_numbers_has_both_its_ends() -> None:
 
 
 def test_a_message_of_one_number_holds_for_every_plot() -> None:
-    """Also a truth or a whole number, whoever sends it alone or beside another."""
+    """Also a bool or a whole number, sent alone or with another."""
     place = field((2, 3))
     said = [("a", Visits(occurrence=jnp.asarray(True))), ("b", Visits(occurrence=jnp.int32(1)))]
     for n in (0, 1, 2):

@@ -1,4 +1,4 @@
-"""What a score may charge beside BasicScore: what leaches out of the soil, prices, the life of the soil."""
+"""Reward terms in addition to BasicScore: leaching, prices, the life of the soil."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_nitrogen_that_is_tallied_is_what_the_flows_say() -> None:
 
 
 def test_rain_and_decay_share_what_is_lost_of_a_cide_as_their_rates_do() -> None:
-    """A thousand small steps of a day, in each of which both take their part of what is left."""
+    """A thousand small steps of a day, and in each both take their part of the rest."""
     strength, decay, life = np.float32(0.3), np.float32(0.8), np.float32(0.5)
     left, washed = 5.0, 0.0
     for _ in range(1000):

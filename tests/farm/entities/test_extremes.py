@@ -1,4 +1,4 @@
-"""Whatever a file may say of the parameters, at the poles too: seasons stay finite and in their ranges."""
+"""With any parameters that a file may give, at the poles too, seasons stay finite and in their ranges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INIT: dict[str, Any] = FEW | {"Plant-0": {"stage": STAGES}, "Weather-0": {"day#i
 
 
 def extreme(group: Any, rng: np.random.Generator) -> Any:
-    """A copy of some parameters, of which a share is at an end of the limits, or a thousand times as much or as little.
+    """A copy of some parameters, with a share at an end of the limits, or a thousand times as much or as little.
 
     Windows are put anywhere, with any price; what the parameters must keep among themselves is kept.
     """

@@ -1,4 +1,4 @@
-"""What the paper names has that name here: variables, actions and parameters of ten kinds, drivers of (26) to (34)."""
+"""Names of the paper are names here: variables, actions and parameters of ten kinds, drivers of (26) to (34)."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ POOR |= {f"bedrocks_release_{n}#mg.day-1": 1 for n in NUTRIENTS}
 def farm(
     weather: Any, crop: str = "bean", soil: Any = "clay", plants: Any = ANY, beside: tuple[str, ...] = ()
 ) -> FarmModel:
-    """Two plots of a crop, begun at any stage on any day, `beside` other crops."""
+    """Two plots of a crop, begun at any stage on any day, next to other crops."""
     place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 200.0}
     crops = [["Plant", name] for name in (crop, *beside)]
     entities: list[Any] = [["Weather", "own"], ["Soil", soil], *crops, ["Trouble", "own"]]
@@ -210,7 +210,7 @@ def test_a_seed_gives_the_same_season_twice(lille: tuple[FarmModel, Any]) -> Non
 
 @pytest.fixture(scope="module")
 def fields(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, Callable[[str], FarmModel]]]:
-    """Fields for a crop and what runs their like: wild weather on a poor soil, crowded there, in clay beside corn."""
+    """Fields for a crop and what runs their like: wild weather on a poor soil, crowded there, in clay next to corn."""
     table = {"table": wild(tmp_path_factory.mktemp("weather"))}
     make = (
         lambda crop: farm(table, crop, POOR),
@@ -222,7 +222,7 @@ def fields(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, Callable
 
 @pytest.mark.parametrize("crop", some(["bean", "corn", "tomato", "carrots"], "bean", "tomato"))
 def test_every_parameter_of_a_crop_matters(crop: str, fields: list[tuple[Any, Callable[[str], FarmModel]]]) -> None:
-    """Somewhere: begun at any stage, or crowded in its late stages, or on its own beside another."""
+    """Somewhere: begun at any stage, or crowded in its late stages, or alone next to another."""
     quiet: set[str] | None = None
     for run, of in fields:
         quiet = silent(run, of(crop).params, 2, only=quiet)

@@ -1,4 +1,4 @@
-"""What lies on a plot: the law of its release, orders that touch one plot, totals, and a field of several of them."""
+"""Spread substances: the law of release, actions on one plot, totals, and a field with several of them."""
 
 from __future__ import annotations
 

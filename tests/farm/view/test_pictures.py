@@ -1,6 +1,6 @@
 """A farm is drawn as its record says: every kind, every stage, what was done and seen; and drawing changes nothing.
 
-`python -m tests.farm.view.test_pictures` writes the golden pictures anew; look at them before keeping them.
+`python -m tests.farm.view.test_pictures` writes the golden pictures again; look at them before keeping them.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ def test_every_farm_has_a_picture_in_the_docs() -> None:
 
 
 class Together:
-    """A season lived by hand: lanes and frames of the functional environment, for the actions of a shell."""
+    """A season played by hand: states and frames of the functional environment, for the actions of a shell."""
 
     def __init__(self, env: Env[Any, Any], seed: int) -> None:
         self.env, self.frames = env, []

@@ -92,7 +92,7 @@ def test_driver_plan_beats_a_steady_action() -> None:
 
 
 def test_refusals() -> None:
-    """What the solver cannot do, it says."""
+    """The solver reports the problems that it cannot solve."""
     with pytest.raises(ConfigError, match="one stock"):
         solve(make("patches-v0"))
     with pytest.raises(ConfigError, match="discount < 1"):

@@ -1,4 +1,4 @@
-"""What can be read off an episode on the host agrees with itself, and reading changes nothing."""
+"""Accessors of a host episode agree with each other, and reading changes nothing."""
 
 from __future__ import annotations
 

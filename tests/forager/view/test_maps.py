@@ -68,7 +68,7 @@ def test_a_golden_picture_would_show_another_world() -> None:
 
 
 def test_both_engines_keep_the_same_record() -> None:
-    """A small world, in which food is taken and comes back, and the whole of which is kept."""
+    """A small world, in which food is taken and comes back, kept as a whole."""
     model = make("two-biome-v1")
     host, traced = ForagerGym.of(model, "rgb_array"), GymEnv(model, render_mode="rgb_array")
     for env in (host, traced):

@@ -1,1 +1,1 @@
-"""What several studies share: trials, findings and reference models."""
+"""Code that several studies share: trials, findings and reference models."""

@@ -42,7 +42,7 @@ TreatmentOrder = tuple[tuple[str, str], jax.Array, Sequence[Any]]
 Treat = Callable[[Any, FarmState], Sequence[TreatmentOrder]]
 """Returns the orders of a day from the treatment and the state of the farm."""
 
-Measure = Callable[[FarmState, DayReport], dict[str, jax.Array]]
+DailyMeasure = Callable[[FarmState, DayReport], dict[str, jax.Array]]
 """Returns what to keep of a day, as scalars."""
 
 
@@ -119,7 +119,7 @@ def watch_harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
 
 
 def run_seasons(
-    cases: Sequence[Case], treat: Treat, watch: Measure, replicates: int, seed: int
+    cases: Sequence[Case], treat: Treat, watch: DailyMeasure, replicates: int, seed: int
 ) -> dict[str, np.ndarray]:
     """Return what `watch` keeps of every day, (cases, replicates, days) each; ConfigError for unlike farms."""
     env = cases[0].env
@@ -180,7 +180,7 @@ def _stack(trees: Sequence[Any]) -> Any:
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _live(
-    env: FarmModel, treat: Treat, watch: Measure, days: int, keys: jax.Array, params: Any, treatments: Any
+    env: FarmModel, treat: Treat, watch: DailyMeasure, days: int, keys: jax.Array, params: Any, treatments: Any
 ) -> dict[str, jax.Array]:
     def season(params: Any, treatment: Any, key: jax.Array) -> dict[str, jax.Array]:
         start, rest = keys_for(key, ("start", "days"))

@@ -19,7 +19,7 @@ import numpy as np
 
 MAIZE = 2
 GRID, YEAR = 31031, 2000
-"""Where and when the database tells which variety is grown."""
+"""The place and year of a campaign in the database that names the variety."""
 
 SOIL_PARAMETERS = {
     "SMFCF": 0.4,

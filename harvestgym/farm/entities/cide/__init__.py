@@ -1,4 +1,4 @@
-"""What kills weeds, pests or another pest of the field, and some of the soil life."""
+"""Cides, which kill weeds, pests or other targets on the field, and some of the soil life."""
 
 from .cide import Cide
 

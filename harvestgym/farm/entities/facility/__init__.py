@@ -1,4 +1,4 @@
-"""What is built on or around a field."""
+"""Facilities that are built on or around a field."""
 
 from .facility import Facility
 

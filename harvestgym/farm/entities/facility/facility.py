@@ -31,14 +31,14 @@ TYPES = ("basic", "advanced")
 
 @pytree
 class Strength:
-    """What a scarecrow does."""
+    """The effects of a scarecrow."""
 
     deterred: jax.Array = par((NONE, *TYPES), "birds of each kind that it keeps away in a day", low=0, dtype="int")
 
 
 @pytree
 class FacilityState:
-    """What stands on the field."""
+    """The facilities on the field."""
 
     scarecrow: jax.Array = var("scarecrow", "scarecrow on the field", labels=(NONE, *TYPES), axes=())
 
@@ -59,7 +59,7 @@ class Facility(Entity):
 
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
-        """What it keeps away and what it lures, the scarecrow of this morning included."""
+        """Publish the repelled and attracted animals; the scarecrow of this morning counts."""
         numbers = (jnp.asarray(self.scarecrow_strength.deterred)[state.scarecrow], self.bird_lure, self.insect_lure)
         deterred, birds, insects = (jnp.asarray(n, jnp.float32) for n in numbers)
         return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)
@@ -88,7 +88,7 @@ class Facility(Entity):
         return marks
 
     def update(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> tuple[FacilityState, Ledger]:
-        """What was built stays as it is."""
+        """Keep the state: facilities change by actions only."""
         return state, Ledger({}, {})
 
 

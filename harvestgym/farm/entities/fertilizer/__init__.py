@@ -1,4 +1,4 @@
-"""What feeds the soil."""
+"""Fertilizers, which release nutrients into the soil."""
 
 from .fertilizer import Fertilizer
 

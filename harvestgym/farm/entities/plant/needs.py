@@ -74,7 +74,7 @@ def _consumers(state: PlantState) -> list[tuple[Stage, jax.Array]]:
 
 
 def nutrient_demand(crop: Crop, state: PlantState) -> jax.Array:
-    """What a plot's plants ask of each nutrient today, g; (4, length, width)."""
+    """Return the need for each nutrient today, g per plot; (4, length, width)."""
     groups = (crop.grow, crop.bloom, crop.fruit)
     rates = [jnp.asarray(group.nutrients)[:, None, None] for group in groups]
     return sum(rate * amount for rate, (_, amount) in zip(rates, _consumers(state), strict=True))  # pyright: ignore[reportReturnType]
@@ -88,7 +88,7 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
 
 
 def compute_drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array) -> Drivers:
-    """What the weather, the soil and the plants' own past are to them today, by the names of `parameters.py`.
+    """Compute the drivers of today from weather, soil and state, by the names of `parameters.py`.
 
     `asked` is what they ask of each nutrient today, g.
     """

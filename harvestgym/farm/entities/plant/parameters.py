@@ -242,7 +242,7 @@ class Dead:
 class Crop:
     """All parameters of a crop."""
 
-    initial_stage: jax.Array = par("initial_stage", "stage of a plot of which the start file says none", labels=STAGES)
+    initial_stage: jax.Array = par("initial_stage", "stage of a plot without a stage in the start file", labels=STAGES)
     density: jax.Array = par("population#nb.m-2", "plants per m2 of such a plot", low=0)
     size_start: jax.Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0)
     size_max: jax.Array = par("size_max#cm", "size at which growth ends", low=1e-3)

@@ -82,7 +82,7 @@ class Plant(Crop, Entity):
 
     @publishes(Canopy)
     def canopy(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Canopy:
-        """What the stand offers to others: shade, flowers, seeds."""
+        """Publish the canopy: shade, flowers, seeds."""
         alive = jnp.where(is_alive(state.stage), state.population, 0)
         seeds, blooming = (jnp.where(state.stage == s, state.population, 0) for s in (Stage.SEED, Stage.BLOOM))
         return Canopy(
@@ -96,14 +96,14 @@ class Plant(Crop, Entity):
 
     @publishes(Need)
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
-        """What the stage consumes and the leaves transpire, less the water in store (section 4.2.7)."""
+        """Publish the need of the stage plus transpiration, less the stored water (section 4.2.7)."""
         moist = needs.transpired_share(self, state, board.one(Ground))
         lost = unshaded_light(board) * (moist * needs.transpiration(self, state, place.surface, board.one(Air)))
         return Need(water=needs.water_demand(self, state, lost), nutrients=needs.nutrient_demand(self, state))
 
     @publishes(Litter)
     def litter(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Litter:
-        """What dead plants release (section 4.2.6): a share a day, at last the crumbs."""
+        """Publish the release of dead plants (section 4.2.6): a share per day, and at last the rest."""
         released = jnp.asarray(self.dead.release)[:, None, None] * state.nutrients
         crumbs = (state.nutrients - released).sum(0) < CRUMBS
         released = jnp.where(crumbs, state.nutrients, released)

@@ -74,7 +74,7 @@ class Pollinators(Entity):
 
     @publishes(Visits)
     def visits(self, state: PollinatorsState, place: Place, board: Board, draws: Draws) -> Visits:
-        """Where they come today: by chance, and only where something is in flower."""
+        """The plots that they visit today: random ones among those in flower."""
         flowering = board.heard(Canopy).flowers > 0
         come = bernoulli(draws["visit"], self.chance(place, board)) & flowering
         return Visits(occurrence=come.astype(jnp.float32))

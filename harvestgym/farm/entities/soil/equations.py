@@ -13,7 +13,7 @@ from harvestgym.core.tree import pytree
 
 @pytree
 class Survival(Response):
-    """What the microlife endures, eq. (22): grams of cide per m2, and surplus water over the capacity.
+    """Stress of the microlife, eq. (22): grams of cide per m2, and surplus water over the capacity.
 
     The paper's intervals are (-inf, 0]: any cide, any surplus counts.
     """
@@ -27,7 +27,7 @@ TOPSOIL = 0.1
 
 
 class Bucket(NamedTuple):
-    """What a plot of this soil can hold and what no plant can take, L."""
+    """The capacity of a plot of this soil and its water that no plant can take, L."""
 
     capacity: jax.Array
     wilting: jax.Array
@@ -111,7 +111,7 @@ def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
 
 
 def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
-    """What is left of the cide in the soil after a day: exp(-q) of section 4.3, and what the soil life breaks down.
+    """Return the share of cide left after a day: exp(-q) of section 4.3, less the breakdown by the soil life.
 
     In the paper rain alone ends a cide, which would act for ever in dry weather. `decay` is the rate, 1/day, of a
     soil of full life; microlife from 0 to 1.

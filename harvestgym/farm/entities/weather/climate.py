@@ -47,7 +47,7 @@ class Climate:
 
 
 class _Parts(NamedTuple):
-    """What the figures are made of: (12, 4) monthly values, and matrices (4, 4) of the year's covariances."""
+    """The statistics behind the normals: (12, 4) monthly values, and (4, 4) covariance matrices of the year."""
 
     rainy: np.ndarray
     spread: np.ndarray
@@ -121,7 +121,7 @@ def _parts(normals: Normals) -> _Parts:
 
 
 def _rainy_shift(normals: Normals, share: np.ndarray) -> np.ndarray:
-    """What a rainy day adds within a season; nights and days share the change of the range alike; (4,)."""
+    """The effect of rain on a day within a season; night and day share the change of the range; (4,)."""
     often, apart = share.mean(), (share * (1 - share)).mean()
     if apart < 1e-9:
         return np.zeros(4)

@@ -58,11 +58,11 @@ def describe(seen: DrawContext) -> list[str]:
     low, mean, high = (seen.number(f"air_temperature/{which}#°C") for which in ("min", "mean", "max"))
     rain, wind, damp = (seen.number(key) for key in ("rain/amount#mm", "wind/speed#km.h-1", "humidity_index#%"))
     blows = seen.number("wind/direction")
-    whence = f" from {WIND_DIRECTIONS[int(blows)]}" if np.isfinite(blows) else ""
+    source = f" from {WIND_DIRECTIONS[int(blows)]}" if np.isfinite(blows) else ""
     sky = WORDS.get(name_sky(seen), "")
     air = [f"{round(low)} to {round(high)} °C (mean {round(mean)})"] if np.isfinite(low + mean + high) else []
     air += [f"mean {round(mean)} °C"] if not air and np.isfinite(mean) else []
     fell = [f"rain {rain:.1f} mm" if rain > 0 else "no rain"] if np.isfinite(rain) else []
-    more = [f"wind {wind:.0f} km/h{whence}"] if np.isfinite(wind) else []
+    more = [f"wind {wind:.0f} km/h{source}"] if np.isfinite(wind) else []
     more += [f"humidity {damp:.0f} %"] if np.isfinite(damp) else []
     return [", ".join(part) for part in ([sky] * bool(sky) + air, fell + more) if part]

@@ -28,7 +28,7 @@ NARROWEST = 0.5  # degC between night and day
 
 
 class Memory(NamedTuple):
-    """What tomorrow's weather takes from today's.
+    """The part of today's weather that tomorrow's depends on.
 
     Attributes:
         sky: DRY, DRIZZLE or RAIN, or UNKNOWN before a first day; int32.

@@ -139,7 +139,7 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
 
 
 def departure(values: np.ndarray, day: np.ndarray) -> np.ndarray:
-    """What a yearly sine fitted to the values does not explain; `day` counts from 0, one per row."""
+    """Residuals of a yearly sine fitted to the values; `day` counts from 0, one per row."""
     angle = 2 * np.pi * day / YEAR
     season = np.stack((np.ones_like(angle), np.cos(angle), np.sin(angle)), axis=1)
     return values - season @ np.linalg.lstsq(season, values, rcond=None)[0]

@@ -54,7 +54,7 @@ class ConstantDay(Strict):
 
 
 class SiteFile(Strict):
-    """What a site's YAML file says; exactly one of `table`, `normals` and `constant`."""
+    """The YAML file of a site; exactly one of `table`, `normals` and `constant`."""
 
     title: str
     source: str

@@ -23,7 +23,7 @@ Body = list[list[Any]]
 
 
 class Frame(Protocol):
-    """What is used of a data frame (pandas, say): its columns by name."""
+    """The used part of a data frame (such as pandas): its columns by name."""
 
     @property
     def columns(self) -> Any:

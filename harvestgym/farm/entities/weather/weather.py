@@ -31,7 +31,7 @@ from .day import YEAR, Day
 from .day_source import MEMORY, DaySource, Generate, replay_table
 from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration
 from .generator import DRAWS
-from .normals import measure_normals
+from .normals import WET, measure_normals
 from .site import WIND_DIRECTIONS, Site, load_site
 from .table import read_table
 
@@ -40,9 +40,6 @@ LAPSE = 0.0065
 
 STORM = 135.0
 """The strongest wind of a day, m/s: twice any that was measured on earth."""
-
-WET = 0.1
-"""mm from which a day is a day of rain."""
 
 EAST = np.asarray([0, 1, 1, 1, 0, -1, -1, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
 SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
@@ -212,7 +209,7 @@ class Weather(Entity):
         return drawing.describe(seen)
 
     def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
-        """What was coming comes; one more day is drawn at the far end, and a new forecast made."""
+        """Advance to the next day: draw one more day at the end of the forecast, and a new forecast."""
         tomorrow = Day(*state.ahead[0])
         last, memory = self._next(state.memory, _later(state.day, self.lookahead + 1), draws["day"])
         ahead = jnp.concatenate([state.ahead[1:], self._noisy(last, draws["noise"], place)[None]])

@@ -17,7 +17,7 @@ NEIGHBOUR_OFFSETS = np.array([-1, 0, 1])
 
 
 class DailyChances(NamedTuple):
-    """What may happen to one of each group today: eqs. (26), (27), (28), (29), and flowers that seed."""
+    """Daily probabilities for one weed of each group: eqs. (26), (27), (28), (29), and seeding flowers."""
 
     appear: jax.Array
     grow: jax.Array
@@ -27,7 +27,7 @@ class DailyChances(NamedTuple):
 
 
 class WeedFates(NamedTuple):
-    """What became of the groups today, nb per plot: the new, those who moved on, and those who stayed as they were."""
+    """Numbers per plot after a day: new weeds, weeds that changed group, and weeds that stayed."""
 
     arrived: jax.Array
     sprouted: jax.Array

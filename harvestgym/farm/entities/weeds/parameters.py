@@ -1,4 +1,4 @@
-"""What a weed needs: the parameter groups of the weeds, equation by equation.
+"""The parameter groups of the weeds, equation by equation.
 
 Every `Response` is one equation of section 4.4.2; its windows are named after the driver they look at, in the
 unit said here.

@@ -26,7 +26,7 @@ from .parameters import WEEDS_MAX, Weed
 
 @pytree
 class WeedsState:
-    """What stands on each plot."""
+    """The weeds on each plot."""
 
     seeds: jax.Array = var("seeds#nb", "weeds in the seed", dtype="int", high=WEEDS_MAX)
     growing: jax.Array = var("grow#nb", "weeds that grow", dtype="int", high=WEEDS_MAX)
@@ -79,7 +79,7 @@ class Weeds(Weed, Entity):
 
     @publishes(Need)
     def need(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Need:
-        """What the stand transpires and keeps, less the water in store, and what it eats."""
+        """Publish the need for water, less the stored water, and for nutrients."""
         kept = _stand(state) * self.water * self.size * 10 / 1000
         wanted = self._transpiration(place, board) + kept - state.water
         return Need(water=jnp.maximum(wanted, 0.0), nutrients=self._eaten(state))
@@ -135,7 +135,7 @@ class Weeds(Weed, Entity):
         return equations.draw_fates(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
 
     def _drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
-        """What the weather, the soil and the place are to a weed today, by the names of `parameters.py`."""
+        """Compute the drivers of today from weather, soil and place, by the names of `parameters.py`."""
         air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
         return {
             **ground.factors,
@@ -147,7 +147,7 @@ class Weeds(Weed, Entity):
         }  # fmt: skip
 
     def _eaten(self, state: WeedsState) -> jax.Array:
-        """What the stand asks of each nutrient a day, g; (4, length, width)."""
+        """Return the need for each nutrient per day, g per plot; (4, length, width)."""
         return jnp.asarray(self.nutrients)[:, None, None] * self.size * 10 * _stand(state)
 
     def _threshold(self, ground: Ground) -> jax.Array:

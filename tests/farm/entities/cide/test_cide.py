@@ -60,7 +60,7 @@ def test_through_the_soil_it_reaches_its_targets_only(which: str, felt: str) -> 
     reached = {target: np.asarray(noon.toxin(target))[0] for target in TARGETS}
     assert {t for t in ("pests", "pollinators", "weeds") if reached[t][1] > 0} == set(felt.split())
     assert reached["soil"][1] == pytest.approx(0.1 * reached[felt.split()[0]][1], rel=1e-5)
-    assert all(amounts[0] == 0 for amounts in reached.values()), "the plot beside is clean"
+    assert all(amounts[0] == 0 for amounts in reached.values()), "the next plot is clean"
 
 
 def test_several_cides_add_up() -> None:

@@ -34,13 +34,13 @@ def _step(population: jax.Array, wind: jax.Array, key: jax.Array) -> jax.Array:
 
 
 def step(population: Any, wind: tuple[float, float, float], seed: int) -> jax.Array:
-    """A step of the pests of each plot, (lane, length, width)."""
+    """A step of the pests of each plot, (environment, length, width)."""
     return _step(jnp.asarray(population, jnp.int32), jnp.asarray(wind, jnp.float32), jax.random.key(seed))
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (1, 5)])
 def test_nobody_is_lost_on_the_way(shape: tuple[int, int]) -> None:
-    """Also on crowded fields, of which no plot gets more than it has room for."""
+    """Also on crowded fields: no plot gets more than it has room for."""
     rng = np.random.default_rng(5)
     start = rng.integers(0, 1 + np.where(np.arange(200) < 100, 6, PESTS_MAX)[:, None, None], (200, *shape))
     for seed, wind in enumerate(WINDS):
@@ -83,7 +83,7 @@ CENTRE = ((1, 0), (1, 2), (2, 1), (0, 1), (1, 1))
     ],
 )
 def test_pests_follow_the_wind_and_still_air_is_symmetric(wind: tuple[float, float, float], push: Any) -> None:
-    """One pest a lane, so that its 20000 steps are independent: shares are told apart from 0.02 on."""
+    """One pest per environment, so that its 20000 steps are independent: shares differ visibly from 0.02 on."""
     start = np.zeros((20_000, 3, 4), int)
     start[:, 1, 1] = 1
     ended = np.asarray(step(start, wind, 11)).sum(0)

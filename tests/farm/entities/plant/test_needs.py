@@ -1,4 +1,4 @@
-"""What a stand asks of its plot: K_t and transpiration of section 4.2.7 by FAO-56 examples, light, and ground."""
+"""The needs of a stand: K_t and transpiration of section 4.2.7 by FAO-56 examples, light, and ground."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plant as an entity: its stages, what can be done to it, what it tells the others, and its balances."""
+"""The plant as an entity: its stages, its actions, its messages, and its balances."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_pests_and_strain_of_unknown_kinds_are_felt() -> None:
 
 
 def test_water_in_and_out_of_the_store() -> None:
-    """What is given enters the store, what is transpired leaves it; what was wanted and not given is stress."""
+    """Supplied water enters the store, transpired water leaves it, and an unmet need is stress."""
     state = row(Stage.GROW, size=30.0)
     loss = float(needs.transpiration(BEAN, state, ROW.surface, air())[0, 0])
     body = 16 * 40 / 1000
@@ -346,7 +346,7 @@ Morning = tuple[Place, tuple[PlantState, SoilState], Air, dict[str, jax.Array]]
 @given(mornings(), st.sampled_from(sorted(CROPS)))
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_water_and_nutrients_balance_on_every_plot(morning: Morning, crop: str) -> None:
-    """What crosses the boundary of plant and soil together is the change of what they hold."""
+    """The flows across the boundary of plant and soil together equal the change of their contents."""
     place, before, today, uniforms = morning
     after, ledgers = a_day(CROPS[crop], before, today, uniforms, place)
     check_ranges(after[0])

@@ -62,7 +62,7 @@ def ground(place: Place, water: float = 150.0, nutrients: float = 20.0, herbicid
 
 
 def morning(state: WeedsState, place: Place, today: Air, soil: Ground, *others: tuple[str, Message]) -> Board:
-    """What the weeds find: the weather, the soil, the canopies, their own need and what the allocator gives."""
+    """The inputs of the weeds: weather, soil, canopies, their own need and their share."""
     said: list[tuple[str, Message]] = [("Weather-0", today), ("Soil-0", soil), *others]
     said.append(("Weeds-0", WEED.canopy(state, place, board(place, "Weeds-0"), {})))
     need = WEED.need(state, place, board(place, "Weeds-0", *said), {})
@@ -391,7 +391,7 @@ def test_balances_close_and_weeds_count_for_sixty_random_days_in_company() -> No
 
 
 def test_weeds_drink_before_the_crop() -> None:
-    """A clay with 3 L to give, five of which the weeds alone would drink: the crop goes without."""
+    """A clay with 3 L to give, while the weeds alone would drink 5 L: the crop gets none."""
     env = farm(seeds=0, growing=100)
     entities = env.fields[0].hosts
     assert [slot.kind.priority for slot in entities] == [0, 1]

@@ -1,0 +1,63 @@
+"""One name, one meaning: no two modules define different public things under the same name."""
+
+from __future__ import annotations
+
+from .script import ROOT, script
+
+structure = script("tools/structure.py")
+TREE = structure.Tree(ROOT)
+
+FAMILY = {
+    "CATALOGUE",
+    "describe",
+    "figure",
+    "from_yaml",
+    "make",
+    "policies",
+    "record",
+    "risk",
+    "scene",
+    "summary",
+    "timeline",
+}
+"""The functions that every `family.py` offers under the same name, and the modules that implement them."""
+
+SHARED = {
+    "FORMAT": "the name of a file format, one constant for each format",
+    "describe": "each `drawing.py` of an entity describes that entity, each `view/describe.py` that family",
+    "group": "every module of `cli/` has one group of commands",
+    "make": "`registry.make`, and the `make` of each family that it calls",
+    "make_vec": "`registry.make_vec`, and the Gymnasium entry point that it calls",
+    "read": "the reader of a dataset format, one for each format",
+    "record": "the command `harvestgym record`, and the functions of the families",
+    "run": "the one function of a study, found by the name of its file, and the command `harvestgym run`",
+    "vapour_pressure": "FAO-56 is computed independently of the farm, to compare the two",
+    "write": "the writer of a dataset format, one for each format",
+}
+"""Names that several modules share on purpose, and why."""
+
+ENGINES = ("forager.jax_engine.", "forager.numba_engine.", "forager.hashing")
+
+
+def twins(modules: list[str]) -> bool:
+    """Whether the modules are of the two forager engines: the same function, compiled in two ways."""
+    return len(modules) == 2 and all(m.removeprefix("harvestgym.").startswith(ENGINES) for m in modules)
+
+
+def in_families(modules: list[str]) -> bool:
+    families = [module.split(".") for module in modules]
+    homes = ("family", "metrics")
+    return all(parts[1] in structure.FAMILIES and (parts[-1] in homes or "view" in parts) for parts in families)
+
+
+def test_a_public_name_has_one_meaning() -> None:
+    left = {
+        name: [module.removeprefix("harvestgym.") for module in modules]
+        for name, modules in TREE.duplicates.items()
+        if not (name in SHARED or twins(modules) or (name in FAMILY and in_families(modules)))
+    }
+    assert left == {}
+
+
+def test_the_list_of_shared_names_is_current() -> None:
+    assert set(SHARED) <= set(TREE.duplicates), "remove from SHARED what is no longer shared"

@@ -1,0 +1,90 @@
+"""The words that DESIGN (section 8) asks to avoid, in every text that a reader sees."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .script import ROOT
+
+BANNED = {
+    r"told|tells": "says, reports, describes",
+    r"anew": "again",
+    r"whatever": "for any, regardless of",
+    r"mend|mends|mended|mending": "fix",
+    r"bears": "has, carries",
+    r"beside": "next to, in addition to, with",
+    r"of whom|of which": "a relative clause with whose or that, or a second sentence",
+    r"of one's own": "custom, your own",
+    r"a person|what a person": "a user",
+    r"yardsticks?": "reference",
+    r"deeds?": "action",
+    r"lanes?": "environment, parallel environments",
+    r"reckons?|reckoned|reckoning": "compute",
+    r"thereby|therein|wherein|whence": "a second sentence",
+    r"seconds of processor": "CPU seconds",
+    r"by chance": "at random",
+}
+"""Patterns of words, and what to write instead."""
+
+PATTERN = re.compile(rf"(?<![\w-])(?:{'|'.join(BANNED)})(?![\w-])|[«»]", re.IGNORECASE)
+OPENING = re.compile(r"\s*(What|That which)\b")
+"""How a docstring does not open."""
+
+TEXTS = (".md", ".yaml", ".yml", ".js", ".css", ".html", ".txt", ".toml")
+
+
+def files() -> list[Path]:
+    folders = ("harvestgym", "docs", "examples", "benchmarks", "tools", "tests", ".ci")
+    found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.is_file()]
+    kept = [path for path in found if path.suffix in (*TEXTS, ".py") and "__pycache__" not in path.parts]
+    found = [*sorted(ROOT.glob("*.md")), ROOT / "pyproject.toml", ROOT / ".ci" / "run", *kept]
+    return [path for path in found if path != Path(__file__)]
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that a reader sees: all of a text; comments, strings and names of Python code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield from enumerate(text.splitlines(), start=1)
+        return
+    kinds = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in kinds:
+            yield from enumerate(token.string.splitlines(), start=token.start[0])
+
+
+def test_no_text_has_a_banned_word() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {match[0]}"
+        for path in files()
+        for line, text in prose(path)
+        for match in PATTERN.finditer(text)
+    ]
+    assert not found, f"{len(found)} banned words, such as:\n" + "\n".join(found[:40])
+
+
+def test_no_docstring_opens_with_what() -> None:
+    nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = []
+    for path in (p for p in files() if p.suffix == ".py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, nodes) and OPENING.match(text := ast.get_docstring(node) or ""):
+                found.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
+    assert not found, f"{len(found)} docstrings, such as:\n" + "\n".join(found[:40])
+
+
+@pytest.mark.parametrize("text", ["It is told anew.", "the «kind»", "part of which", "in lanes", "of one's own"])
+def test_the_pattern_finds_banned_words(text: str) -> None:
+    assert PATTERN.search(text)
+
+
+@pytest.mark.parametrize("text", ["an untold story", "besides", "recommend", "planes", "a person-day"])
+def test_the_pattern_leaves_other_words(text: str) -> None:
+    assert not PATTERN.search(text)
