@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from .script import ROOT, script
 
 structure = script("tools/structure.py")
@@ -61,3 +63,20 @@ def test_a_public_name_has_one_meaning() -> None:
 
 def test_the_list_of_shared_names_is_current() -> None:
     assert set(SHARED) <= set(TREE.duplicates), "remove from SHARED what is no longer shared"
+
+
+def test_tests_use_public_names_only() -> None:
+    """A private name may change at any time; the named-tuple methods of Python are public in spite of their names."""
+    public = {"_replace", "_asdict", "_fields", "_make"}
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("harvestgym"):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+                names = [node.attr]
+            else:
+                continue
+            private = [name for name in names if name.startswith("_") and not name.startswith("__")]
+            found += [f"{path.relative_to(ROOT)}:{node.lineno} {name}" for name in private if name not in public]
+    assert found == []

@@ -19,7 +19,7 @@ class Monitored:
 
     core: Env[Any, Any]
     _compiled: CompiledEnv
-    _monitors: tuple[Monitor, ...] = ()
+    monitors: tuple[Monitor, ...] = ()
 
     def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
         """Follow variables from now on, with a reading for each reset and each day (or year, or step).
@@ -55,7 +55,7 @@ class Monitored:
             name=self._title(),
             axis=getattr(inside, "step_unit", "steps"),
         )
-        self._monitors = (*self._monitors, monitor)
+        self.monitors = (*self.monitors, monitor)
         return monitor
 
     def _title(self) -> str:
@@ -63,11 +63,11 @@ class Monitored:
         return getattr(self, "name", None) or ("" if spec is None else spec.id)
 
     def _notify_reset(self) -> None:
-        for monitor in self._monitors:
+        for monitor in self.monitors:
             monitor.begin()
 
     def _notify_step(self, over: bool) -> None:
-        for monitor in self._monitors:
+        for monitor in self.monitors:
             monitor.step(over)
 
 

@@ -72,7 +72,7 @@ class PlotSink(Sink):
         self.path = None if path is None else Path(path)
         self._curves: dict[str, ThinnedSeries] = {}
         self._last: Sequence[Reading] = ()
-        self._figure: Any = None
+        self.figure: Any = None
         self._next = 0.0
 
     def open(self, name: str, axis: str) -> None:
@@ -81,7 +81,7 @@ class PlotSink(Sink):
 
         self._name, self._axis = name, axis
         if self.path is not None:
-            self._figure = matplotlib.figure.Figure(layout="constrained")
+            self.figure = matplotlib.figure.Figure(layout="constrained")
             return
         import matplotlib.pyplot  # it falls back to another backend where there is no display
 
@@ -89,8 +89,8 @@ class PlotSink(Sink):
             raise ConfigError(
                 f"PlotSink: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give a path"
             )
-        self._figure = matplotlib.pyplot.figure(layout="constrained")
-        self._figure.show()
+        self.figure = matplotlib.pyplot.figure(layout="constrained")
+        self.figure.show()
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
         """Store the readings; draw, if there is a window and it is time."""
@@ -117,20 +117,20 @@ class PlotSink(Sink):
         start = time.monotonic()
         self._draw()
         if self.path is not None:
-            self._figure.savefig(self.path, dpi=100)
+            self.figure.savefig(self.path, dpi=100)
         else:
-            self._figure.canvas.draw_idle()
-            self._figure.canvas.flush_events()
+            self.figure.canvas.draw_idle()
+            self.figure.canvas.flush_events()
         end = time.monotonic()
         self._next = end + WAIT_FACTOR[self.path is None] * (end - start)
 
     def _draw(self) -> None:
         columns = math.ceil(math.sqrt(len(self._last)))
         rows = math.ceil(len(self._last) / columns)
-        self._figure.clear()
-        self._figure.set_size_inches(4.2 * columns, 2.8 * rows)
-        self._figure.suptitle(self._name)
-        panels = self._figure.subplots(rows, columns, squeeze=False).ravel()
+        self.figure.clear()
+        self.figure.set_size_inches(4.2 * columns, 2.8 * rows)
+        self.figure.suptitle(self._name)
+        panels = self.figure.subplots(rows, columns, squeeze=False).ravel()
         for panel, reading in zip(panels, self._last, strict=False):
             panel.set_title(reading.watch.title, fontsize=10)
             (self._draw_lines if reading.numbers else self._draw_picture)(panel, reading)
@@ -162,7 +162,7 @@ class PlotSink(Sink):
             panel.set_axis_off()
             return
         image = panel.imshow(picture, vmin=limits[0], vmax=limits[1], cmap="viridis", interpolation="nearest")
-        self._figure.colorbar(image, ax=panel, label=reading.watch.meta.unit)
+        self.figure.colorbar(image, ax=panel, label=reading.watch.meta.unit)
         panel.set(xlabel="x (plot)", ylabel="y (plot)")
         for axis in (panel.xaxis, panel.yaxis):
             axis.get_major_locator().set_params(integer=True)

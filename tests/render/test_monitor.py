@@ -90,7 +90,7 @@ def test_axes_have_titles_units_ranges_and_names_of_stages(tmp_path: Path) -> No
     for _ in range(3):
         game.farmgym_step([])
     monitor.close()
-    axes = {axis.get_title(): axis for axis in plot._figure.axes}
+    axes = {axis.get_title(): axis for axis in plot.figure.axes}
     assert axes["Water (L)"].get_ylabel() == "L" and axes["Water (L)"].get_xlabel() == "days"
     assert axes["Corner"].get_ylim() == (0, 40) and axes["Corner"].lines[0].get_xdata().tolist() == [0, 1, 2, 3]
     assert axes["Map"].images[0].get_array().shape == (3, 2)
@@ -189,13 +189,13 @@ def test_a_window_is_drawn_while_one_plays(monkeypatch: pytest.MonkeyPatch) -> N
     plot = PlotSink()
     monitor = monitored(np.array([0.5, 0.25]), plot)
     monitor.begin()
-    (panel,) = plot._figure.axes
+    (panel,) = plot.figure.axes
     assert panel.get_title() == "Water" and panel.lines[0].get_ydata().tolist() == [0.25]
     for _ in range(50):
         monitor.step(False)
     monitor.close()
-    assert len(plot._figure.axes[0].lines[0].get_ydata()) == 51
-    matplotlib.pyplot.close(plot._figure)
+    assert len(plot.figure.axes[0].lines[0].get_ydata()) == 51
+    matplotlib.pyplot.close(plot.figure)
 
 
 BLUE = (0, 114, 178)
@@ -216,8 +216,8 @@ for _ in range(60):
     monitor.step(False)
 monitor.close()
 for _ in range(5):
-    plot._figure.canvas.draw()
-    plot._figure.canvas.flush_events()
+    plot.figure.canvas.draw()
+    plot.figure.canvas.flush_events()
 ImageGrab.grab(xdisplay=os.environ["DISPLAY"]).save(sys.argv[1])
 """
 
@@ -303,7 +303,7 @@ def test_a_mistake_is_told_and_changes_nothing(entry: Any, says: str, tmp_path: 
     game = GAME
     with pytest.raises(ConfigError, match=says):
         game.add_monitoring([entry], tmp_path / "a.csv")
-    assert game._monitors == () and not [*tmp_path.iterdir()]
+    assert game.monitors == () and not [*tmp_path.iterdir()]
 
 
 GAME = farm()

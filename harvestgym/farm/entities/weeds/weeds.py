@@ -113,7 +113,7 @@ class Weeds(Weed, Entity):
 
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
         """A day: what the stand takes up, then who is left of it."""
-        moves = self._moves(state, place, board, draws)
+        moves = self.draw_moves(state, place, board, draws)
         shed = equations.scatter_seeds(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
         share = board.mine(Share)
         water, nutrients = state.water + share.water, state.nutrients + share.nutrients
@@ -130,11 +130,12 @@ class Weeds(Weed, Entity):
         flows = {"water:transpiration": -lost, "water:drying": -dried}
         return new, Ledger(flows, {"weeds#nb": _stand(new).sum().astype(jnp.float32)})
 
-    def _moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> WeedFates:
-        p = equations.daily_chances(self, self._drivers(state, place, board))
+    def draw_moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> WeedFates:
+        """Draw the numbers of weeds per plot that arrive, change group, stay or die today."""
+        p = equations.daily_chances(self, self.compute_drivers(state, place, board))
         return equations.draw_fates(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
 
-    def _drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
+    def compute_drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
         """Compute the drivers of today from weather, soil and place, by the names of `parameters.py`."""
         air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
         return {

@@ -84,7 +84,7 @@ def live(state: WeedsState, place: Place, today: Air, soil: Ground, draws: dict[
 
 @jax.jit
 def moves(state: WeedsState, place: Place, today: Air, soil: Ground, draws: dict[str, jax.Array]) -> Any:
-    return WEED._moves(state, place, morning(state, place, today, soil), draws)
+    return WEED.draw_moves(state, place, morning(state, place, today, soil), draws)
 
 
 def chance(which: str, **changes: float) -> float:
@@ -157,9 +157,9 @@ def test_the_drought_of_a_weed_is_that_of_equation_5() -> None:
     """w = 0.9 * 110 + 0.1 * 180 = 117 L: at 113.5 L, 3.5 L short, that is a twentieth of the 70 L for plants."""
     place = field()
     state = state_of(place, growing=10)
-    day = WEED._drivers(state, place, morning(state, place, air(), ground(place, water=113.5)))
+    day = WEED.compute_drivers(state, place, morning(state, place, air(), ground(place, water=113.5)))
     np.testing.assert_allclose(day["water"], [[0.05]], atol=1e-6)
-    bare = WEED._drivers(state, place, morning(state, place, air(), ground(place, nutrients=0.0)))
+    bare = WEED.compute_drivers(state, place, morning(state, place, air(), ground(place, nutrients=0.0)))
     np.testing.assert_allclose(bare["N"], [[float(WEED.nutrients[0]) * 300]], rtol=1e-5)
 
 
