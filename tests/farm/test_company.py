@@ -35,11 +35,11 @@ INIT: dict[str, Any] = {
 }
 
 
-def farm(entities: list[Any], shape: tuple[int, int] = (2, 2), init: Any = INIT, **ready: Any) -> FarmModel:
+def farm(entities: list[Any], shape: tuple[int, int] = (2, 2), init: Any = INIT, made: Any = None) -> FarmModel:
     place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
     size = {"length#nb": shape[0], "width#nb": shape[1]}
     field = {"localization": place, "shape": size, "entities": entities}
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": {"init": {"Field-0": init}}}, "test"), **ready)
+    return build(farm_spec({"fields": {"Field-0": field}, "rules": {"init": {"Field-0": init}}}, "test"), made)
 
 
 @pytest.fixture(scope="module")
@@ -172,9 +172,9 @@ def means(blows: float) -> tuple[np.ndarray, np.ndarray]:
     sets = [load_kind(kind).named(which) for kind, which in SMALL[1:3]]
     weather = Breeze(**vars(Weather.named("montpellier")), blows_x=np.float32(blows))  # pyright: ignore
     rest: list[Entity] = [load_kind(k).named(w) for k, w in (["Weeds", "base_weed"], ["Pests", "agressive"])]
-    ready = {"Field-0": [weather, *sets, *rest]}
+    made = {"Field-0": [weather, *sets, *rest]}
     init = {"Weather-0": FEW["Weather-0"], "Plant-0": {"stage": "bloom"}, "Weeds-0": FEW["Weeds-0"]}
-    env = farm(SMALL, (4, 3), {"Breeze-0": init.pop("Weather-0"), **init}, ready=ready)
+    env = farm(SMALL, (4, 3), {"Breeze-0": init.pop("Weather-0"), **init}, made)
 
     bare = np.zeros((4, 3), bool)
     bare[slice(0, 2) if blows > 0 else slice(2, 4)] = True
