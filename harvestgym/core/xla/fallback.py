@@ -45,5 +45,6 @@ def report(piece: str, error: Exception) -> None:
     """Log, once a process, that a piece failed and that plain `jax.jit` takes its place."""
     if piece not in reported:
         reported.add(piece)
-        text = "%s: failed, so plain jax.jit is used; set %s=off to skip it: %r"
-        logging.getLogger("harvestgym").warning(text, piece, SWITCH_VARIABLE, error)
+        text = "%s: failed, so plain jax.jit is used; set %s=off to skip it: %s: %s"
+        first_line = str(error).partition("\n")[0]
+        logging.getLogger("harvestgym").warning(text, piece, SWITCH_VARIABLE, type(error).__name__, first_line)
