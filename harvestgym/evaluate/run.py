@@ -25,8 +25,6 @@ from .statistics import Summary, summarise
 BATCH = 50
 """Episodes of one compiled call; progress is reported between calls."""
 
-"""Receives how many more units of work are done."""
-
 LONGEST = 100_000
 """Steps after which an endless episode is truncated, if the environment has no horizon."""
 

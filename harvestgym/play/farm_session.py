@@ -46,7 +46,6 @@ class FarmSession(Session):
 
     def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
         super().__init__(id, env, seed)
-        self.model: Any = env
         self.orders: list[PlayerOrder] = []
         self.yesterday: list[PlayerOrder] = []
         self.refused: list[str] = []
@@ -65,12 +64,12 @@ class FarmSession(Session):
     @property
     def days(self) -> int:
         """Days of the longest season."""
-        return int(self.model.params.horizon)
+        return int(self.env.params.horizon)
 
     @property
     def asks(self) -> bool:
         """Whether observing is a step of its own."""
-        return hasattr(self.model, "offered")
+        return hasattr(self.env, "offered")
 
     @property
     def looked(self) -> bool:
@@ -80,31 +79,31 @@ class FarmSession(Session):
     @cached_property
     def offered(self) -> tuple[Any, ...]:
         """The observations that can be bought."""
-        return self.model.offered.items if self.asks else ()
+        return self.env.offered.items if self.asks else ()
 
     @cached_property
     def prices(self) -> np.ndarray:
         """The price of each of `offered`."""
         if not self.offered:
             return np.zeros(0)
-        return np.asarray(self.model.params.score.observation_prices(self.model.offered, self.model.variables))
+        return np.asarray(self.env.params.score.observation_prices(self.env.offered, self.env.variables))
 
     @cached_property
     def known(self) -> dict[str, LastObserved]:
         """The last observed value of each number of each variable, and its step (-1 for never)."""
         record = self.record
-        last = {v.name: last_observed(record, v) for v in self.model.variables}
+        last = {v.name: last_observed(record, v) for v in self.env.variables}
         return {name: LastObserved(values[-1], steps[-1]) for name, (values, steps) in last.items()}
 
     @property
     def beliefs(self) -> Record:
         """The record as the farmer knows it: each number as last observed, NaN before."""
-        return known(self.model, self.record)
+        return known(self.env, self.record)
 
     def facts(self, field: int, plot: Plot | None) -> list[Fact]:
         """The known values of a plot of a field or, without a plot, of the field as a whole."""
-        facts, steps_per_day = [], getattr(self.model, "steps_per_day", 1)
-        for variable in self.model.variables:
+        facts, steps_per_day = [], getattr(self.env, "steps_per_day", 1)
+        for variable in self.env.variables:
             if variable.field != field or variable.per_plot != (plot is not None):
                 continue
             values, steps = (part[... if plot is None else (..., *plot)] for part in self.known[variable.name])
@@ -119,7 +118,7 @@ class FarmSession(Session):
     @cached_property
     def titles(self) -> dict[tuple[str, str], str]:
         """The title of each entity, see `entity_titles`."""
-        return entity_titles(self.model)
+        return entity_titles(self.env)
 
     def label(self, variable: Any) -> str:
         """The title of the entity of a variable, and its key in words."""
@@ -127,7 +126,7 @@ class FarmSession(Session):
 
     def value(self, field: int, key: str) -> np.ndarray | None:
         """The known value of a variable of a field by its key, `rain/amount#mm`; None if it was never observed."""
-        for variable in self.model.variables:
+        for variable in self.env.variables:
             if variable.field == field and variable.key == key:
                 values, steps = self.known[variable.name]
                 return values if (steps >= 0).all() else None
@@ -153,9 +152,9 @@ class FarmSession(Session):
         """Put an intervention on the list: a row of the action table, a plot, and the index of each value."""
         if self.over:
             raise ConfigError("order: the season is over")
-        if len(self.orders) >= self.model.schedule:
-            raise ConfigError(f"order: at most {self.model.schedule} a day; take one off the list first")
-        table = self.model.actions
+        if len(self.orders) >= self.env.schedule:
+            raise ConfigError(f"order: at most {self.env.schedule} a day; take one off the list first")
+        table = self.env.actions
         if not 0 <= row < len(table.rows):
             raise ConfigError(f"order: expected an action from 0 to {len(table.rows) - 1}, got {row}")
         chosen, (plots, *grids) = table.rows[row], table.rows[row].grids
@@ -166,8 +165,8 @@ class FarmSession(Session):
             raise ConfigError(f"order: {chosen.action.name} expected a choice for each of {sizes}, got {values}")
         at = int(np.ravel_multi_index((plots.index(plot), *values), [len(plots), *sizes]))
         number = table.numbers(chosen, farmer)[at]
-        cost = float(np.asarray(self.model.params.score.intervention_costs)[row])
-        order = PlayerOrder(number, describe_action(self.model, table.choices[number]), chosen.field, plot, cost)
+        cost = float(np.asarray(self.env.params.score.intervention_costs)[row])
+        order = PlayerOrder(number, describe_action(self.env, table.choices[number]), chosen.field, plot, cost)
         self.orders.append(order)
         return order
 
@@ -179,16 +178,16 @@ class FarmSession(Session):
 
     def repeat(self) -> None:
         """Add the orders of yesterday to the list."""
-        self.orders += self.yesterday[: self.model.schedule - len(self.orders)]
+        self.orders += self.yesterday[: self.env.schedule - len(self.orders)]
 
     def end_day(self) -> float:
         """Do what is on the list and let the day pass; return its reward."""
         before = self.total
         if self.asks and not self.looked:
             self.look([])
-        numbers = np.zeros(self.model.schedule, np.int64)
+        numbers = np.zeros(self.env.schedule, np.int64)
         numbers[: len(self.orders)] = [order.number for order in self.orders]
-        action = numbers if self.model.schedule > 1 else numbers[0]
+        action = numbers if self.env.schedule > 1 else numbers[0]
         self.act(self.idle | {"order": action} if self.asks else action)
         accepted = self.info["accepted"][: len(self.orders)]
         self.refused = [order.words for order, done in zip(self.orders, accepted, strict=True) if not done]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.timeline import Record
 from harvestgym.registry import family_function
@@ -19,10 +17,6 @@ class FishingSession(Session):
     """A fishery, or a stock under protection, year by year."""
 
     unit = "year"
-
-    def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
-        super().__init__(id, env, seed)
-        self.model: Any = env
 
     @property
     def rivals(self) -> list[str]:
@@ -39,17 +33,17 @@ class FishingSession(Session):
     @property
     def survey(self) -> np.ndarray:
         """The biomass observed at the start of the year."""
-        return np.asarray(self.model.units.survey(np.asarray(self.obs)))
+        return np.asarray(self.env.units.survey(np.asarray(self.obs)))
 
     @property
     def protects(self) -> bool:
         """Whether nothing is caught and the stock itself has a value."""
-        return hasattr(self.model.params, "benefit")
+        return hasattr(self.env.params, "benefit")
 
     @property
     def drives(self) -> bool:
         """Whether an action works against the pressure on the stock."""
-        return hasattr(self.model, "push_driver")
+        return hasattr(self.env, "push_driver")
 
     @property
     def question(self) -> str:
@@ -58,7 +52,7 @@ class FishingSession(Session):
             return "Effort against the pressure on the stock"
         if self.protects:
             return "Biomass to bring in"
-        return "Share of the stock to take" if self.model.units.control == "rate" else "Quota: catch to allow"
+        return "Share of the stock to take" if self.env.units.control == "rate" else "Quota: catch to allow"
 
     @property
     def beliefs(self) -> Record | None:
@@ -72,12 +66,12 @@ class FishingSession(Session):
     @property
     def targets(self) -> int:
         """The number of decisions a year."""
-        return self.model.units.targets
+        return self.env.units.targets
 
     @cached_property
     def choices(self) -> np.ndarray:
         """The possible numbers of a target: the levels, or 201 steps up to the largest."""
-        units, space = self.model.units, self.model.action_space
+        units, space = self.env.units, self.env.action_space
         if units.levels:
             return np.asarray([np.ravel(units.wanted(i))[0] for i in range(units.levels)])
         return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
@@ -87,4 +81,4 @@ class FishingSession(Session):
         low, high = float(self.choices[0]), float(self.choices[-1])
         if len(amounts) != self.targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
             raise ConfigError(f"quota: expected {self.targets} numbers from {low:g} to {high:g}, got {amounts}")
-        return self.act(np.asarray(self.model.units.action(np.asarray(amounts, np.float32))))
+        return self.act(np.asarray(self.env.units.action(np.asarray(amounts, np.float32))))

@@ -24,10 +24,10 @@ from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
-from harvestgym.evaluate.export import write_replay
+from harvestgym.evaluate.export import RecordedEpisode, write_replay
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.gym.env import GymEnv
-from harvestgym.registry import FARM_SUFFIXES, family_function
+from harvestgym.registry import family_function
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
 """Policies to compare with, where an id has them, and their names on the page."""
@@ -46,7 +46,8 @@ class LiveEpisode:
     """One episode with its record, played by a user or a policy."""
 
     def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
-        self.id, self.env, self.seed = id, env, seed
+        self.id, self.seed = id, seed
+        self.env: Any = env
         self._gym = GymEnv(env, render_mode="svg")  # with a render mode it keeps a record
         self.obs, self.info = self._gym.reset(seed=seed)
         self.over = self.terminated = False
@@ -155,9 +156,8 @@ class Session(LiveEpisode):
 
     def save(self, folder: Path) -> Path:
         """Write the episode as a demonstration to a new file in a folder; return its path. Needs the extra `data`."""
-        stem = Path(self.id).stem if self.id.endswith(FARM_SUFFIXES) else self.id.replace("/", "-")
-        name = f"{stem}-human-{self.seed}"
-        paths = (folder / f"{name}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
+        stem = RecordedEpisode(self.id, self.env, "human", self.seed, self.record).stem
+        paths = (folder / f"{stem}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
         path = next(path for path in paths if not path.exists())
         return write_demonstrations(Demonstrations(self.id, "human", [self.episode], self.overrides), path)
 

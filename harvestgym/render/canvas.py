@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from PIL import Image, ImageColor, ImageDraw
+from PIL import Image, ImageDraw
 
 from harvestgym.core.view.scene import Scene, Sprite, Stroke
 
 from . import layout
-from .primitives import INK, PAPER, Box, load_font, replace_missing_glyphs, text_width
+from .primitives import INK, PAPER, Box, Painter, lightness, load_font, replace_missing_glyphs, text_width
 
 OVERSAMPLING = 4
 """Pixels of a sprite's raster per pixel of the page."""
@@ -25,14 +25,13 @@ def to_rgb(scene: Scene, width: int = 960) -> np.ndarray:
     return np.asarray(image)
 
 
-class ImagePainter:
+class ImagePainter(Painter):
     """A painter on a Pillow image."""
 
     def __init__(self, image: Image.Image) -> None:
         self.image = image
 
     def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
-        """Draw a filled rectangle."""
         x, y, right, down = (round(v) for v in (box.x, box.y, box.x + box.w, box.y + box.h))
         if right <= x or down <= y:
             return
@@ -40,11 +39,9 @@ class ImagePainter:
         self.image.paste(colour, (x, y, right, down), mask)
 
     def disc(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """Draw a filled circle."""
         self.sprite(_make_circle(colour, False), x, y, side, opacity)
 
     def ring(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """Draw a circle."""
         self.sprite(_make_circle(colour, True), x, y, side, opacity)
 
     def line(
@@ -71,7 +68,6 @@ class ImagePainter:
         self.image.paste(colour, (x, y, x + mask.width, y + mask.height), mask)
 
     def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:
-        """Draw a sprite."""
         size = max(1, round(side))
         stamp = _draw_sprite(sprite, size, round(20 * opacity))
         self.image.paste(stamp, (round(x - size / 2), round(y - size / 2)), stamp)
@@ -82,7 +78,7 @@ class ImagePainter:
         shift = {"l": 0.0, "m": 0.5, "r": 1.0}[anchor[0]]
         left = round(x - shift * (ink.width - 2 * _HALO) - _HALO)
         at = (left, round(y - ink.height / 2), left + ink.width, round(y - ink.height / 2) + ink.height)
-        self.image.paste(PAPER if _lightness(colour) < 0.6 else INK, at, rim)
+        self.image.paste(PAPER if lightness(colour) < 0.6 else INK, at, rim)
         self.image.paste(colour, at, ink)
 
 
@@ -146,12 +142,6 @@ def draw_glyph_masks(sign: str, size: int) -> np.ndarray:
     for sheet, stroke, cover in zip(sheets, (_HALO, 0), (_RIM, 255), strict=True):
         ImageDraw.Draw(sheet).text((_HALO, tall / 2), sign, cover, load_font(size), "lm", stroke_width=stroke)
     return np.stack([np.asarray(sheet) for sheet in sheets])
-
-
-@lru_cache
-def _lightness(colour: str) -> float:
-    red, green, blue = ImageColor.getrgb(colour)[:3]
-    return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
 
 
 def _split_dashes(

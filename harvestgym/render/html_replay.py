@@ -120,16 +120,8 @@ def _describe_episode(
 
 def _describe_track(track: Track, packed: ArrayPacker) -> dict[str, Any]:
     arrays = {"observed_mask": track.observed_mask, "observed_values": track.observed_values}
-    return {
-        "name": track.name,
-        "group": track.group,
-        "label": track.label,
-        "unit": track.unit,
-        "doc": track.doc,
-        "parts": track.parts,
-        "codes": {str(code): word for code, word in track.codes.items()},
-        **{name: None if values is None else packed.put(values) for name, values in arrays.items()},
-    }
+    packed_arrays = {name: None if values is None else packed.put(values) for name, values in arrays.items()}
+    return vars(track) | {"codes": {str(code): word for code, word in track.codes.items()}} | packed_arrays
 
 
 def _security_policy(*scripts: str) -> str:

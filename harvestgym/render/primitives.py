@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from PIL import ImageFont
+from PIL import ImageColor, ImageFont
 
 from harvestgym.core.view.scene import Sprite
 
@@ -58,6 +58,13 @@ class Painter(Protocol):
 def replace_missing_glyphs(text: str) -> str:
     """Replace the characters that Pillow's font lacks."""
     return text.translate(_PLAIN)
+
+
+@lru_cache
+def lightness(colour: str) -> float:
+    """Return the lightness of a colour, from 0 (black) to 1 (white)."""
+    red, green, blue = ImageColor.getrgb(colour)[:3]
+    return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
 
 
 @lru_cache

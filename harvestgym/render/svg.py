@@ -33,24 +33,20 @@ class SvgPainter(Painter):
         self.symbols: dict[Sprite, str] = {}
 
     def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
-        """Draw a filled rectangle."""
         x, y, w, h = map(_fmt, box)
         self.parts.append(f'<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{colour}"{_format_opacity(opacity)}/>')
 
     def disc(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """Draw a filled circle."""
         at = f'cx="{_fmt(x)}" cy="{_fmt(y)}" r="{_fmt(side / 2)}"'
         self.parts.append(f'<circle {at} fill="{colour}"{_format_opacity(opacity)}/>')
 
     def ring(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """Draw a circle."""
         at = f'cx="{_fmt(x)}" cy="{_fmt(y)}" r="{_fmt(0.44 * side)}" stroke-width="{_fmt(0.1 * side)}"'
         self.parts.append(f'<circle {at} fill="none" stroke="{colour}"{_format_opacity(opacity)}/>')
 
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
     ) -> None:
-        """Draw a line through the points."""
         dash = ' stroke-dasharray="5 4"' if dashed else ""
         style = f'fill="none" stroke="{colour}" stroke-width="{_fmt(width)}"{dash}'
         self.parts.append(f'<polyline points="{_format_points(points)}" {style}/>')
@@ -65,7 +61,6 @@ class SvgPainter(Painter):
         self.parts.append(f'<use href="#{name}" {at}{_format_opacity(opacity)}/>')
 
     def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
-        """Draw a line of text."""
         at = f'x="{_fmt(x)}" y="{_fmt(y)}" font-size="{size}" fill="{colour}" text-anchor="{ANCHORS[anchor[0]]}"'
         rim = 'dominant-baseline="central" stroke="#fff" stroke-opacity=".7" stroke-width="3" paint-order="stroke"'
         self.parts.append(f"<text {at} {rim}>{escape(text)}</text>")

@@ -61,7 +61,6 @@ class PanelPainter(SvgPainter):
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
     ) -> None:
-        """Draw a line through the points."""
         super().line(points, colour, width, dashed)
         self._points += points
 

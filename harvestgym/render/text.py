@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from PIL import ImageColor
 
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
+
+from .primitives import lightness
 
 SHADES = " ·░▒▓█"
 """Shades of squares, from light to dark."""
@@ -36,7 +37,7 @@ def _assign_letters(scene: Scene) -> dict[str, str]:
     """Assign each mark the first free letter of its meaning or name, and each colour of squares a shade."""
     signs: dict[str, str] = {}
     marks = [m for panel in scene.panels if isinstance(panel, Map) for m in (*panel.legend, *panel.marks)]
-    colours = sorted({mark.colour for mark in marks if mark.what == "square"}, key=_lightness, reverse=True)
+    colours = sorted({mark.colour for mark in marks if mark.what == "square"}, key=lightness, reverse=True)
     steps = np.linspace(0, len(SHADES) - 1, max(len(colours), 2)).round().astype(int)
     shades = {colour: SHADES[step] for colour, step in zip(colours, steps, strict=False)}
     for mark in marks:
@@ -45,11 +46,6 @@ def _assign_letters(scene: Scene) -> dict[str, str]:
             taken = set(signs.values())
             signs[_name(mark)] = next((c for both in free for c in (both.lower(), both.upper()) if c not in taken), "?")
     return signs | shades
-
-
-def _lightness(colour: str) -> float:
-    red, green, blue = ImageColor.getrgb(colour)[:3]
-    return 0.299 * red + 0.587 * green + 0.114 * blue
 
 
 def _name(mark: Mark) -> str:

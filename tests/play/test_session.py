@@ -49,7 +49,7 @@ def test_a_season_by_hand_equals_gymnasium(season: FarmSession) -> None:
 
 
 def test_known_values_are_the_observed_ones(season: FarmSession) -> None:
-    labels = season.model.plan.labels
+    labels = season.env.plan.labels
     observed = dict(zip(labels, season.obs.tolist(), strict=True))
     water = season.value(0, "available_Water#L")
     assert water is not None and water[0, 0] == pytest.approx(observed["Field-0/Soil-0/available_Water#L/(0, 0)"])

@@ -7,28 +7,27 @@ policies are added by an `Entrant`, a function of the id and its test environmen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.env import Env, Timestep
+from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.wrappers import Wrapper, unwrapped
+from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
+from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from harvestgym.evaluate.run import batch_key, horizon, run_episodes
 from harvestgym.evaluate.statistics import Summary, summarise
 from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
 
 from .foresight import Search, plan_with_foresight
-from .store import CEILING, OBSERVATION_COST, TRIED, LeaderboardRow
+from .store import CEILING, TRIED, LeaderboardRow
 
 SEASONS, FEW_SEASONS = 1000, 100
 LONG_EPISODE = 4000
@@ -43,28 +42,6 @@ SEARCH_BUDGET = 80_000
 Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | None"]
 """Returns a policy for an id and the environment of its reported split, or None; or a pair of a wrapped environment and
 its policy. It may train on the training split (`splits.make(id, "train")`)."""
-
-
-class CostLogState(NamedTuple):
-    """The state inside, and the observation costs since the reset."""
-
-    inner: Any
-    paid: jax.Array
-
-
-@dataclass(frozen=True)
-class CostLog(Wrapper[Any]):
-    """Adds up observation costs, as `total/observation cost` of the info."""
-
-    def opened(self, state: Any, first: Timestep) -> tuple[CostLogState, Timestep]:
-        return self._with_total(CostLogState(state, jnp.float32(0.0)), first)
-
-    def step(self, key: jax.Array, state: CostLogState, action: Any, params: Any) -> tuple[CostLogState, Timestep]:
-        inner, timestep = self.env.step(key, state.inner, action, params)
-        return self._with_total(CostLogState(inner, state.paid + timestep.info[OBSERVATION_COST]), timestep)
-
-    def _with_total(self, state: CostLogState, timestep: Timestep) -> tuple[CostLogState, Timestep]:
-        return state, timestep._replace(info=timestep.info | {f"total/{OBSERVATION_COST}": state.paid})
 
 
 def expand_ids(names: Iterable[str]) -> list[str]:
@@ -148,8 +125,8 @@ def _run_policy(
     inside = unwrapped(env)
     whole: Episodes = run_episodes(game, policy, seasons, seed, horizon(inside))
     columns = family_function(id, "summary")(inside, whole)
-    if f"total/{OBSERVATION_COST}" in whole.info:
-        columns = columns | {OBSERVATION_COST: np.asarray(whole.info[f"total/{OBSERVATION_COST}"])}
+    if TOTAL_COST in whole.info:
+        columns = columns | {OBSERVATION_COST: np.asarray(whole.info[TOTAL_COST])}
     means = {name: float(np.mean(v)) for name, v in columns.items() if np.asarray(v).dtype.kind in "fiub"}
     return np.asarray(whole.returns), means
 

@@ -14,57 +14,17 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.view.tables import Table
+from harvestgym.evaluate.observation_costs import OBSERVATION_COST
 from harvestgym.evaluate.statistics import format_mean
 from harvestgym.registry import ids
 
 FILE, PAGE, TABLE = "leaderboard.json", "leaderboard.md", "leaderboard.parquet"
 CEILING = "ceiling"
-OBSERVATION_COST = "observation cost"
-"""The column of observation costs."""
-
 TRIED = "schedules tried"
 """The column with the number of schedules tried by the foresight planner in each season."""
 
-PAGE_HEAD = """# Leaderboard
-
-Made by `harvestgym leaderboard --out docs`; do not edit.
-
-The return of each policy on each id, on the test split of the [held-out protocol](heldout.md): years of the weather,
-sites, soils and seeds that are not used in training.
-
-- **none** does nothing, **random** draws from the action space, **expert** is the rule that comes with the id.
-- **ppo** is the agent of `examples/ppo.py` ([training](training.md)), trained once on the training split with the same
-  settings everywhere, for 3.3 million days; for 8.2 million where observations cost, for 2.1 million on twelve plots
-  and for 1.0 million there with four orders a day. Where there are several orders a day it starts with 0.4 of them, and
-  on `bean-clay-weeds-3x4-v0` ends with no action at all. The rows of `full-10x10-v0` and `pollination-3x4-v0` were
-  trained before that: the agent gave nearly as many orders as the random policy, and on `full-10x10-v0` did not improve
-  from there.
-- **ceiling** is the best schedule of interventions that a clairvoyant planner found. The planner knows all random
-  events of a season and searches from the expert's schedule. It is a lower bound of the value of foresight: a longer
-  search may find more, and a policy without foresight cannot be expected to reach it. Its mean is the expert's over all
-  seasons plus the mean gain over the planned seasons; it is below the expert in none of them. "16, best of 2,928" is
-  the best of 2,928 schedules in each of 16 seasons; the larger the farm, the fewer schedules are tried, and the lower
-  the bound. A score of 1.00 means that a short search found almost nothing.
-
-The columns:
-
-- **return**: the sum of the rewards of a season, in the points of the id's score, which its page lists (on farms mostly
-  1 for a kilogram harvested, less what orders, water and products cost), as a mean over the seasons with its 95 %
-  confidence interval. Means that differ by less than their intervals cannot be distinguished.
-- **CVaR 10 %**: the mean of the worst tenth of the seasons.
-- **yield**, **water** and **looks** of farms: kilograms harvested, litres used and points paid for observations, in a
-  season and on all plots together. **catch per year** of fisheries is in the unit of the stock, mostly its capacity;
-  **collapsed** is the share of episodes that ended with the stock gone. **collected** counts a forager's objects.
-- **score** of farms: 0 for doing nothing, 1 for the expert, so that a negative score is worse than no action; empty
-  where the two differ by less than 0.001.
-- **seasons**: 1,000, and 100 where plots times steps of a season are more than 4,000; for a ceiling the planned ones.
-
-Rows are added with `harvestgym leaderboard --ids ID --policy NAME=file.py:function --planned 0 --out docs`, where the
-function takes the id, whose training split it may use, and the environment of the test split, and returns a `Policy`.
-The other rows of the id are kept as long as the return of the random policy is unchanged, and its ceiling as long as
-the return of the expert is unchanged too. The same rows, with more columns, are in `leaderboard.json` and
-`leaderboard.parquet` next to this page.
-"""
+PAGE_HEAD = Path(__file__).with_name("page_head.md")
+"""The text above the tables of the page."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +192,7 @@ def _list_negative_results(whole: Sequence[LeaderboardRow]) -> list[str]:
 
 
 def _page(whole: Sequence[LeaderboardRow]) -> str:
-    lines = [PAGE_HEAD, *_list_negative_results(whole)]
+    lines = [PAGE_HEAD.read_text(encoding="utf-8"), *_list_negative_results(whole)]
     for family, (title, own) in FAMILY_COLUMNS.items():
         mine = [row for row in whole if row.id.partition("/")[0] == family]
         if mine:

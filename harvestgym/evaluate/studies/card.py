@@ -22,9 +22,14 @@ import numpy as np
 from harvestgym.core.view.tables import Table
 from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common.findings import ConfidenceInterval, bootstrap
-from harvestgym.evaluate.studies.common.report import open_figure, write_seasons
-from harvestgym.evaluate.studies.common.trials import (
+from harvestgym.farm.engine.model import DayReport, FarmState
+from harvestgym.farm.entities.messages import KMH
+from harvestgym.farm.entities.plant.stages import Stage
+
+from .common import fao56, wofost
+from .common.findings import ConfidenceInterval, bootstrap
+from .common.report import open_figure, write_seasons
+from .common.trials import (
     CROPS,
     REPORTED,
     Case,
@@ -37,11 +42,6 @@ from harvestgym.evaluate.studies.common.trials import (
     tend,
     watch_harvest,
 )
-from harvestgym.farm.engine.model import DayReport, FarmState
-from harvestgym.farm.entities.messages import KMH
-from harvestgym.farm.entities.plant.stages import Stage
-
-from .common import fao56, wofost
 
 CARD_SOILS = ("clay", "silt", "loam", "sand")
 APRIL = 115

@@ -19,29 +19,21 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common.report import open_figure, write_columns
-from harvestgym.evaluate.studies.common.trials import CROPS
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.plant import SEEDS, SPACINGS
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
 
+from .common.report import open_figure, write_columns
+from .common.trials import CROPS
+
 SOWN_CROPS = (*CROPS, "carrots")
 EVEN = 0.0
 """Stands for the spacing at which the plants are spread evenly over the plot."""
 
-
-class Stand(NamedTuple):
-    """The seasons of a crop at one spacing: harvest, kg per m2 of a plot of 1 m2; (seeds, replicates)."""
-
-    crop: str
-    spacing: float
-    kg: np.ndarray
-
-    @property
-    def grams(self) -> np.ndarray:
-        """Mean yield of a plant, g; (seeds,)."""
-        return 1000 * self.kg.mean(1) / np.asarray(SEEDS)
+SOWN_SPACINGS = (*SPACINGS, EVEN)
+PLANTS = np.asarray(SEEDS)
+"""The density: plants on the plot of 1 m2."""
 
 
 class Reciprocal(NamedTuple):
@@ -64,17 +56,12 @@ def run(
         replicates, out, progress: as in every study; progress counts pairs of crop and spacing.
         crops: parameter sets of the plant.
     """
-    stands = []
-    for crop in crops:
-        env = make_sown_farm(crop)
-        for spacing in (*SPACINGS, EVEN):
-            stands.append(Stand(crop, spacing, _run_harvests(env, spacing, replicates)))
-            progress(1)
+    kg = np.stack([_run_crop(crop, replicates, progress) for crop in crops])
     if out is not None:
-        _write_seasons(stands, out / "density.parquet")
-        _draw(stands, out / "density.png")
-    columns = ("crop", "seeds", *map(_format_spacing, (*SPACINGS, EVEN)), "g per plant, even")
-    rows = [row for crop in crops for row in _make_rows(stands, crop)]
+        _write_seasons(crops, kg, out / "density.parquet")
+        _draw(crops, kg.mean(-1), out / "density.png")
+    columns = ("crop", "seeds", *map(_format_spacing, SOWN_SPACINGS), "g per plant, even")
+    rows = [row for crop, of_crop in zip(crops, kg.mean(-1), strict=True) for row in _make_rows(crop, of_crop)]
     return Table(f"yield, kg.m-2, mean of {replicates} seasons", columns, rows)
 
 
@@ -91,6 +78,20 @@ def fit_reciprocal(density: np.ndarray, grams: np.ndarray) -> Reciprocal:
     b, a = np.polyfit(density, 1 / grams, 1)
     rest = np.var(1 / grams - a - b * density) / np.var(1 / grams)
     return Reciprocal(float(a), float(b), float(1 - rest))
+
+
+def compute_grams(kg: np.ndarray) -> np.ndarray:
+    """Compute the yield of a plant, g, from those of the plot by the number of seeds."""
+    return 1000 * kg / PLANTS
+
+
+def _run_crop(crop: str, replicates: int, progress: Progress) -> np.ndarray:
+    """Return the harvest of each season, kg; (spacings, seeds, replicates)."""
+    env, found = make_sown_farm(crop), []
+    for spacing in SOWN_SPACINGS:
+        found.append(_run_harvests(env, spacing, replicates))
+        progress(1)
+    return np.stack(found)
 
 
 def _run_harvests(env: FarmModel, spacing: float, replicates: int) -> np.ndarray:
@@ -116,35 +117,34 @@ def _format_spacing(spacing: float) -> str:
     return "even" if spacing == EVEN else f"{spacing:g} cm"
 
 
-def _make_rows(stands: Sequence[Stand], crop: str) -> list[tuple[str, ...]]:
-    mine = [stand for stand in stands if stand.crop == crop]
-    yields = np.stack([stand.kg.mean(1) for stand in mine], axis=1)
-    cells = zip(SEEDS, yields, mine[-1].grams, strict=True)
-    return [(crop, f"{n:g}", *(f"{kg:.2f}" for kg in row), f"{grams:.0f}") for n, row, grams in cells]
+def _make_rows(crop: str, kg: np.ndarray) -> list[tuple[str, ...]]:
+    """Make the rows of a crop from its mean yields (spacings, seeds)."""
+    cells = zip(SEEDS, kg.T, compute_grams(kg[-1]), strict=True)
+    return [(crop, f"{n:g}", *(f"{value:.2f}" for value in row), f"{grams:.0f}") for n, row, grams in cells]
 
 
-def _write_seasons(stands: Sequence[Stand], path: Path) -> None:
+def _write_seasons(crops: Sequence[str], kg: np.ndarray, path: Path) -> None:
     columns = {
-        "crop": np.asarray([s.crop for s in stands])[:, None, None],
-        "spacing_cm": np.asarray([s.spacing or np.nan for s in stands])[:, None, None],
-        "seeds": np.asarray(SEEDS, int)[None, :, None],
-        "season": np.arange(stands[0].kg.shape[1]),
-        "yield_kg_m2": np.stack([s.kg for s in stands]),
+        "crop": np.asarray(crops)[:, None, None, None],
+        "spacing_cm": np.asarray([spacing or np.nan for spacing in SOWN_SPACINGS])[:, None, None],
+        "seeds": np.asarray(SEEDS, int)[:, None],
+        "season": np.arange(kg.shape[-1]),
+        "yield_kg_m2": kg,
     }
     write_columns(path, columns)
 
 
-def _draw(stands: Sequence[Stand], path: Path) -> None:
-    crops = list(dict.fromkeys(stand.crop for stand in stands))
+def _draw(crops: Sequence[str], kg: np.ndarray, path: Path) -> None:
+    """Draw the mean yields (crops, spacings, seeds) of the plot, and the reciprocal of those of a plant."""
     with open_figure(path, 3.2 * len(crops) + 1, 6) as figure:
-        for column, crop in zip(figure.subplots(2, len(crops), sharex=True, squeeze=False).T, crops, strict=True):
-            for stand in (s for s in stands if s.crop == crop):
-                column[0].plot(SEEDS, stand.kg.mean(1), marker=".", label=_format_spacing(stand.spacing))
-            even = next(s for s in stands if s.crop == crop and s.spacing == EVEN)
-            density = np.asarray(SEEDS)
-            line = fit_reciprocal(density, even.grams)
-            column[1].plot(density, 1 / even.grams, "o")
-            column[1].plot(density, line.a + line.b * density, label=f"r² = {line.r2:.2f}")
+        columns = figure.subplots(2, len(crops), sharex=True, squeeze=False).T
+        for column, crop, of_crop in zip(columns, crops, kg, strict=True):
+            for spacing, yields in zip(SOWN_SPACINGS, of_crop, strict=True):
+                column[0].plot(PLANTS, yields, marker=".", label=_format_spacing(spacing))
+            grams = compute_grams(of_crop[-1])
+            line = fit_reciprocal(PLANTS, grams)
+            column[1].plot(PLANTS, 1 / grams, "o")
+            column[1].plot(PLANTS, line.a + line.b * PLANTS, label=f"r² = {line.r2:.2f}")
             column[0].set(title=crop, ylim=(0, None))
             column[1].set(xlabel="plants per m²", ylim=(0, None))
             column[1].legend(frameon=False)

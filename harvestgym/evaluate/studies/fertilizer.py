@@ -15,16 +15,12 @@ import jax.numpy as jnp
 
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common.findings import (
-    Claim,
-    claim_at_least,
-    claim_within,
-    claims_table,
-    difference,
-    ratio,
-)
-from harvestgym.evaluate.studies.common.report import draw_crops, quartile_table, write_yields
-from harvestgym.evaluate.studies.common.trials import (
+from harvestgym.farm.engine.model import FarmModel, FarmState
+from harvestgym.farm.entities.plant.stages import Stage
+
+from .common.findings import Claim, claim_at_least, claim_within, claims_table, difference, ratio
+from .common.report import draw_crops, quartile_table, write_yields
+from .common.trials import (
     CROPS,
     REPORTED,
     Case,
@@ -37,8 +33,6 @@ from harvestgym.evaluate.studies.common.trials import (
     soil_of,
     tend,
 )
-from harvestgym.farm.engine.model import FarmModel, FarmState
-from harvestgym.farm.entities.plant.stages import Stage
 
 FERTILIZER_KG, SHOTS = 0.04, 4
 """Total fertilizer, with 10 g of nitrogen, and the number of parts of the fast one."""

@@ -8,7 +8,7 @@ published agent's weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.fishing import control
 from harvestgym.fishing.analysis import tipping
 from harvestgym.fishing.analysis.dynamic_programming import Solution, solve
@@ -27,12 +26,18 @@ from harvestgym.fishing.conservation import ConservationParams, DriverModel
 from harvestgym.fishing.family import make
 from harvestgym.fishing.model import FishingModel
 
+from .common.report import open_figure, write_columns
+
 HARVESTS, YEARS = 99, 500
 
 TITLES = {"quota": "quota problem, 99 harvests", "tipping": "tipping point, 500 years"}
 
 TEST_SEED = 70_001
 """Seed of the reported episodes of a trained agent, which were not used to choose its settings."""
+
+
+Rules = Mapping[tuple[str, str], Policy | None]
+"""Policies by their name and published return; None for an agent with a published return only."""
 
 
 class PolicyReturn(NamedTuple):
@@ -97,14 +102,10 @@ def _run_quotas(replicates: int, train_steps: int) -> Iterator[PolicyReturn]:
         (f"escapement tuned to {best:.3f}", ""): control.escapement(env, best),
         ("dynamic programming, horizon known", ""): control.follow_solution(env, _solve_undiscounted(env)),
     }
-    for (name, published), rule in rules.items():
-        found = _run_returns(env, rule, key, replicates) if rule else np.full(2, np.nan)
-        yield PolicyReturn("quota", name, published, float(found.mean()), float(found.std()))
+    yield from _run_rules("quota", env, rules, key, replicates)
     if train_steps:
         found = _train_and_run(env, train_steps, replicates)
-        yield PolicyReturn(
-            "quota", f"PPO trained here, {train_steps} years", "", float(found.mean()), float(found.std())
-        )
+        yield _make_row("quota", f"PPO trained here, {train_steps} years", "", found)
 
 
 def _solve_undiscounted(env: FishingModel) -> Solution:
@@ -126,13 +127,19 @@ def _run_tipping(replicates: int) -> Iterator[PolicyReturn]:
             env, tipping.plan_actions(env, params, YEARS)
         ),
     }
+    yield from _run_rules("tipping", env, rules, key, replicates)
+
+
+def _run_rules(
+    problem: str, env: FishingModel, rules: Rules, key: jax.Array, replicates: int
+) -> Iterator[PolicyReturn]:
     for (name, published), rule in rules.items():
-        found = _run_returns(env, rule, key, replicates) if rule else np.full(2, np.nan)
-        yield PolicyReturn("tipping", name, published, float(found.mean()), float(found.std()))
+        found = evaluate(env, rule, key, replicates, int(env.params.horizon)).returns if rule else [np.nan]
+        yield _make_row(problem, name, published, np.asarray(found))
 
 
-def _run_returns(env: FishingModel, rule: Policy, key: jax.Array, replicates: int) -> np.ndarray:
-    return np.asarray(evaluate(env, rule, key, replicates, int(env.params.horizon)).returns)
+def _make_row(problem: str, name: str, published: str, returns: np.ndarray) -> PolicyReturn:
+    return PolicyReturn(problem, name, published, float(returns.mean()), float(returns.std()))
 
 
 def _train_and_run(env: FishingModel, steps: int, replicates: int) -> np.ndarray:

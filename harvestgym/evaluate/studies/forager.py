@@ -6,10 +6,10 @@ with the first reward of each food; the learner is linear Q-learning on the view
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,20 +20,14 @@ from harvestgym.core.episode import Loop, StepFunction, scan_steps, step_with_ke
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.forager.family import make
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.policies.baselines import greedy
 
+from .common.report import open_figure, write_columns
+
 PERIOD, WINDOW = 20_000, 2_500
 STEP_SIZE, DISCOUNT, EXPLORE = 1e-2, 0.9, 0.1
-
-
-class Curve(NamedTuple):
-    """Reward per step of an agent: float (replicates, windows)."""
-
-    agent: str
-    rate: np.ndarray
 
 
 def run(
@@ -49,18 +43,18 @@ def run(
         steps: length of a life, a multiple of 2,500.
     """
     env = make_changing_world()
-    curves = []
+    rates: dict[str, np.ndarray] = {}
     for name, live in _make_agents(env).items():
-        curves.append(Curve(name, _run_lives(live, replicates, steps)))
+        rates[name] = _run_lives(live, replicates, steps)
         progress(1)
     if out is not None:
-        _write_lives(curves, out / "forager.parquet")
-        _draw(curves, out / "forager.png")
+        _write_lives(rates, out / "forager.parquet")
+        _draw(rates, out / "forager.png")
     halves = [f"{i * PERIOD // 2}-{(i + 1) * PERIOD // 2}" for i in range(-(-steps // (PERIOD // 2)))]
-    cells = [_format_halves(curve, len(halves)) for curve in curves]
+    cells = [_format_halves(rate, len(halves)) for rate in rates.values()]
     rows = list(zip(halves, *cells, strict=True))
     title = f"reward per step, mean ± standard error over {replicates} lives"
-    return Table(title, ("steps", *(curve.agent for curve in curves)), rows)
+    return Table(title, ("steps", *rates), rows)
 
 
 def make_changing_world() -> Forager:
@@ -88,6 +82,7 @@ def _make_agents(env: Forager) -> dict[str, Live]:
 
 
 def _run_lives(live: Live, replicates: int, steps: int) -> np.ndarray:
+    """Return the reward per step of each life; (replicates, windows)."""
     keys = jax.random.split(jax.random.key(0), replicates)
     rewards = jax.jit(jax.vmap(lambda key: live(key, steps)))(keys)
     return np.asarray(rewards).reshape(replicates, -1, WINDOW).mean(-1)
@@ -142,29 +137,29 @@ def _features(obs: jax.Array) -> jax.Array:
     return jnp.append(obs.ravel().astype(jnp.float32), 1.0)
 
 
-def _format_halves(curve: Curve, halves: int) -> list[str]:
+def _format_halves(rate: np.ndarray, halves: int) -> list[str]:
     per_half = PERIOD // 2 // WINDOW
-    parts = [curve.rate[:, i * per_half : (i + 1) * per_half] for i in range(halves)]
-    spread = np.sqrt(max(1, len(curve.rate)))
+    parts = [rate[:, i * per_half : (i + 1) * per_half] for i in range(halves)]
+    spread = np.sqrt(max(1, len(rate)))
     return [f"{p.mean():.4f} ± {p.mean(1).std() / spread:.4f}" for p in parts]
 
 
-def _write_lives(curves: list[Curve], path: Path) -> None:
-    rates = np.stack([curve.rate for curve in curves])
-    _, lives, windows = rates.shape
+def _write_lives(rates: Mapping[str, np.ndarray], path: Path) -> None:
+    whole = np.stack(list(rates.values()))
+    _, lives, windows = whole.shape
     columns = {
-        "agent": np.asarray([curve.agent for curve in curves])[:, None, None],
+        "agent": np.asarray(list(rates))[:, None, None],
         "life": np.arange(lives)[:, None],
         "step": (np.arange(windows) + 1) * WINDOW,
-        "reward_per_step": rates,
+        "reward_per_step": whole,
     }
     write_columns(path, columns)
 
 
-def _draw(curves: list[Curve], path: Path) -> None:
+def _draw(rates: Mapping[str, np.ndarray], path: Path) -> None:
     with open_figure(path, 8, 4) as figure:
         axes = figure.subplots()
-        for curve in curves:
-            axes.plot((np.arange(curve.rate.shape[1]) + 1) * WINDOW, curve.rate.mean(0), label=curve.agent)
+        for agent, rate in rates.items():
+            axes.plot((np.arange(rate.shape[1]) + 1) * WINDOW, rate.mean(0), label=agent)
         axes.set(xlabel="step", ylabel="reward per step", title="Foods change sign every 10,000 steps")
-        figure.legend(loc="outside lower center", ncols=len(curves), frameon=False)
+        figure.legend(loc="outside lower center", ncols=len(rates), frameon=False)

@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
-from harvestgym.core.wrappers import Wrapper
+from harvestgym.evaluate.observation_costs import TOTAL_COST, CostLog
 from harvestgym.evaluate.run import Progress, horizon, ignore_progress
 from harvestgym.evaluate.statistics import summarise
-from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import ExpertRule
+
+from .common.report import open_figure, write_seasons
 
 FREE = ("day#int365", "rain/amount#mm", "consecutive_dry#day")
 PRICE = 0.003
@@ -189,32 +187,12 @@ def _make_rule(what: tuple[Any, ...], day: int, dry: int = 0, every: int = 1) ->
     return ExpertRule.model_validate({"when": when, "do": do, "every#day": every})
 
 
-class SpendingState(NamedTuple):
-    """The state inside, and the observation costs since the reset."""
-
-    inner: Any
-    spent: jax.Array
-
-
-@dataclass(frozen=True)
-class Spending(Wrapper[Any]):
-    """Adds the observation costs so far to the info, as `spent`."""
-
-    def opened(self, state: Any, first: Timestep) -> tuple[SpendingState, Timestep]:
-        return SpendingState(state, jnp.float32(0.0)), first._replace(info=first.info | {"spent": jnp.float32(0.0)})
-
-    def step(self, key: jax.Array, state: SpendingState, action: Any, params: Any) -> tuple[SpendingState, Timestep]:
-        inner, timestep = self.env.step(key, state.inner, action, params)
-        spent = state.spent + timestep.info["observation cost"]
-        return SpendingState(inner, spent), timestep._replace(info=timestep.info | {"spent": spent})
-
-
 def _run_arms(game: str, arms: Sequence[Arm], seed: int, replicates: int, progress: Progress) -> list[ArmSeasons]:
     """Run the seasons of each arm, the same ones for all; their farms share one compiled program."""
     env, found = make_paid_farm(game), []
     for arm in arms:
-        seasons = evaluate(Spending(env), make_farmer(game, env, arm), jax.random.key(seed), replicates, horizon(env))
-        spent = np.asarray(seasons.info["spent"])
+        seasons = evaluate(CostLog(env), make_farmer(game, env, arm), jax.random.key(seed), replicates, horizon(env))
+        spent = np.asarray(seasons.info[TOTAL_COST])
         found.append(ArmSeasons(game, arm, np.asarray(seasons.returns) + spent, spent / PRICE))
         progress(1)
     return found
@@ -227,14 +205,9 @@ def _make_row(tuned: Sequence[ArmSeasons], found: Sequence[ArmSeasons], price: f
 
 
 def _write_seasons(found: Sequence[ArmSeasons], path: Path) -> None:
-    columns = {
-        "farm": np.asarray([each.game for each in found])[:, None],
-        "farmer": np.asarray([each.arm.name for each in found])[:, None],
-        "season": np.arange(len(found[0].gross)),
-        "numbers_seen": np.stack([each.seen for each in found]),
-        "return_looks_not_paid": np.stack([each.gross for each in found]),
-    }
-    write_columns(path, columns)
+    labels = {"farm": [each.game for each in found], "farmer": [each.arm.name for each in found]}
+    seen, gross = np.stack([each.seen for each in found]), np.stack([each.gross for each in found])
+    write_seasons(path, labels, {"numbers_seen": seen, "return_looks_not_paid": gross})
 
 
 def _draw(tuned: Sequence[Sequence[ArmSeasons]], found: Sequence[Sequence[ArmSeasons]], out: Path) -> None:

@@ -25,9 +25,10 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.statistics import summarise
-from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.fishing.family import make, policies
 from harvestgym.fishing.model import FishingModel
+
+from .common.report import open_figure, write_columns
 
 FISHERIES = {"logistic-survey-v0": "escapement", "driver-hidden-v0": "steady"}
 """The fisheries, each with a rule without memory that does well there."""

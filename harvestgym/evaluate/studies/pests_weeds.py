@@ -15,25 +15,11 @@ import numpy as np
 
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common.findings import (
-    Claim,
-    bootstrap,
-    claim_at_least,
-    claims_table,
-    difference,
-    ratio,
-)
-from harvestgym.evaluate.studies.common.report import draw_boxes, format_quartiles, open_figure, write_yields
-from harvestgym.evaluate.studies.common.trials import (
-    REPORTED,
-    Case,
-    TreatmentOrder,
-    is_growing,
-    make_trial_farm,
-    run_yields,
-    tend,
-)
 from harvestgym.farm.engine.model import FarmModel, FarmState
+
+from .common.findings import Claim, bootstrap, claim_at_least, claims_table, difference, ratio
+from .common.report import draw_boxes, format_quartiles, open_figure, write_yields
+from .common.trials import REPORTED, Case, TreatmentOrder, is_growing, make_trial_farm, run_yields, tend
 
 SPRAY_INTERVALS = (2, 4, 6, 8, 10, 12, 15, 20)
 """Days between two sprayings."""

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common.findings import Claim, claim_at_least, claim_within, claims_table, ratio
-from harvestgym.evaluate.studies.common.report import draw_crops, quartile_table, write_yields
-from harvestgym.evaluate.studies.common.trials import CROPS, REPORTED, Case, Yields, make_trial_farm, run_yields
 
+from .common.findings import Claim, claim_at_least, claim_within, claims_table, ratio
+from .common.report import draw_crops, quartile_table, write_yields
+from .common.trials import CROPS, REPORTED, Case, Yields, make_trial_farm, run_yields
 from .watering import water_daily
 
 FEW_LITRES = (2, 3, 5)

@@ -19,9 +19,11 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.evaluate.statistics import format_mean
-from harvestgym.evaluate.studies.common.report import open_figure, write_columns
 from harvestgym.fishing import control
 from harvestgym.fishing.family import make
+
+from .common.findings import bootstrap
+from .common.report import open_figure, write_columns
 
 SIGMAS = (0.05, 0.06, 0.08, 0.1)
 """Standard deviations of the logarithm of growth noise; the first is that of the registered id."""
@@ -83,14 +85,6 @@ def find_best(tuned: NoiseReturns, name: str) -> int:
     return int(np.argmax(tuned.value_by(COMPARED_MEASURES[name])))
 
 
-def bootstrap_measure(measure: Measure, returns: np.ndarray) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of a measure."""
-    rng = np.random.default_rng(0)
-    probes = [measure(returns[rng.integers(0, len(returns), len(returns))]) for _ in range(MEASURE_RESAMPLES)]
-    low, high = np.quantile(probes, (0.025, 0.975))
-    return float(low), float(high)
-
-
 def _run_escapements(sigma: float, escapements: Sequence[float], seed: int, replicates: int) -> NoiseReturns:
     env = make("tipping-v0", sigma=sigma)
     years = int(env.params.horizon)
@@ -101,9 +95,8 @@ def _run_escapements(sigma: float, escapements: Sequence[float], seed: int, repl
 
 def _make_row(tuned: NoiseReturns, found: NoiseReturns, name: str, escapements: Sequence[float]) -> tuple[str, ...]:
     at = find_best(tuned, name)
-    cells = []
-    for measure in COMPARED_MEASURES.values():
-        cells.append(format_mean(measure(found.returns[at]), *bootstrap_measure(measure, found.returns[at])))
+    measures = COMPARED_MEASURES.values()
+    cells = [format_mean(*bootstrap(measure, found.returns[at], resamples=MEASURE_RESAMPLES)) for measure in measures]
     return f"{found.sigma:g}", name, f"{escapements[at]:.2f}", *cells
 
 

@@ -14,27 +14,11 @@ import numpy as np
 
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import Progress, ignore_progress
-from harvestgym.evaluate.studies.common.findings import (
-    Claim,
-    bootstrap,
-    claim_at_least,
-    claim_at_most,
-    claims_table,
-    difference,
-    ratio,
-)
-from harvestgym.evaluate.studies.common.report import draw_crops, quartile_table, write_yields
-from harvestgym.evaluate.studies.common.trials import (
-    CROPS,
-    REPORTED,
-    Case,
-    TreatmentOrder,
-    Yields,
-    make_trial_farm,
-    run_yields,
-    tend,
-)
 from harvestgym.farm.engine.model import FarmState
+
+from .common.findings import Claim, bootstrap, claim_at_least, claim_at_most, claims_table, difference, ratio
+from .common.report import draw_crops, quartile_table, write_yields
+from .common.trials import CROPS, REPORTED, Case, TreatmentOrder, Yields, make_trial_farm, run_yields, tend
 
 SOIL_PAIR = ("clay", "sand")
 DAILY_LITRES = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 4, 5, 10, 15, 20)

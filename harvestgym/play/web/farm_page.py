@@ -63,11 +63,11 @@ class FarmPage(Page):
 
     def _of_field(self, joined: str = " of ") -> str:
         """The name of the chosen field, where there are several."""
-        fields = self.session.model.fields
+        fields = self.session.env.fields
         return f"{joined}{fields[self.field].name}" if len(fields) > 1 else ""
 
     def _shape(self, field: int) -> tuple[int, int]:
-        return self.session.model.fields[field].shape
+        return self.session.env.fields[field].shape
 
     # Parts.
 
@@ -93,7 +93,7 @@ class FarmPage(Page):
     @ui.refreshable_method
     def sky(self) -> None:
         """The day, its weather and the forecast, for each field."""
-        for field in range(len(self.session.model.fields)):
+        for field in range(len(self.session.env.fields)):
             weather_strip(self.session, field)
 
     @property
@@ -168,7 +168,7 @@ class FarmPage(Page):
             return
         with box("section", "card doing", "doing"):
             words("h2", f"To do on plot {self.plot}{self._of_field()}")
-            rows = [(r, row) for r, row in enumerate(self.session.model.actions.rows) if row.field == self.field]
+            rows = [(r, row) for r, row in enumerate(self.session.env.actions.rows) if row.field == self.field]
             self._rows([r for r, row in rows if row.action.plot and self.plot in row.plots])
             whole = [r for r, row in rows if not row.action.plot]
             if whole:
@@ -208,10 +208,10 @@ class FarmPage(Page):
         if not rows:
             words("p", "Nothing can be done here.", "quiet")
         for r in rows:
-            row = self.session.model.actions.rows[r]
+            row = self.session.env.actions.rows[r]
             with box("div", "order", f"order-{r}", title=row.action.doc):
                 words("b", f"{self.session.titles[row.names]}: {key_words(row.action.name)}")
-                if len(self.session.model.actions.rows) <= MOST_DESCRIBED:
+                if len(self.session.env.actions.rows) <= MOST_DESCRIBED:
                     words("span", row.action.doc, "quiet")
                 for k, (parameter, grid) in enumerate(zip(row.allowed, row.grids[1:], strict=True)):
                     if len(grid) > 1:
@@ -231,7 +231,7 @@ class FarmPage(Page):
         pick.props("dense no-caps unelevated").classes("pick").tooltip(key_words(parameter.key))
 
     def _add(self, row: int) -> None:
-        chosen = self.session.model.actions.rows[row]
+        chosen = self.session.env.actions.rows[row]
         values = tuple(self.picked.get((row, k), 0) for k in range(len(chosen.allowed)))
         self.session.order(row, self.plot if chosen.action.plot else None, values)
 
@@ -241,7 +241,7 @@ class FarmPage(Page):
         if self.session.over:
             return
         with box("section", "card today", "today"):
-            words("h2", f"Today's list ({len(self.session.orders)} of at most {self.session.model.schedule})")
+            words("h2", f"Today's list ({len(self.session.orders)} of at most {self.session.env.schedule})")
             with box("ul"):
                 for i, order in enumerate(self.session.orders):
                     with box("li"):

@@ -131,7 +131,7 @@ class FishingPage(Page):
 
     @property
     def _halved(self) -> bool:
-        return self.session.model.units.control == "quota" and not self.session.model.units.levels
+        return self.session.env.units.control == "quota" and not self.session.env.units.levels
 
     def _decide(self, target: int, amount: float | None, other: ui.slider | ui.number) -> None:
         if amount is not None and amount != self.amounts[target]:
@@ -143,7 +143,7 @@ class FishingPage(Page):
     def share(self) -> None:
         """A quota as a share of the observed stock."""
         observed = float(self.session.survey.sum())
-        if self.session.protects or self.session.model.units.control == "rate" or observed <= 0:
+        if self.session.protects or self.session.env.units.control == "rate" or observed <= 0:
             return
         share = 100 * sum(self.amounts) / observed
         words("p", f"That is {share:.0f} % of the stock that the survey saw.", "quiet", "share")

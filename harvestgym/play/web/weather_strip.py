@@ -17,7 +17,7 @@ VARIABLES = {
 
 def weather_strip(session: FarmSession, field: int) -> None:
     """Add what is known of the day on a field."""
-    fields = session.model.fields
+    fields = session.env.fields
     of = f", {fields[field].name}" if len(fields) > 1 else ""
     with box("section", "card sky", "sky"):
         number(_date_text(session, field), f"day {session.day} of {session.days}{of}", "date", "day")

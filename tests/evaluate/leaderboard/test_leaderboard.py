@@ -20,6 +20,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard import store
 from harvestgym.evaluate.leaderboard.foresight import Search
 from harvestgym.evaluate.leaderboard.run import expand_ids, make_rows
+from harvestgym.evaluate.observation_costs import OBSERVATION_COST
 from tests.evaluate.reeds import DAYS, LOOK
 
 QUICK = Search(trials=8, generations=6, elites=2)
@@ -49,8 +50,8 @@ def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
     assert found["expert"].seasons == 60 and found["ceiling"].seasons == 4
     assert found["ceiling"].columns[store.TRIED] == QUICK.trials * (QUICK.generations + 1)
     assert found["expert"].columns["yield kg"] > found["none"].columns["yield kg"] == 0
-    assert found["expert"].columns[store.OBSERVATION_COST] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
-    assert found["one day"].columns[store.OBSERVATION_COST] == pytest.approx(LOOK, rel=1e-4)
+    assert found["expert"].columns[OBSERVATION_COST] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
+    assert found["one day"].columns[OBSERVATION_COST] == pytest.approx(LOOK, rel=1e-4)
 
 
 def row(id: str, policy: str, mean: float = 1.0, **more: Any) -> store.LeaderboardRow:

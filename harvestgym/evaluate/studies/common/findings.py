@@ -32,13 +32,15 @@ class Claim(NamedTuple):
     holds: bool
 
 
-def bootstrap(statistic: Callable[..., np.ndarray], *samples: np.ndarray) -> ConfidenceInterval:
+def bootstrap(
+    statistic: Callable[..., np.ndarray | float], *samples: np.ndarray, resamples: int = RESAMPLES
+) -> ConfidenceInterval:
     """Return a statistic with its 95 % percentile bootstrap interval over seasons, the last axis of every sample.
 
     The seasons are drawn together for all samples, so that pairs stay pairs. `statistic` reduces the last axis.
     """
     seasons = samples[0].shape[-1]
-    draws = np.random.default_rng(0).integers(0, seasons, (RESAMPLES, seasons))
+    draws = np.random.default_rng(0).integers(0, seasons, (resamples, seasons))
     found = [statistic(*(sample[..., draw] for sample in samples)) for draw in draws]
     low, high = np.quantile(found, (0.025, 0.975))
     return ConfidenceInterval(float(statistic(*samples)), float(low), float(high))

@@ -22,15 +22,8 @@ GRID, YEAR = 31031, 2000
 """The place and year of a campaign in the database that names the variety."""
 
 SOIL_PARAMETERS = {
-    "SMFCF": 0.4,
-    "SM0": 0.57,
-    "SMW": 0.1,
-    "RDMSOL": 120,
-    "CRAIRC": 0.06,
-    "K0": 10.0,
-    "SOPE": 10.0,
-    "KSUB": 10.0,
-}
+    "SMFCF": 0.4, "SM0": 0.57, "SMW": 0.1, "RDMSOL": 120, "CRAIRC": 0.06, "K0": 10.0, "SOPE": 10.0, "KSUB": 10.0,
+}  # fmt: skip
 SITE = {"IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0, "WAV": 100, "SMLIM": 0.4}
 
 

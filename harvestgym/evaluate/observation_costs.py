@@ -1,0 +1,39 @@
+"""Observation costs: a wrapper that adds them up over an episode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.env import Timestep
+from harvestgym.core.wrappers import Wrapper
+
+OBSERVATION_COST = "observation cost"
+"""The entry of the info with the costs of a step, and the column of the leaderboard with those of an episode."""
+
+TOTAL_COST = f"total/{OBSERVATION_COST}"
+
+
+class CostLogState(NamedTuple):
+    """The state inside, and the observation costs since the reset."""
+
+    inner: Any
+    paid: jax.Array
+
+
+@dataclass(frozen=True)
+class CostLog(Wrapper[Any]):
+    """Adds up observation costs, as `TOTAL_COST` of the info."""
+
+    def opened(self, state: Any, first: Timestep) -> tuple[CostLogState, Timestep]:
+        return self._with_total(CostLogState(state, jnp.float32(0.0)), first)
+
+    def step(self, key: jax.Array, state: CostLogState, action: Any, params: Any) -> tuple[CostLogState, Timestep]:
+        inner, timestep = self.env.step(key, state.inner, action, params)
+        return self._with_total(CostLogState(inner, state.paid + timestep.info[OBSERVATION_COST]), timestep)
+
+    def _with_total(self, state: CostLogState, timestep: Timestep) -> tuple[CostLogState, Timestep]:
+        return state, timestep._replace(info=timestep.info | {TOTAL_COST: state.paid})
