@@ -1,7 +1,7 @@
 """An environment in mid-episode as one file: how it is made, plus its arrays and its key. Loading runs nothing.
 
-The file is a ZIP of JSON and NumPy arrays (`encoding`), readable by every patch version of harvestgym. A restored
-environment continues bit for bit.
+The file is compressed JSON (`encoding`), readable by every patch version of harvestgym. A restored environment
+continues bit for bit.
 
 An environment that can be saved has these methods:
     recipe(): how it is made, see `encoding`;
@@ -11,12 +11,11 @@ An environment that can be saved has these methods:
 
 from __future__ import annotations
 
-import io
+import gzip
 import json
 import os
-import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,15 +28,13 @@ from gymnasium.envs.registration import EnvSpec
 
 from harvestgym.core.xla.compilation import enable_cache
 
-from .encoding import class_name, decode, encode_value, find_class, is_key
+from .encoding import class_name, decode_value, encode_value, find_class
 from .env import Env
 from .errors import ConfigError
 
 FORMAT = "harvestgym checkpoint"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised whenever the file, or what an environment keeps in it, changes its form."""
-
-HEADER_FILE = "checkpoint.json"
 
 
 class Snapshot(NamedTuple):
@@ -81,25 +78,24 @@ def save(env: Any, path: str | Path) -> None:
     Raises:
         ConfigError: for a wrapper or an object that cannot be saved.
     """
-    layers, inner = _layers(env)
+    wrappers, inner = _unwrap(env)
     if not hasattr(inner, "kept"):
         raise ConfigError(f"save: expected an environment of harvestgym or a Snapshot, got {type(inner).__name__}")
-    arrays: list[np.ndarray] = []
-    made, reason = _recipe(inner, arrays)
+    made, reason = _describe(inner)
     head = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "harvestgym": version("harvestgym"),
         "gymnasium": gymnasium.__version__,
-        "class": class_name(type(inner)),
+        "classes": [class_name(type(one)) for one in (*wrappers, inner)],
         "made": made,
         "not made": reason,
-        "kept": encode_value(inner.kept(), arrays, "kept"),
-        "rng": encode_value(getattr(inner, "np_random", None), arrays, "np_random"),
-        "spec": _spec(inner),
-        "wrappers": [[class_name(type(layer)), _memory(layer, arrays)] for layer in layers],
+        "kept": encode_value(inner.kept(), "kept"),
+        "rng": encode_value(getattr(inner, "np_random", None), "np_random"),
+        "spec": _spec_text(inner),
+        "wrappers": [_encode_wrapper(wrapper) for wrapper in wrappers],
     }
-    _write(Path(path), head, arrays)
+    _write(Path(path), gzip.compress(json.dumps(head).encode(), mtime=0))
 
 
 def load(path: str | Path, env: Any = None) -> Any:
@@ -116,9 +112,8 @@ def load(path: str | Path, env: Any = None) -> Any:
         ConfigError: for a file that is damaged, of another version or of another environment; nothing was changed.
     """
     enable_cache()
-    head, arrays = _read(Path(path))
     try:
-        return _restored(head, arrays, env)
+        return _restore(_read(Path(path)), env)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (AttributeError, IndexError, KeyError, TypeError) as error:
@@ -127,20 +122,14 @@ def load(path: str | Path, env: Any = None) -> Any:
 
 def describes_itself(env: Any) -> bool:
     """Return whether a file can say how an environment is made, so that `load` needs the path only."""
-    return _recipe(env, [])[0] is not None
+    return _describe(env)[0] is not None
 
 
-def _restored(head: dict[str, Any], arrays: Sequence[np.ndarray], env: Any) -> Any:
-    kept, rng = decode(head["kept"], arrays), decode(head["rng"], arrays)
-    memories = [decode(memory, arrays) for _, memory in head["wrappers"]]
-    if env is None:
-        if head["made"] is None:
-            raise ConfigError(f"{head['not made']}; give load(path, env) an environment that is made likewise")
-        inner = decode(head["made"], arrays)
-        layers = [_blank_wrapper(name) for name, _ in head["wrappers"]]
-    else:
-        layers, inner = _layers(env)
-        _check_made_alike(inner, layers, head, arrays)
+def _restore(head: dict[str, Any], env: Any) -> Any:
+    kept, rng, memories = (decode_value(head[part]) for part in ("kept", "rng", "wrappers"))
+    wrappers, inner = _make_again(head) if env is None else _unwrap(env)
+    if env is not None:
+        _check_made_alike(wrappers, inner, head)
     try:
         inner = inner.restore(kept)
     except ConfigError as error:
@@ -149,43 +138,43 @@ def _restored(head: dict[str, Any], arrays: Sequence[np.ndarray], env: Any) -> A
         inner.np_random = rng
     if env is None and head["spec"] is not None:
         inner.spec = EnvSpec.from_json(head["spec"])
-    for layer, memory in zip(reversed(layers), reversed(memories), strict=True):
-        vars(layer).update(memory, env=inner)
-        inner = layer
+    for wrapper, memory in reversed([*zip(wrappers, memories, strict=True)]):
+        vars(wrapper).update(memory, env=inner)
+        inner = wrapper
     return inner
 
 
-def _recipe(env: Any, arrays: list[np.ndarray]) -> tuple[Any, str]:
-    """Say how an environment is made; or None, and why that cannot be said."""
-    start = len(arrays)
+def _describe(env: Any) -> tuple[Any, str]:
+    """Return how an environment is made; or None, and the reason why a file cannot say that."""
     try:
-        return encode_value(env, arrays, type(env).__name__), ""
+        return encode_value(env, type(env).__name__), ""
     except ConfigError as error:
-        del arrays[start:]
         return None, str(error)
 
 
-def _check_made_alike(inner: Any, layers: list[Any], head: dict[str, Any], arrays: Sequence[np.ndarray]) -> None:
+def _make_again(head: dict[str, Any]) -> tuple[list[Any], Any]:
+    """Return the environment of a file before its state, and its wrappers before theirs."""
+    if head["made"] is None:
+        raise ConfigError(f"{head['not made']}; give load(path, env) an environment that is made likewise")
+    classes = [find_class(name, gymnasium.Wrapper) for name in head["classes"][:-1]]
+    return [cls.__new__(cls) for cls in classes], decode_value(head["made"])
+
+
+def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> None:
     """Raise ConfigError if an environment that was given is not made as the one that was saved."""
-    names = [class_name(type(one)) for one in (inner, *layers)]
-    expected = [head["class"], *(name for name, _ in head["wrappers"])]
-    if names != expected:
-        raise ConfigError(f"of another structure: expected {', '.join(expected)}, got {', '.join(names)}")
-    mine: list[np.ndarray] = []
-    made = _recipe(inner, mine)[0]
-    if made is None or head["made"] is None:
-        return
-    same = all(map(np.array_equal, mine, arrays)) and _without_mode(made) == _without_mode(head["made"])
-    if not same:
+    classes = [class_name(type(one)) for one in (*wrappers, inner)]
+    if classes != head["classes"]:
+        raise ConfigError(f"of another structure: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
+    mine, theirs = _describe(inner)[0], head["made"]
+    if None not in (mine, theirs) and _without_render_mode(mine) != _without_render_mode(theirs):
         raise ConfigError("of another structure: the environment given is not made as the saved one was")
 
 
-def _without_mode(made: Any) -> Any:
-    name, arguments = made["of"]
-    return name, {k: v for k, v in arguments.items() if k != "render_mode"}
+def _without_render_mode(made: dict[str, Any]) -> str:
+    return json.dumps({**made["of"], "render_mode": None})
 
 
-def _spec(env: Any) -> str | None:
+def _spec_text(env: Any) -> str | None:
     spec = getattr(env, "spec", None)
     try:
         return None if spec is None else spec.to_json()
@@ -193,120 +182,98 @@ def _spec(env: Any) -> str | None:
         return None
 
 
-# -- wrappers of Gymnasium -----------------------------------------------------------------------------------
-
-
-def _layers(env: Any) -> tuple[list[Any], Any]:
-    """The wrappers around an environment, the outermost first, and what is inside."""
-    layers = []
+def _unwrap(env: Any) -> tuple[list[Any], Any]:
+    """Return the wrappers of Gymnasium around an environment, the outermost first, and the environment inside."""
+    wrappers = []
     while isinstance(env, gymnasium.Wrapper):
-        layers.append(env)
+        wrappers.append(env)
         env = env.env
-    return layers, env
+    return wrappers, env
 
 
-def _memory(wrapper: Any, arrays: list[np.ndarray]) -> Any:
-    """The attributes of a wrapper: plain data, and what it only caches of the environment inside as None."""
+def _encode_wrapper(wrapper: Any) -> Any:
+    """Encode the attributes of a wrapper: plain data; None for what it only caches of the environment inside."""
     inside, memory = wrapper.env, {}
     for name, value in vars(wrapper).items():
         cached = isinstance(value, EnvSpec) or value is inside.action_space or value is inside.observation_space
         memory[name] = None if cached or value is inside else value
     try:
-        return encode_value(memory, arrays, type(wrapper).__name__)
+        return encode_value(memory, type(wrapper).__name__)
     except ConfigError as error:
         raise ConfigError(f"wrapper {error}; save `env.unwrapped`") from None
-
-
-def _blank_wrapper(name: str) -> Any:
-    cls = find_class(name, gymnasium.Wrapper)
-    return cls.__new__(cls)
 
 
 # -- pytrees -------------------------------------------------------------------------------------------------
 
 
 def to_arrays(tree: Any) -> dict[str, Any]:
-    """Return the leaves of a pytree of arrays, numbers and keys by their path, on the host."""
-    leaves = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
-    return {name: leaf if is_key(leaf) else np.asarray(leaf, jnp.result_type(leaf)) for name, leaf in leaves.items()}
+    """Return the leaves of a pytree of arrays, numbers and keys by their path."""
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
 
 
 def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
-    """Return the pytree whose leaves were saved by `to_arrays`, with the structure and leaf types of `like`.
+    """Return the pytree of the structure of `like` whose leaves were saved by `to_arrays`.
 
     The leaves of `like` are numbers, arrays or shapes. ConfigError, under the name `what`, if they do not fit.
     """
-
-    def restore(path: Any, leaf: Any) -> Any:
-        name = jax.tree_util.keystr(path)
-        found, expected = saved.get(name), f"{name or 'an array'} {jnp.result_type(leaf)}{list(np.shape(leaf))}"
-        got = "none" if found is None else f"{name or 'an array'} {found.dtype}{list(found.shape)}"
-        if found is None or got != expected:
+    leaves = to_arrays(like)
+    for name in leaves | saved:
+        expected, got = (_leaf_text(name, given) for given in (leaves, saved))
+        if expected != got:
             raise ConfigError(f"{what}: expected {expected}, got {got}")
-        if isinstance(leaf, (bool, int, float)):
-            return type(leaf)(found.item())
-        if isinstance(leaf, np.generic):
-            return found[()]
-        return found if isinstance(leaf, np.ndarray) or is_key(leaf) else jnp.asarray(found)
+    return jax.tree.unflatten(jax.tree.structure(like), [saved[name] for name in leaves])
 
-    tree = jax.tree_util.tree_map_with_path(restore, like)
-    if len(saved) != (count := len(jax.tree.leaves(like))):
-        raise ConfigError(f"{what}: expected {count} arrays, got {len(saved)}")
-    return tree
+
+def _leaf_text(name: str, leaves: Mapping[str, Any]) -> str:
+    if name not in leaves:
+        return "none"
+    return f"{name or 'an array'} {jnp.result_type(leaves[name])}{list(np.shape(leaves[name]))}"
 
 
 # -- the file ------------------------------------------------------------------------------------------------
 
 
-def _write(path: Path, head: dict[str, Any], arrays: list[np.ndarray]) -> None:
+def _write(path: Path, content: bytes) -> None:
     """Write a new file and put it in the place of the old one."""
     if not path.parent.is_dir():
         raise ConfigError(f"{path}: there is no folder {path.parent}")
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
-            for i, array in enumerate(arrays):
-                with archive.open(zipfile.ZipInfo(f"{i}.npy"), "w") as part:
-                    np.lib.format.write_array(part, array, allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(HEADER_FILE), json.dumps(head))
-        os.replace(fresh, path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+        new.write_bytes(content)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """Read the head of a file and its arrays; ConfigError if it is not whole, or of another version."""
+def _read(path: Path) -> dict[str, Any]:
+    """Return the content of a file; ConfigError if it is not complete, or of another version."""
     if not path.is_file():
-        raise ConfigError(f"{path}: no such file; check the name and the folder")
+        raise ConfigError("no such file; check the name and the folder")
     try:
-        with zipfile.ZipFile(path) as archive:
-            head = json.loads(archive.read(HEADER_FILE))
-            _check_version(path, head)
-            parts = [archive.read(f"{i}.npy") for i in range(len(archive.namelist()) - 1)]
-        return head, [np.lib.format.read_array(io.BytesIO(part), allow_pickle=False) for part in parts]
-    except ConfigError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError, OSError) as error:
-        raise ConfigError(f"{path}: not a whole checkpoint, it was cut off or changed: {error}") from None
-
-
-def _check_version(path: Path, head: Any) -> None:
-    """Raise ConfigError unless a file is of this format and minor version."""
+        head = json.loads(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise ConfigError(f"not a whole checkpoint, it was cut off or changed: {error}") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise ConfigError(f"{path}: expected a {FORMAT}, got another file")
+        raise ConfigError(f"expected a {FORMAT}, got another file")
+    _check_versions(head)
+    return head
+
+
+def _check_versions(head: dict[str, Any]) -> None:
+    """Raise ConfigError for a file of another format or minor version."""
     mine, theirs = (_minor(v) for v in (version("harvestgym"), head["harvestgym"]))
     if (head["version"], theirs) != (FORMAT_VERSION, mine):
         raise ConfigError(
-            f"{path}: expected format {FORMAT_VERSION} of harvestgym {mine}, got format {head['version']} of {theirs}; "
+            f"expected format {FORMAT_VERSION} of harvestgym {mine}, got format {head['version']} of {theirs}; "
             f"try pip install 'harvestgym=={theirs}.*'"
         )
-    if head["wrappers"] and _minor(head["gymnasium"]) != _minor(gymnasium.__version__):
-        found = head["gymnasium"]
-        raise ConfigError(f"{path}: expected wrappers of Gymnasium {gymnasium.__version__}, got those of {found}; "
-                          f"try pip install 'gymnasium=={found}'")  # fmt: skip
+    mine, theirs = gymnasium.__version__, head["gymnasium"]
+    if head["wrappers"] and _minor(mine) != _minor(theirs):
+        raise ConfigError(
+            f"expected wrappers of Gymnasium {mine}, got those of {theirs}; try pip install 'gymnasium=={theirs}'"
+        )
 
 
 def _minor(version: str) -> str:
-    """`0.1` of `0.1.7`: versions that differ in the patch number only can read each other's files."""
+    """Return `0.1` of `0.1.7`: versions that differ in the patch number only can read each other's files."""
     return ".".join(version.split(".")[:2])

@@ -1,13 +1,16 @@
-"""Values as JSON and arrays, and back: plain data as it is, objects of harvestgym by their class and fields.
+"""Values as JSON data, and back: plain data as it is, the rest as `{"is": kind, "of": content}`, a value again.
 
-An object may say by a method `recipe()` how it is made: a dict of the arguments of its constructor, or of its
-classmethod `from_recipe` if it has one. Classes of other packages are refused, in both directions.
+An object of harvestgym is encoded by its class and the arguments that make it: those of its method `recipe()` for its
+classmethod `from_recipe` if it has one, or its fields for its constructor. Arrays are the text of an npy file. Classes
+of other packages are refused, in both directions.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -23,92 +26,87 @@ PACKAGES = ("harvestgym", "gymnasium")
 """Packages whose classes a file may name; of the second, only enumerations and wrappers."""
 
 
-def encode_value(value: Any, arrays: list[np.ndarray], where: str = "value") -> Any:
-    """Return `value` as JSON data and append its arrays to `arrays`.
-
-    Raises ConfigError, under the path `where`, for an object of another package.
-    """
+def encode_value(value: Any, where: str = "value") -> Any:
+    """Return `value` as JSON data; ConfigError, under the path `where`, for an object of another package."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is list:
-        return [encode_value(v, arrays, f"{where} > {i}") for i, v in enumerate(value)]
-    kind, content = _described(value, arrays, where)
-    return {"is": kind, "of": content}
+        return [encode_value(v, f"{where} > {i}") for i, v in enumerate(value)]
+    if type(value) is dict and "is" not in value and all(type(k) is str for k in value):
+        return {k: encode_value(v, f"{where} > {k}") for k, v in value.items()}
+    kind, content = _describe_value(value, where)
+    return {"is": kind, "of": encode_value(content, where)}
 
 
-def _described(value: Any, arrays: list[np.ndarray], where: str) -> tuple[str, Any]:
-    """The kind of a value and its content; `_READERS` reads it back."""
+def decode_value(data: Any) -> Any:
+    """Return the value of JSON data; ConfigError if it names a class that is not the project's."""
+    if isinstance(data, list):
+        return [decode_value(v) for v in data]
+    if not isinstance(data, dict):
+        return data
+    if "is" not in data:
+        return {k: decode_value(v) for k, v in data.items()}
+    return _MAKERS[data["is"]](decode_value(data["of"]))
 
-    def members(items: Mapping[str, Any]) -> list[Any]:
-        return [class_name(type(value)), {k: encode_value(v, arrays, f"{where} > {k}") for k, v in items.items()}]
 
-    def array(value: Any) -> int:
-        arrays.append(np.asarray(value))
-        return len(arrays) - 1
-
-    if _is_ours(value):
+def _describe_value(value: Any, where: str) -> tuple[str, Any]:
+    """Return the kind of a value and the content from which the maker of that kind makes it again."""
+    if _is_named_class(value if isinstance(value, type) else type(value)):
         if isinstance(value, type):
             return "class", class_name(value)
         if isinstance(value, Enum):
             return "enum", [class_name(type(value)), value.name]
-        if hasattr(value, "recipe"):
-            return "made", members(value.recipe())
-        if isinstance(value, BaseModel):
-            return "model", members({"data": value.model_dump(by_alias=True)})
-        if hasattr(value, "_fields"):
-            return "made", members(value._asdict())
-        if dataclasses.is_dataclass(value):
-            return "made", members({f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init})
+        if (arguments := _find_arguments(value)) is not None:
+            return "object", {"class": class_name(type(value)), **arguments}
     if isinstance(value, Mapping):
-        return "dict", [
-            [encode_value(k, arrays, where), encode_value(v, arrays, f"{where} > {k}")] for k, v in value.items()
-        ]
+        return "dict", [list(item) for item in value.items()]
     if type(value) is tuple:
-        return "tuple", encode_value([*value], arrays, where)
+        return "tuple", list(value)
     if isinstance(value, np.random.Generator) and isinstance(value.bit_generator, np.random.PCG64):
-        return "generator", encode_value(dict(value.bit_generator.state), arrays, where)
-    if isinstance(value, jax.Array) and is_key(value):
-        return "key", [str(jax.random.key_impl(value)), array(jax.random.key_data(value))]
+        return "generator", dict(value.bit_generator.state)
+    if is_key(value):
+        return "key", [str(jax.random.key_impl(value)), np.asarray(jax.random.key_data(value))]
     if isinstance(value, jax.Array):
-        return "device array", array(value)
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return "array", array(value)
+        return "device array", np.asarray(value)
     if isinstance(value, np.generic):
-        return "number", array(value)
+        return "number", np.asarray(value)
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return "array", _write_array(value)
     raise ConfigError(f"{where}: {type(value).__name__} lives in Python only and cannot be kept in a file")
 
 
-def decode(data: Any, arrays: Sequence[np.ndarray]) -> Any:
-    """Return the value of JSON data and its arrays; ConfigError if it names a class that is not the project's."""
-    if isinstance(data, list):
-        return [decode(v, arrays) for v in data]
-    if not isinstance(data, dict):
-        return data
-    kind, of = data["is"], data["of"]
-    if kind in ("made", "model"):
-        cls: Any = find_class(of[0])
-        members = {k: decode(v, arrays) for k, v in of[1].items()}
-        return cls.model_validate(members["data"]) if kind == "model" else getattr(cls, "from_recipe", cls)(**members)
-    return _READERS[kind](of, arrays)
+def _find_arguments(value: Any) -> dict[str, Any] | None:
+    """Return the arguments that make an object of harvestgym; None if it is not made by arguments."""
+    if hasattr(value, "recipe"):
+        return value.recipe()
+    if isinstance(value, BaseModel):
+        return value.model_dump(by_alias=True)
+    if hasattr(value, "_asdict"):
+        return value._asdict()
+    if dataclasses.is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
+    return None
 
 
-def _generator(state: dict[str, Any]) -> np.random.Generator:
+def _make_object(content: dict[str, Any]) -> Any:
+    cls = find_class(content.pop("class"))
+    return getattr(cls, "from_recipe", cls)(**content)
+
+
+def _make_generator(state: dict[str, Any]) -> np.random.Generator:
     made = np.random.Generator(np.random.PCG64())
     made.bit_generator.state = state
     return made
 
 
-_READERS: dict[str, Any] = {
-    "class": lambda of, arrays: find_class(of),
-    "enum": lambda of, arrays: find_class(of[0], Enum)[of[1]],
-    "dict": lambda of, arrays: {decode(k, arrays): decode(v, arrays) for k, v in of},
-    "tuple": lambda of, arrays: tuple(decode(of, arrays)),
-    "generator": lambda of, arrays: _generator(decode(of, arrays)),
-    "key": lambda of, arrays: jax.random.wrap_key_data(jnp.asarray(arrays[of[1]]), impl=of[0]),
-    "device array": lambda of, arrays: jnp.asarray(arrays[of]),
-    "array": lambda of, arrays: arrays[of],
-    "number": lambda of, arrays: arrays[of][()],
-}
+def _write_array(array: np.ndarray) -> str:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def _read_array(text: str) -> np.ndarray:
+    return np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False)
 
 
 def class_name(cls: type) -> str:
@@ -127,10 +125,24 @@ def find_class(name: str, base: type = object) -> Any:
     return found
 
 
-def _is_ours(value: Any) -> bool:
-    cls = value if isinstance(value, type) else type(value)
+def _is_named_class(cls: type) -> bool:
     return cls.__module__.split(".")[0] in PACKAGES and "<" not in cls.__qualname__
 
 
 def is_key(value: Any) -> bool:
+    """Return whether a value is a typed key of `jax.random`, or the shape of one."""
     return isinstance(value, jax.Array | jax.ShapeDtypeStruct) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
+_MAKERS: dict[str, Callable[[Any], Any]] = {
+    "class": find_class,
+    "enum": lambda of: find_class(of[0], Enum)[of[1]],
+    "object": _make_object,
+    "dict": dict,
+    "tuple": tuple,
+    "generator": _make_generator,
+    "key": lambda of: jax.random.wrap_key_data(jnp.asarray(of[1]), impl=of[0]),
+    "device array": jnp.asarray,
+    "number": lambda array: array[()],
+    "array": _read_array,
+}
