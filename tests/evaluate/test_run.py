@@ -1,15 +1,137 @@
-"""Evaluations: policies in one compiled program fare as each alone."""
+"""Evaluations: batches, splits and policies give the episodes that each gives alone, and their summary is a sum."""
 
 from __future__ import annotations
 
-import numpy as np
+import json
 
-from harvestgym.evaluate.run import evaluate_id, evaluate_together
+import jax
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import constant_policy
+from harvestgym.core.rollout import Episodes, evaluate
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import (
+    BATCH,
+    LONGEST,
+    batch_key,
+    evaluate_id,
+    evaluate_together,
+    horizon,
+    policy_named,
+    run_episodes,
+    summarise_episodes,
+)
+
+LOGISTIC, SURVEY = "fishing/logistic-v0", "fishing/logistic-survey-v0"
+FORAGER = "forager/flowers-v1"
+EPISODES = 20
+
+
+@pytest.fixture(scope="module")
+def fishery() -> harvestgym.Env:
+    return harvestgym.make(SURVEY)
 
 
 def test_policies_evaluated_together_fare_as_alone() -> None:
-    id = "fishing/logistic-survey-v0"
-    both = evaluate_together(id, ("random", "expert"), episodes=20, seed=3)
+    both = evaluate_together(SURVEY, ("random", "expert"), episodes=EPISODES, seed=3)
     for name, found in both.items():
-        alone = evaluate_id(id, name, episodes=20, seed=3)
+        alone = evaluate_id(SURVEY, name, episodes=EPISODES, seed=3)
         np.testing.assert_allclose(found.returns, alone.returns, rtol=1e-3)
+
+
+def test_custom_policies_are_evaluated_by_name(fishery: harvestgym.Env) -> None:
+    """The same policy under two names has the same episodes, since all policies meet the same seeds."""
+    rule = policy_named(SURVEY, fishery, "expert")
+    found = evaluate_together(SURVEY, {"one": rule, "two": rule}, episodes=EPISODES, env=fishery)
+    assert [each.policy for each in found.values()] == ["one", "two"]
+    np.testing.assert_array_equal(found["one"].returns, found["two"].returns)
+
+
+def test_fewer_episodes_are_the_first_of_more(fishery: harvestgym.Env) -> None:
+    """The number of episodes changes neither their seeds nor their results, across the border of a batch too."""
+    rule = policy_named(SURVEY, fishery, "expert")
+    few, more = (run_episodes(fishery, rule, n, 4, horizon(fishery)) for n in (BATCH - 7, BATCH + 7))
+    assert len(few.returns) == BATCH - 7 and len(more.returns) == BATCH + 7
+    np.testing.assert_array_equal(few.returns, more.returns[: BATCH - 7])
+    assert len(np.unique(more.returns)) == BATCH + 7, "no episode occurs twice"
+
+
+def test_a_batch_is_the_evaluation_of_its_key(fishery: harvestgym.Env) -> None:
+    rule, steps = policy_named(SURVEY, fishery, "expert"), horizon(fishery)
+    whole = run_episodes(fishery, rule, 2 * BATCH, 9, steps)
+    second = evaluate(fishery, rule, batch_key(9, BATCH), BATCH, steps)
+    np.testing.assert_array_equal(whole.returns[BATCH:], second.returns)
+
+
+def test_seeds_give_different_episodes_and_one_seed_the_same(fishery: harvestgym.Env) -> None:
+    first, again, other = (evaluate_id(SURVEY, "expert", EPISODES, seed, env=fishery) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.returns, again.returns)
+    assert not np.isin(first.returns, other.returns).any()
+
+
+def test_progress_is_reported_up_to_the_number_of_episodes(fishery: harvestgym.Env) -> None:
+    reported: list[int] = []
+    evaluate_id(SURVEY, "expert", BATCH + 3, env=fishery, progress=reported.append)
+    assert reported == [BATCH, 3]
+
+
+def test_a_split_sets_the_seed_and_the_environment() -> None:
+    chosen = splits.split(SURVEY, "test")
+    by_name = evaluate_id(SURVEY, "expert", EPISODES, seed=2, split="test")
+    by_hand = evaluate_id(SURVEY, "expert", EPISODES, seed=chosen.seed(2), env=chosen.make())
+    np.testing.assert_array_equal(by_name.returns, by_hand.returns)
+    assert not np.isin(by_name.returns, evaluate_id(SURVEY, "expert", EPISODES, seed=2, split="train").returns).any()
+
+
+def test_policies_are_found_by_name(fishery: harvestgym.Env) -> None:
+    """`none` takes the lowest number of an integer action; a continuous action has no such policy."""
+    levels = harvestgym.make("fishing/logistic-levels-v0")
+    idle = policy_named("fishing/logistic-levels-v0", levels, "none")
+    assert int(idle.act(idle.init, None, jax.random.key(0))[1]) == 0
+    with pytest.raises(ConfigError, match="unknown policy 'expret'; did you mean 'expert'"):
+        policy_named(SURVEY, fishery, "expret")
+
+
+def test_the_horizon_is_that_of_the_parameters_or_a_limit() -> None:
+    assert horizon(harvestgym.make(LOGISTIC, Tmax=17)) == 17
+    endless = harvestgym.make(FORAGER)
+    assert 0 < horizon(endless) <= LONGEST
+
+
+def test_a_constant_harvest_earns_what_arithmetic_says() -> None:
+    """Without noise, the stock that the logistic law replaces every year yields the same catch in each."""
+    env = harvestgym.make(LOGISTIC, sigma=0.0, Tmax=30)
+    catch = 0.05
+    policy = constant_policy(env.units.action(np.float32([catch])))
+    found = run_episodes(env, policy, 3, 0, horizon(env))
+    np.testing.assert_allclose(found.returns, 30 * catch, rtol=1e-4)
+    np.testing.assert_array_equal(found.length, 30)
+    assert found.truncated.all() and not found.terminated.any()
+
+
+def test_the_json_has_means_and_counts_of_every_column() -> None:
+    found = evaluate_id(SURVEY, "expert", EPISODES)
+    written = json.loads(json.dumps(found.to_json()))
+    assert (written["id"], written["policy"], written["episodes"], written["seed"]) == (SURVEY, "expert", EPISODES, 0)
+    assert written["return"]["mean"] == pytest.approx(found.returns.mean(), rel=1e-6)
+    low, high = written["return"]["ci95"]
+    assert low <= written["return"]["mean"] <= high and written["return"]["cvar10"] <= written["return"]["mean"]
+    assert written[found.unit] == pytest.approx(found.lengths.mean())
+    for name, values in found.columns.items():
+        if values.dtype.kind in "fiub":
+            assert written[name] == pytest.approx(float(values.mean())), name
+        else:
+            assert sum(written[name].values()) == EPISODES, name
+
+
+def test_an_evaluation_summarises_given_episodes(fishery: harvestgym.Env) -> None:
+    """The summary is that of the returns that were given, for any episodes."""
+    whole = run_episodes(fishery, policy_named(SURVEY, fishery, "expert"), EPISODES, 0, horizon(fishery))
+    doubled = Episodes(2 * whole.returns, *whole[1:])
+    one, two = (summarise_episodes(SURVEY, fishery, "expert", 0, given) for given in (whole, doubled))
+    assert two.summary.mean == pytest.approx(2 * one.summary.mean)
+    assert two.summary.sd == pytest.approx(2 * one.summary.sd)
+    assert two.summary.cvar10 == pytest.approx(2 * one.summary.cvar10) and one.unit == fishery.step_unit == two.unit

@@ -1,0 +1,68 @@
+"""Records of an episode: the frames of a policy's steps, equal to the row of its evaluation."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.core.policy import constant_policy
+from harvestgym.evaluate.record import record_episode, record_first
+from harvestgym.evaluate.run import evaluate_id, horizon, policy_named, run_episodes, summarise_episodes
+
+SURVEY, LEVELS, TIPPING = "fishing/logistic-survey-v0", "fishing/logistic-levels-v0", "fishing/tipping-v0"
+FORAGER = "forager/flowers-v1"
+
+
+@pytest.mark.parametrize("id", [SURVEY, TIPPING])
+@pytest.mark.parametrize("policy", ["expert", "random"])
+def test_the_first_record_is_the_first_row_of_the_evaluation(id: str, policy: str) -> None:
+    env = harvestgym.make(id)
+    acting = policy_named(id, env, policy)
+    record, row = record_first(id, env, acting, 6)
+    whole = run_episodes(env, acting, 1, 6, horizon(env))
+    for mine, theirs in zip(jax.tree.leaves(row), jax.tree.leaves(whole), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
+    assert len(record["reward"]) == int(row.length[0]) + 1
+    one, all_ = (summarise_episodes(id, env, policy, 6, episodes) for episodes in (row, whole))
+    assert one.columns.keys() == all_.columns.keys()
+
+
+def test_frames_begin_with_the_start_and_have_one_length() -> None:
+    env = harvestgym.make(SURVEY, Tmax=12)
+    record = record_episode(SURVEY, env, policy_named(SURVEY, env, "expert"), 0)
+    assert {len(values) for values in record.values()} == {13}
+    assert record["reward"][0] == 0 and (np.asarray(record["stock"]) >= 0).all()
+
+
+def test_the_rewards_of_a_record_sum_to_the_return() -> None:
+    env = harvestgym.make(SURVEY)
+    record, row = record_first(SURVEY, env, policy_named(SURVEY, env, "expert"), 1)
+    assert float(row.returns[0]) == pytest.approx(record["reward"].sum(), rel=1e-5)
+    found = evaluate_id(SURVEY, "expert", 1, seed=1, env=env)
+    assert float(found.returns[0]) == pytest.approx(record["reward"].sum(), rel=1e-5)
+
+
+def test_a_record_ends_with_the_episode() -> None:
+    """The whole stock is taken in the first year, after which there is nothing left to record."""
+    env = harvestgym.make(LEVELS)
+    record = record_episode(LEVELS, env, constant_policy(np.int32(env.action_space.n - 1)), 0)
+    assert 2 <= len(record["reward"]) < horizon(env)
+    ended = record_first(LEVELS, env, constant_policy(np.int32(env.action_space.n - 1)), 0)[1]
+    assert ended.terminated[0] != ended.truncated[0]
+
+
+def test_one_seed_gives_one_record_and_another_seed_another() -> None:
+    env = harvestgym.make(SURVEY, Tmax=12)
+    rule = policy_named(SURVEY, env, "expert")
+    first, again, other = (record_episode(SURVEY, env, rule, seed) for seed in (3, 3, 4))
+    for name, values in first.items():
+        np.testing.assert_array_equal(values, again[name])
+    assert (first["stock"] != other["stock"]).any()
+
+
+def test_an_endless_episode_is_truncated_at_the_horizon() -> None:
+    env = harvestgym.make(FORAGER, horizon=25)
+    record, row = record_first(FORAGER, env, policy_named(FORAGER, env, "random"), 0)
+    assert len(record["reward"]) == 26 and row.truncated[0] and not row.terminated[0]
