@@ -1,0 +1,89 @@
+"""Rows of the leaderboard: the baselines of each family, custom policies, and the numbers of the evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym import registry
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.leaderboard.foresight import Search
+from harvestgym.evaluate.leaderboard.run import LONG_EPISODE, count_plot_steps, expand_ids, make_rows
+from harvestgym.evaluate.leaderboard.store import CEILING, TRIED
+from harvestgym.evaluate.run import evaluate_id, horizon, policy_named
+
+LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"
+SEASONS = 50
+SHORT_SEARCH = Search(trials=4, generations=2, elites=2)
+
+
+def test_no_names_are_all_ids_and_families_are_expanded_in_order() -> None:
+    assert expand_ids([]) == registry.ids()
+    assert expand_ids([LEVELS, "forager"]) == [LEVELS, *registry.ids("forager")]
+    with pytest.raises(ConfigError, match="did you mean"):
+        expand_ids(["fishing/logistic-level-v0"])
+
+
+def test_a_farm_counts_its_plots_and_others_their_steps() -> None:
+    small, large = (harvestgym.make(f"farm/{name}") for name in ("bean-clay-1x1-v0", "full-3x4-v0"))
+    assert count_plot_steps(small) == horizon(small)
+    assert count_plot_steps(large) == 12 * horizon(large)
+    assert count_plot_steps(harvestgym.make(LOGISTIC)) == horizon(harvestgym.make(LOGISTIC)) < LONG_EPISODE
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Any]:
+    return {row.policy: row for row in make_rows(LEVELS, SEASONS, planned=4, search=SHORT_SEARCH)}
+
+
+def test_a_row_is_the_evaluation_on_the_test_split(rows: dict[str, Any]) -> None:
+    assert set(rows) == {"none", "random", "expert", CEILING}
+    for name in ("random", "expert"):
+        found = evaluate_id(LEVELS, name, SEASONS, split="test")
+        row = rows[name]
+        assert (row.mean, row.low, row.high) == pytest.approx(
+            (found.summary.mean, found.summary.low, found.summary.high), rel=1e-4
+        )
+        assert row.cvar10 == pytest.approx(found.summary.cvar10, rel=1e-4) and row.seasons == SEASONS
+        numbers = {key: float(np.mean(v)) for key, v in found.columns.items() if v.dtype.kind in "fiub"}
+        assert row.columns == pytest.approx(numbers, rel=1e-4)
+
+
+def test_doing_nothing_catches_nothing(rows: dict[str, Any]) -> None:
+    assert rows["none"].mean == 0 == rows["none"].columns["mean catch per year"]
+
+
+def test_foresight_gains_over_the_expert(rows: dict[str, Any]) -> None:
+    """The ceiling is the expert's mean over all seasons and the gain of the planned ones, which is not negative."""
+    ceiling = rows[CEILING]
+    assert ceiling.columns["gain"] >= 0 and ceiling.mean == pytest.approx(rows["expert"].mean + ceiling.columns["gain"])
+    assert ceiling.columns[TRIED] == SHORT_SEARCH.trials * (SHORT_SEARCH.generations + 1)
+    assert ceiling.seasons == 4 and ceiling.cvar10 is None and ceiling.low < ceiling.mean < ceiling.high
+
+
+def test_a_continuous_quota_has_no_ceiling() -> None:
+    assert [row.policy for row in make_rows(LOGISTIC, SEASONS)] == ["none", "random", "expert"]
+
+
+def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
+    """Where the entrant is the expert, in the environment given or in its own, it has the expert's row."""
+
+    def enters(id: str, env: Any) -> Any:
+        assert id == LEVELS and env == splits.make(LEVELS, "test")
+        return policy_named(id, env, "expert")
+
+    entrants = {"same": enters, "own": lambda id, env: (env, enters(id, env)), "absent": lambda id, env: None}
+    found = {row.policy: row for row in make_rows(LEVELS, SEASONS, entrants, planned=0)}
+    assert set(found) == {"none", "random", "expert", "same", "own"}
+    for name in ("same", "own"):
+        assert found[name].mean == pytest.approx(found["expert"].mean, rel=1e-5)
+        assert found[name].columns == pytest.approx(found["expert"].columns, rel=1e-4)
+
+
+def test_one_planned_season_has_no_interval_and_is_refused() -> None:
+    with pytest.raises(ConfigError, match="planned: expected two or more seasons"):
+        make_rows(LEVELS, SEASONS, planned=1)
