@@ -6,7 +6,8 @@ that XLA's CPU compiler reads (`xla_cpu_small_call`, `inlineable`), set by `jax.
 Single kernel: XLA launches every fusion as a task, for about half a microsecond each, which is more than the
 arithmetic of a plot takes. A call that is marked as small is emitted as one task: the same operations on the same
 numbers. XLA does this by itself for small loops, and only for operations that it can write out in place
-(`INLINE_OPERATIONS`).
+(`INLINE_OPERATIONS`). It gives matrix products and large reductions to a library, which a kernel cannot call: a program
+with one of these stays in parts ("Fusion kind not implemented on CPU" is XLA's error).
 
 Recomputation: XLA repeats an operation, and all that led to it, in every fusion that uses its result: the random bits
 of a farm's day forty times, so that 5,000 operations become 38,000. It repeats nothing across a call that it may not
@@ -20,6 +21,7 @@ than a CPU use those too.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -51,7 +53,10 @@ tan tanh threefry2x32 transpose unstack while xla_metadata_value xor
 INLINE_OPERATIONS = frozenset(_NAMES.split())
 """The operations, as JAX names them, that XLA can write out in place in one kernel."""
 SMALL_MATRIX = 64
-"""Elements of a matrix up to which a product is written out and not left to a library."""
+"""Elements of a matrix up to which its product with a vector is written out and not left to a library."""
+LARGE_REDUCTION = 4096
+"""Elements of an array from which `LIBRARY_REDUCTIONS` of it are left to a library; JAX 0.10 was measured."""
+LIBRARY_REDUCTIONS = frozenset(("reduce_sum", "reduce_max", "reduce_min"))
 REPEATED = 100
 """Operations that may be repeated because several use their result. 20 to 200 were alike, 1,000 somewhat slower."""
 NEVER_REPEATED = frozenset(
@@ -120,13 +125,13 @@ def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     inner = jax.jit(with_arguments)
 
-    def special(*args: Any) -> Any:
+    def as_one_call(*args: Any) -> Any:
         traced = inner.trace(*args)
         if find_obstacles(traced.jaxpr):
             return inner(*args)
         return _on_cpu(inner, traced, xla_cpu_small_call="true", inlineable="false")(*args)
 
-    return with_fallback("core.xla.fusion.single_kernel", special, inner)
+    return as_one_call
 
 
 def avoid_recomputation(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,9 +150,12 @@ def find_obstacles(program: ClosedJaxpr) -> set[str]:
 
 
 def _is_inline(equation: Any) -> bool:
-    if equation.primitive.name == "dot_general":
-        return all(variable.aval.size <= SMALL_MATRIX for variable in equation.invars)
-    return equation.primitive.name in INLINE_OPERATIONS
+    name, sizes = equation.primitive.name, [variable.aval.size for variable in equation.invars]
+    if name == "dot_general":
+        (contracted, _), _ = equation.params["dimension_numbers"]
+        products = equation.outvars[0].aval.size * math.prod(equation.invars[0].aval.shape[i] for i in contracted)
+        return products == max(sizes) <= SMALL_MATRIX
+    return name in INLINE_OPERATIONS and not (name in LIBRARY_REDUCTIONS and sizes[0] >= LARGE_REDUCTION)
 
 
 def _on_cpu(inner: Callable[..., Any], traced: Any, **attributes: str) -> Callable[..., Any]:

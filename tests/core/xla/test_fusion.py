@@ -14,7 +14,7 @@ import pytest
 import harvestgym
 from harvestgym.core.random import threefry_words
 from harvestgym.core.xla import fallback, fusion
-from harvestgym.core.xla.fusion import CompiledFunction, avoid_recomputation, find_obstacles, single_kernel
+from harvestgym.core.xla.fusion import CompiledFunction, avoid_recomputation, find_obstacles
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from tests.toy import Stock
@@ -108,15 +108,44 @@ def test_the_environments_have_no_obstacle_to_a_single_kernel(id: str) -> None:
     assert find_obstacles(jax.make_jaxpr(jnp.sort)(X)) == {"sort"}
 
 
-# -- fallback and switch -------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """The warnings logged so far; none has been reported before."""
     monkeypatch.setattr(fallback, "reported", set())
     caplog.set_level(logging.WARNING, "harvestgym")
     return lambda: [r.getMessage() for r in caplog.records if r.name == "harvestgym"]
+
+
+LIBRARY_CASES = {
+    "sum": (lambda x: x.sum(1), (2, 2048)), "max": (lambda x: x.max(1), (2, 2048)),
+    "min": (lambda x: x.min(), (64, 64)),
+    "product of matrices": (lambda x: x @ x, (8, 8)), "small product": (lambda x: x[:2] @ x[:, :2], (8, 8)),
+}  # fmt: skip
+"""Functions that XLA gives to a library, with the shape of the argument."""
+
+
+@marks
+@pytest.mark.parametrize("name", LIBRARY_CASES)
+def test_a_program_that_calls_a_library_stays_in_parts(name: str, warnings: Callable[[], list[str]]) -> None:
+    function, shape = LIBRARY_CASES[name]
+    x = jnp.sin(jnp.arange(np.prod(shape), dtype=jnp.float32)).reshape(shape)
+    assert len(find_obstacles(jax.make_jaxpr(function)(x))) == 1
+    assert_close(CompiledFunction(lambda x: function(x * 2) + 1, True)(x), function(x * 2) + 1)
+    assert warnings() == []
+
+
+@marks
+def test_products_with_a_vector_and_small_reductions_become_one_call(warnings: Callable[[], list[str]]) -> None:
+    def function(x: jax.Array) -> jax.Array:
+        return (x[:8, :8] @ x[0, :8]).sum() + x[:63].max() + x[0] @ x[1]
+
+    x = jnp.sin(jnp.arange(64.0 * 64.0)).reshape(64, 64)
+    compiled = CompiledFunction(function, as_single_kernel=True)
+    assert_close(compiled(x), function(x))
+    assert 'inlineable="false"' in compiled.text(x) and warnings() == []
+
+
+# -- fallback and switch -------------------------------------------------------------------------------------
 
 
 def fail(*args: Any, **kwargs: Any) -> Any:
@@ -170,4 +199,3 @@ def test_the_switch_leaves_programs_as_they_are(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(fallback.SWITCH_VARIABLE, "off")
     monkeypatch.setattr(fusion, "iterate_equations", fail)
     assert_close(CompiledFunction(day, as_single_kernel=True)(X, N), jax.jit(day)(X, N))
-    assert_close(jax.jit(single_kernel(day))(X, N)[0], jax.jit(day)(X, N))

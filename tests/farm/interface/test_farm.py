@@ -22,7 +22,6 @@ from harvestgym.farm import (
     Farm,
     Field,
     HourlyFarmer,
-    Plant,
     Rule,
     Soil,
     Tally,
@@ -281,17 +280,3 @@ def test_importing_the_names_loads_no_jax() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Frm'"):
         _ = harvestgym.farm.Frm  # type: ignore[attr-defined]
     assert np.all([hasattr(harvestgym.farm, name) for name in harvestgym.farm.__all__])
-
-
-def test_a_farm_of_the_sizes_of_the_paper_steps_in_both_halves_of_a_day() -> None:
-    """XLA cannot emit this step as one kernel: it is compiled as any other program."""
-    field = Field(
-        localization={"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30},
-        shape={"length#nb": 8, "width#nb": 4, "scale#m": 1.0},
-        entities=[(Weather, "montpellier"), (Soil, "loam"), (Plant, "bean")],
-    )
-    farm = Farm([field], rules=BasicRule(max_action_schedule_size=5))
-    farm.farmgym_reset(seed=0)
-    look = ("BasicFarmer-0", "Field-0", "Plant-0", "size#cm", [(7, 3)])
-    assert farm.farmgym_step([look])[0][-1][:4] == ("Field-0", "Plant-0", "size#cm", [(7, 3)])
-    assert farm.farmgym_step([])[4]["day"] == 1
