@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,10 @@ class SB3VecEnv(BaseVecEnv):
         self.batch = VecEnv(env, num_envs, params, AutoresetMode.SAME_STEP, render_mode)
         super().__init__(num_envs, self.batch.single_observation_space, self.batch.single_action_space)
         self._actions: Any = None
+
+    def __copy__(self) -> SB3VecEnv:
+        """Return a copy in mid-episode that steps by itself."""
+        return deepcopy(self)
 
     def reset(self) -> Any:
         """Begin all episodes, with the seeds and options set since the last reset."""

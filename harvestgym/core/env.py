@@ -8,7 +8,7 @@ parameters a thousand soils, one `grad` a calibration.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import gymnasium
 import jax
@@ -53,6 +53,13 @@ class Env(Generic[State, Params]):
 
     family: ClassVar[str | None] = None
     step_unit: ClassVar[str] = "steps"
+
+    def __copy__(self) -> Self:
+        """Return the object itself, which nothing may change."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
     @property
     def params(self) -> Params:

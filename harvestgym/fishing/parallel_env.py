@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +38,9 @@ class CommonsModel(FishingModel):
         return law.harvest(stock, total[None]), catch, catch / jnp.maximum(there, 1e-12)
 
 
+_worth = jax.jit(CommonsModel.worth, static_argnums=0)
+
+
 def share_stock(env: FishingModel, fleets: int) -> CommonsModel:
     """Make the fishery `env` shared by several fleets; ConfigError unless it has one stock and one target."""
     if env.units.targets != 1 or env.params.law.stocks != 1:
@@ -63,7 +67,10 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
         self.action_spaces = dict.fromkeys(self.possible_agents, one.action_space)
         self.render_mode = None
         self._joint = GymEnv(self.core)
-        self._worth = jax.jit(self.core.worth)
+
+    def __copy__(self) -> FleetsEnv:
+        """Return a copy in mid-episode that steps by itself."""
+        return deepcopy(self)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """Return the observation space of an agent."""
@@ -92,7 +99,7 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
         obs, _, *ended, _ = self._joint.step(joint if len(joint) > 1 or not self.core.units.levels else joint[0])
         state, fleets = self._joint.run_state.state, self.possible_agents
         infos = self._by_agent([{"catch": float(catch)} for catch in np.asarray(state.catch)])
-        rewards = self._by_agent(np.asarray(self._worth(state, self.core.params)).tolist())
+        rewards = self._by_agent(np.asarray(_worth(self.core, state, self.core.params)).tolist())
         terminated, truncated = (dict.fromkeys(fleets, flag) for flag in ended)
         self.agents = [] if any(ended) else self.agents
         return self._by_agent([obs.copy() for _ in fleets]), rewards, terminated, truncated, infos

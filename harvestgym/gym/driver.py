@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from functools import lru_cache
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -119,6 +120,21 @@ class CompiledEnv:
         self._functions, self._batch = compile_functions(*self._structure), batch
         self._run = self._functions.run.zeros()
         self.begun = self._stepped = False
+
+    def __copy__(self) -> Self:
+        """Return a copy that shares programs, parameters and buffers, which a step replaces."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return copy(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle everything but the programs, which are compiled again, or found, where it is read."""
+        env, _, batch = self._structure
+        state = {"_run": jax.device_get(self._run), "begun": self.begun, "_stepped": False}
+        return CompiledEnv, (env, jax.device_get(self._params), batch), state
 
     @property
     def params(self) -> Any:

@@ -19,7 +19,6 @@ from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 
 from .base import GymBase, Info, Options
-from .conversion import make_action_reader, make_observation_writer
 
 
 class GymEnv(GymBase, gymnasium.Env[Any, Any]):
@@ -32,7 +31,6 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
         self._wrap(env, params, (), render_mode)
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self._read, self._write = make_action_reader(self.action_space), make_observation_writer(self.observation_space)
         self._over = True
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:

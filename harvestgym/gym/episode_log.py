@@ -86,14 +86,16 @@ class EpisodeLog:
     """The frames of an episode so far, one for each reset and step, and the picture of the last one."""
 
     def __init__(self, env: Env[Any, Any]) -> None:
-        family = family_of(type(unwrapped(env)))
-        assert family is not None, "scene_modes() is empty for an environment without a family"
-        self._env, self._family = env, family
+        self._env = env
         self._frames = FrameBuffer()
         self._params: Any = None
 
     def __len__(self) -> int:
         return len(self._frames)
+
+    @property
+    def _family(self) -> Any:
+        return family_of(type(unwrapped(self._env)))
 
     @property
     def record(self) -> dict[str, np.ndarray]:

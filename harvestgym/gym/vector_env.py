@@ -18,7 +18,6 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
 
 from .base import GymBase, Info, Options
-from .conversion import make_action_reader, make_observation_writer
 
 
 class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -43,8 +42,6 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._read = make_action_reader(self.single_action_space, (num_envs,))
-        self._write = make_observation_writer(self.single_observation_space, (num_envs,))
         self._over = np.zeros(num_envs, bool)
         self._obs: Any = None
 

@@ -22,8 +22,14 @@ from .variables import Variable, encode_label
 
 ValueReader = Callable[[ObservedItem], jax.Array]
 
+
+def keep_value(x: Any) -> Any:
+    """Return the numbers as they are (mapping `value`)."""
+    return x
+
+
 MAPPINGS: dict[str, Callable[..., Any]] = {
-    "value": lambda x: x, "sum": jnp.sum, "mean": jnp.mean, "min": jnp.min, "max": jnp.max,
+    "value": keep_value, "sum": jnp.sum, "mean": jnp.mean, "min": jnp.min, "max": jnp.max,
 }  # fmt: skip
 OPERATORS: dict[str, Callable[..., Any]] = {
     "==": lambda x, v, xp=jnp: x == v,
@@ -52,7 +58,7 @@ class CompiledCondition:
     @property
     def by_plot(self) -> bool:
         """Whether it can be asked of each plot alone."""
-        return self.item.variable.per_plot and self.item.plot is None and self.mapping is MAPPINGS["value"]
+        return self.item.variable.per_plot and self.item.plot is None and self.mapping is keep_value
 
     def test(self, value: Any, numbers: jax.Array) -> jax.Array:
         """Whether it occurs on each of the numbers that its mapping leaves of what is seen."""

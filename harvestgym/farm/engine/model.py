@@ -118,6 +118,15 @@ class FarmModel(Env[FarmState, FarmParams]):
         object.__setattr__(self, "_structure", tuple(parts))
         object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields only: hashes of strings differ from process to process."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
     def recipe(self) -> dict[str, str]:
         """The text of its farm file, for `core.checkpoint`; ConfigError if a part lives in Python only."""
         return {"text": load_object("harvestgym.farm.config.farm_writer:write_farm")(self.spec)}

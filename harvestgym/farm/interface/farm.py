@@ -100,7 +100,15 @@ class Farm(GymEnv):
         self.language = Language(model)
         self.action_space, self.state_space = self.language.space, state_space(self.language.names)
         self._acting, self._asked, self._obs = False, [], None
-        self._read = self.language.to_array
+        self._prepare()
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        if hasattr(self, "language"):
+            self._read = self.language.to_array
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_free"}
 
     @property
     def model(self) -> FarmModel:

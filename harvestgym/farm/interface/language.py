@@ -45,7 +45,7 @@ class Language:
     """
 
     def __init__(self, model: FarmModel, paths: Sequence[ObservationPath] | None = None) -> None:
-        self.model = model
+        self.model, self._given = model, paths
         self.names = model.names
         self.paths = tuple(requestable_paths(model, self.names) if paths is None else paths)
         farmers, whats = range(len(model.actions.farmers)), (self.paths, range(len(model.actions.rows)))
@@ -55,6 +55,10 @@ class Language:
         self._parsed: dict[str, FarmerAction] = {}
         if not self._members:
             raise ConfigError("the farm has no action: allow an intervention, or an observation in mode 'ao'")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle what it is made of: the rest are functions and caches."""
+        return Language, (self.model, self._given)
 
     # Members of the Gymnasium space.
 

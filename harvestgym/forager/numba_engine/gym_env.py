@@ -6,7 +6,8 @@ tens of times faster from Python.
 
 from __future__ import annotations
 
-from typing import Any
+from copy import deepcopy
+from typing import Any, Self
 
 import gymnasium
 import jax
@@ -149,6 +150,15 @@ class ForagerGym(gymnasium.Env[Any, int]):
     def record(self) -> dict[str, np.ndarray]:
         """The last steps as named arrays with a leading time axis; empty without a `render_mode`."""
         return self._frames.record if self._frames is not None else {}
+
+    def clone(self) -> Self:
+        """Return a copy in mid-episode that steps by itself, in less than a millisecond; it shares the spaces."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin.env, twin._frames = self.env.copy(), deepcopy(self._frames)
+        return twin
+
+    __copy__ = clone
 
     # -- saving ----------------------------------------------------------------------------------------------
 

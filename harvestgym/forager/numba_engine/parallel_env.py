@@ -7,6 +7,7 @@ that collect in the same step share it.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
@@ -52,6 +53,10 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         more = 0 if self._colored else 1
         self._space = make_space(model.world, model.mode, model.aperture, model.hint, more)
         self._actions = gymnasium.spaces.Discrete(4)
+
+    def __copy__(self) -> ForagerParallel:
+        """Return a copy in mid-episode that steps by itself."""
+        return deepcopy(self)
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
         """As the world's observation mode says, with one more kind for the others unless they are a colour."""
