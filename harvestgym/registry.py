@@ -109,8 +109,8 @@ def spec(id: str) -> EnvSpec:
     if not isinstance(id, str) or id not in _SPECS:
         if difflib.get_close_matches(str(id), _SPECS, n=1, cutoff=0.5):
             raise unknown("environment", id, _SPECS)
-        hint = f"`harvestgym list` prints all {len(_SPECS)} ids; the path of a farm file ends in .yaml"
-        raise ConfigError(f"unknown environment {id!r}; {hint}")
+        hint = f"try `harvestgym list`, which prints all {len(_SPECS)} ids, or the path of a farm file, *.yaml"
+        raise ConfigError(f"environment: expected a known name, got {id!r}; {hint}")
     return _SPECS[id]
 
 
@@ -141,7 +141,7 @@ def ids(family: str | None = None, tag: str | None = None) -> list[str]:
     tagged = {id: tags(id) for id in found}
     known = sorted({name for names in tagged.values() for name in names})
     if not known:
-        raise ConfigError(f"no id of the family {family!r} has a tag, got {tag!r}; ask without a tag")
+        raise ConfigError(f"{family}: expected no tag, as no id has one, got {tag!r}")
     check_name("tag", tag, known)
     return [id for id in found if tag in tagged[id]]
 

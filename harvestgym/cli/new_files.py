@@ -44,9 +44,9 @@ def write_new_entity(name: str, folder: Path) -> list[Path]:
     texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}
     existing = [str(path) for path in texts if path.exists()]
     if existing:
-        raise ConfigError(f"{', '.join(existing)}: exists already; choose another name or folder")
+        raise ConfigError(f"{', '.join(existing)}: expected new files, got existing ones; try another name or folder")
     if importlib.util.find_spec(module) is not None:
-        raise ConfigError(f"{name!r}: Python has a module {module!r} already; choose another name")
+        raise ConfigError(f"{name!r}: expected a new module, got Python's {module!r}; try another name")
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: expected a folder, got a file")
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def _class_and_module(name: str) -> tuple[str, str]:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):
         raise ConfigError(f"{name!r}: expected a name of letters and digits, such as GreenManure or green_manure")
     if kind in KINDS:
-        raise ConfigError(f"{name!r}: {kind} is a kind of the package already; choose another name")
+        raise ConfigError(f"{name!r}: expected a new kind, got {kind} of the package; try another name")
     return kind, module
 
 
@@ -82,9 +82,9 @@ def write_new_farm(path: Path, like: str) -> Path:
     if path.suffix not in registry.FARM_SUFFIXES:
         raise ConfigError(f"{path}: expected the name of a farm file, which ends in .yaml")
     if path.exists():
-        raise ConfigError(f"{path}: exists already; choose another name")
+        raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
     if not path.absolute().parent.is_dir():
-        raise ConfigError(f"{path}: expected a file in an existing folder; make the folder {path.parent} first")
+        raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
     description = read_extended(known[like], "farm")
     description.pop("history", None)  # of the versions of the catalogue farm
     description = {part: description[part] for part in PART_ORDER if part in description} | description

@@ -117,7 +117,7 @@ def load(path: str | Path, env: Any = None) -> Any:
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: not a checkpoint of this version: {error!r}") from error
+        raise ConfigError(f"{path}: expected a checkpoint of this version, got {error!r}") from error
 
 
 def describes_itself(env: Any) -> bool:
@@ -133,7 +133,7 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
     try:
         inner = inner.restore(kept)
     except ConfigError as error:
-        raise ConfigError(f"of another structure: {error}") from None
+        raise ConfigError(f"structure: {error}") from None
     if rng is not None:
         inner.np_random = rng
     if env is None and head["spec"] is not None:
@@ -155,7 +155,7 @@ def _describe(env: Any) -> tuple[Any, str]:
 def _make_again(head: dict[str, Any]) -> tuple[list[Any], Any]:
     """Return the environment of a file before its state, and its wrappers before theirs."""
     if head["made"] is None:
-        raise ConfigError(f"{head['not made']}; give load(path, env) an environment that is made likewise")
+        raise ConfigError(f"{head['not made']}; try load(path, env) with an environment that is made likewise")
     classes = [find_class(name, gymnasium.Wrapper) for name in head["classes"][:-1]]
     return [cls.__new__(cls) for cls in classes], decode_value(head["made"])
 
@@ -164,10 +164,10 @@ def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> 
     """Raise ConfigError if an environment that was given is not made as the one that was saved."""
     classes = [class_name(type(one)) for one in (*wrappers, inner)]
     if classes != head["classes"]:
-        raise ConfigError(f"of another structure: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
+        raise ConfigError(f"env: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
     mine, theirs = _describe(inner)[0], head["made"]
     if None not in (mine, theirs) and _without_render_mode(mine) != _without_render_mode(theirs):
-        raise ConfigError("of another structure: the environment given is not made as the saved one was")
+        raise ConfigError("env: expected an environment made as the saved one was, got another")
 
 
 def _without_render_mode(made: dict[str, Any]) -> str:
@@ -200,7 +200,7 @@ def _encode_wrapper(wrapper: Any) -> Any:
     try:
         return encode_value(memory, type(wrapper).__name__)
     except ConfigError as error:
-        raise ConfigError(f"wrapper {error}; save `env.unwrapped`") from None
+        raise ConfigError(f"wrapper {error}; try saving `env.unwrapped`") from None
 
 
 # -- pytrees -------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def _leaf_text(name: str, leaves: Mapping[str, Any]) -> str:
 def _write(path: Path, content: bytes) -> None:
     """Write a new file and put it in the place of the old one."""
     if not path.parent.is_dir():
-        raise ConfigError(f"{path}: there is no folder {path.parent}")
+        raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         new.write_bytes(content)
@@ -248,11 +248,11 @@ def _write(path: Path, content: bytes) -> None:
 def _read(path: Path) -> dict[str, Any]:
     """Return the content of a file; ConfigError if it is not complete, or of another version."""
     if not path.is_file():
-        raise ConfigError("no such file; check the name and the folder")
+        raise ConfigError("expected a file, got none; try another name or folder")
     try:
         head = json.loads(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise ConfigError(f"not a whole checkpoint, it was cut off or changed: {error}") from None
+        raise ConfigError(f"expected a whole checkpoint, got one cut off or changed: {error}") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise ConfigError(f"expected a {FORMAT}, got another file")
     _check_versions(head)

@@ -91,15 +91,16 @@ def _path(loc: tuple[int | str, ...], data: Any) -> list[str]:
 
 def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
-        return f"unknown key{nearest(error['loc'][-1], _keys_at(model, error['loc'][:-1]))}"
+        *inside, key = error["loc"]
+        return f"expected a known key, got {key!r}{nearest(key, _keys_at(model, inside))}"
     if error["type"] == "missing":
-        return "missing; add it"
-    text = error["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-    text = re.sub(r" or instance of [A-Z][A-Za-z]*", "", text.replace("Input should", "expected to"))
+        return "expected a value, got nothing"
+    text = re.sub(r"^[A-Z][a-z]+ should (be|have)", "expected", error["msg"].removeprefix("Value error, "))
+    text = re.sub(r" or instance of [A-Z][A-Za-z]*", "", re.sub(r"^[A-Z][a-z]+ should", "expected to", text))
     return f"{text}, got {error['input']!r}"
 
 
-def _keys_at(model: Any, loc: tuple[int | str, ...]) -> list[str]:
+def _keys_at(model: Any, loc: Iterable[int | str]) -> list[str]:
     for part in loc:
         fields = getattr(model, "model_fields", {})
         match = [f for n, f in fields.items() if part in (n, f.alias)]
@@ -238,7 +239,8 @@ def resolve_extends(
         seen: the names that extend it.
     """
     if name in seen:
-        raise ConfigError(f"{' -> '.join((*seen, name))} extend each other; try removing one `extends`")
+        raise ConfigError(f"{' -> '.join((*seen, name))}: expected no cycle, got one; try removing one "
+                          "`extends`")  # fmt: skip
     data = dict(read(name, seen[-1] if seen else ""))
     if "extends" not in data:
         return data

@@ -72,7 +72,7 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
         return "number", np.asarray(value)
     if isinstance(value, np.ndarray) and value.dtype != object:
         return "array", _write_array(value)
-    raise ConfigError(f"{where}: {type(value).__name__} lives in Python only and cannot be kept in a file")
+    raise ConfigError(f"{where}: expected a value that a file can hold, got {type(value).__name__}")
 
 
 def _find_arguments(value: Any) -> dict[str, Any] | None:
@@ -121,7 +121,8 @@ def find_class(name: str, base: type = object) -> Any:
     found = load_object(name) if named else None
     ours = isinstance(found, type) and found.__module__ == module and issubclass(found, base)
     if not ours or (package != PACKAGES[0] and base is object):
-        raise ConfigError(f"{name!r}: expected a class of {PACKAGES[0]}; the file is damaged, or of another version")
+        raise ConfigError(f"{name!r}: expected a class of {PACKAGES[0]}, got none; try a whole file of this "
+                          "version")  # fmt: skip
     return found
 
 

@@ -11,12 +11,12 @@ class ConfigError(ValueError):
 
 
 def nearest(name: object, valid: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the closest valid name, or the list of valid names if none is close."""
+    """Return `; try 'x'` for the closest valid name, or `; try one of` all valid names if none is close."""
     names = sorted({str(v) for v in valid})
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; valid: {', '.join(names)}" if names else ""
+        return f"; try {close[0]!r}"
+    return f"; try one of {', '.join(names)}" if names else ""
 
 
 def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -> None:
@@ -28,5 +28,5 @@ def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -
 
 def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> ConfigError:
     """Return the error for a name that is not one of the valid ones."""
-    place = f"{where}: " if where else ""
-    return ConfigError(f"{place}unknown {what} {name!r}{nearest(name, valid)}")
+    expected = f"{where}: expected a known {what}" if where else f"{what}: expected a known name"
+    return ConfigError(f"{expected}, got {name!r}{nearest(name, valid)}")

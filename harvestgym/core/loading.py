@@ -40,14 +40,14 @@ def _import_module(name: str, path: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the module is there; something that it imports is not
-        raise ConfigError(f"{path}: there is no module {error.name!r}; expected {TARGET_FORM}") from None
+        raise ConfigError(f"{path}: expected {TARGET_FORM}, got no module {error.name!r}") from None
 
 
 def import_file(path: Path) -> ModuleType:
     """Import a Python file under its path as name, so that it shadows no other module; ConfigError if there is none."""
     spec = importlib.util.spec_from_file_location(str(path.resolve()), path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ConfigError(f"{path}: no such file; expected path/to/file.py:name or {TARGET_FORM}")
+        raise ConfigError(f"{path}: expected path/to/file.py:name or {TARGET_FORM}, got no such file")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # its dataclasses look it up
     spec.loader.exec_module(module)
     return module

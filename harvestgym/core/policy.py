@@ -91,7 +91,7 @@ def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
         case gymnasium.spaces.Tuple():
             keys = jax.random.split(key, max(len(space.spaces), 1))
             return tuple(sample(inside, k) for inside, k in zip(space.spaces, keys, strict=True))
-    raise TypeError(f"cannot draw uniformly from {space}; pass a custom policy, or bound the space")
+    raise TypeError(f"policy: expected a bounded space, got {space}; try a custom policy")
 
 
 def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:

@@ -265,5 +265,5 @@ def flatten(space: gymnasium.Space[Any], value: Any) -> jax.Array:
         case gymnasium.spaces.Box() | gymnasium.spaces.MultiBinary():
             parts = [jnp.ravel(value)]
         case _:
-            raise TypeError(f"cannot flatten {space}; give Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple")
+            raise TypeError(f"flatten: expected Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple, got {space}")
     return jnp.concatenate([part.astype(jnp.float32) for part in parts])

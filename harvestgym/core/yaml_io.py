@@ -23,10 +23,10 @@ def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = True) -> dict
     for key_node, _ in node.value:
         key = loader.construct_object(key_node, deep=True)
         if isinstance(key, list):
-            raise yaml.MarkedYAMLError(None, None, f"a key cannot be a list: {key}", key_node.start_mark)
+            raise yaml.MarkedYAMLError(None, None, f"expected a key that is no list, got {key}", key_node.start_mark)
         line = key_node.start_mark.line + 1
         if key in seen:
-            problem = f"key {key!r} stands twice (lines {seen[key]} and {line}); keep one"
+            problem = f"expected key {key!r} once, got it on lines {seen[key]} and {line}; try keeping one"
             raise yaml.MarkedYAMLError(None, None, problem, key_node.start_mark)
         seen[key] = line
     return dict(_Safe.construct_mapping(loader, node, deep=deep))
@@ -65,9 +65,10 @@ def to_line(value: Any) -> str:
 def read_file(path: Path) -> Any:
     """Return the value of a YAML file; ConfigError if it is missing, empty or malformed."""
     if not path.is_file():
-        raise ConfigError(f"{path}: no such file; check the name and the folder")
+        raise ConfigError(f"{path}: expected a file, got none; try another name or folder")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
+        raise ConfigError(f"{path}: expected UTF-8, got {error.reason} at byte {error.start}; try saving it as "
+                          "UTF-8") from None  # fmt: skip
     return parse(text, str(path))

@@ -156,11 +156,12 @@ def check_folder(option: str, folder: Path) -> None:
         got = there if there != folder.absolute() else folder
         raise ConfigError(f"{option}: expected a folder, got the file {got}")
     if not os.access(there, os.W_OK):
-        raise ConfigError(f"{option}: expected a folder that can be written; {there} cannot")
+        raise ConfigError(f"{option}: expected a folder that can be written, got {there}")
 
 
 def check_extras(**modules: str) -> None:
     """Raise ConfigError with the command to run if the module of an extra is missing; `extra=module`."""
     missing = [extra for extra, module in modules.items() if find_spec(module) is None]
     if missing:
-        raise ConfigError(f"this needs pip install 'harvestgym[{','.join(missing)}]'")
+        raise ConfigError(f"extras: expected {missing}, got none; try pip install "
+                          f"'harvestgym[{','.join(missing)}]'")  # fmt: skip

@@ -75,7 +75,8 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
 
 def _field_data(data: dict[str, Any], name: str) -> dict[str, Any]:
     if not name and len(data["fields"]) > 1:
-        raise ConfigError(f"entities: say which field, as in 'Field-0/Weather-0'; fields: {list(data['fields'])}")
+        raise ConfigError("entities: expected a field, got none; try 'Field-0/Weather-0', with one of "
+                          f"{list(data['fields'])}")  # fmt: skip
     name = name or next(iter(data["fields"]))
     if name not in data["fields"]:
         raise unknown("field", name, data["fields"], "entities")

@@ -130,7 +130,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Fish for a year: observation, reward, terminated (stock gone), truncated (Tmax reached), info."""
         if self._shell is None:
-            raise gymnasium.error.ResetNeeded("step: there is no episode going on; call reset() first")
+            raise gymnasium.error.ResetNeeded("step: expected an episode, got none; try reset() first")
         return self._shell.step(action)
 
     def recipe(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Fish for a year, all fleets at once: observations, rewards, terminations, truncations, infos by agent."""
         if not self.agents:
-            raise gymnasium.error.ResetNeeded("step: there is no episode going on; call reset() first")
+            raise gymnasium.error.ResetNeeded("step: expected an episode, got none; try reset() first")
         self._check(actions)
         joint = np.asarray([np.asarray(actions[agent]).reshape(-1)[0] for agent in self.agents])
         obs, _, *ended, _ = self._joint.step(joint if len(joint) > 1 or not self.core.units.levels else joint[0])

@@ -108,7 +108,7 @@ def _stop(name: str, boxes: list[str], where: str) -> int:
 
 def _kind(name: str, file: KindFile, where: str) -> Kind:
     if len(file.reward) != 1:
-        raise ConfigError(f"{where} > reward: expected one law, got {len(file.reward)}; use one of {', '.join(LAWS)}")
+        raise ConfigError(f"{where} > reward: expected one law, got {len(file.reward)}; try one of {', '.join(LAWS)}")
     law, numbers = next(iter(file.reward.items()))
     if law not in LAWS:
         raise unknown("law", law, LAWS, f"{where} > reward")

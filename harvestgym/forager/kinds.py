@@ -178,7 +178,7 @@ class ForagerObject:
 
     def reward(self, rng: np.random.Generator, clock: int) -> float:
         """The reward of a collision at `clock`; `rng` is for rewards alone."""
-        raise NotImplementedError(f"{type(self).__name__}: give it a method reward(self, rng, clock)")
+        raise NotImplementedError(f"{type(self).__name__}: expected a method reward(self, rng, clock), got none")
 
     def regen_delay(self, rng: np.random.Generator, clock: int) -> int | None:
         """Steps until it returns, None for never; `rng` is for delays alone."""

@@ -195,10 +195,10 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
             raise ConfigError(f"aperture: expected whole sides of at least 1, got {aperture!r}")
         if side % 2 == 0:
-            raise ConfigError(f"aperture: {name} = {side} is even; use {side - 1} or {side + 1}, so that the agent "
-                              "is in the centre")  # fmt: skip
+            raise ConfigError(f"aperture: expected odd {name}, got {side}; try {side - 1} or {side + 1}, for an "
+                              "agent in the centre")  # fmt: skip
         if side > most:
-            raise ConfigError(f"aperture: {name} = {side} is larger than the world ({most}); use at most "
+            raise ConfigError(f"aperture: expected {name} within the world ({most}), got {side}; try at most "
                               f"{most - 1 + most % 2}")  # fmt: skip
     return int(rows), int(cols)
 
@@ -215,7 +215,7 @@ def check_survey(world: World) -> None:
     """ConfigError if a world is too large to be shown as a whole."""
     if world.cells > MAX_SURVEY:
         raise ConfigError(f"observation_mode 'world': expected at most {MAX_SURVEY} cells, got {world.cells}; "
-                          "use an aperture")  # fmt: skip
+                          "try an aperture")  # fmt: skip
 
 
 def check_view_mode(name: str, interface: str) -> None:
@@ -223,7 +223,7 @@ def check_view_mode(name: str, interface: str) -> None:
     if MODES[name].whole:
         views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
         raise ConfigError(f"observation_mode of {interface}: expected one of {views}, got {name!r}; "
-                          "use harvestgym.make_vec")  # fmt: skip
+                          "try harvestgym.make_vec")  # fmt: skip
 
 
 def check_hint(hint: Any) -> None:

@@ -115,7 +115,7 @@ class RewardSeries:
     def __post_init__(self) -> None:
         _check_period(len(self.values) * self.every)
         if not all(math.isfinite(v) for v in self.values):
-            raise ConfigError("values: expected finite rewards, got one that is not; check the series")
+            raise ConfigError("values: expected finite rewards, got one that is not; try checking the series")
 
     def __call__(self, now: LawContext) -> Any:
         row = now.phase(len(self.values) * self.every) // self.every

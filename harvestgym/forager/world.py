@@ -186,9 +186,9 @@ def _check_names(world: World) -> None:
     names = [kind.name for kind in world.kinds]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ConfigError(f"objects: the name {twice[0]!r} is used twice; give each kind its own")
+        raise ConfigError(f"objects: expected distinct names, got {twice[0]!r} twice; try one name for each kind")
     if not world.regions or (world.regions[0].width, world.regions[0].height) != (world.width, world.height):
-        raise ConfigError("regions: the first must be the whole world")
+        raise ConfigError("regions: expected the whole world first, got another region")
     bad = [r for r in world.teleport_to if not 0 <= r < len(world.regions)]
     if bad:
         raise ConfigError(
@@ -199,18 +199,19 @@ def _check_names(world: World) -> None:
 def _check_region(world: World, region: Region) -> None:
     inside = region.width >= 1 and region.height >= 1 and region.x >= 0 and region.y >= 0
     if not inside or region.x + region.width > world.width or region.y + region.height > world.height:
-        raise ConfigError(f"region {region.name!r}: reaches outside the {world.width} x {world.height} world")
+        raise ConfigError(f"region {region.name!r}: expected cells in the {world.width} x {world.height} world, got "
+                          "others")  # fmt: skip
     if region.narrow and region.cells > MAX_CELLS_OF_A_NARROW_REGION:
-        raise ConfigError(f"region {region.name!r}: under {NARROW} cells across and 2^31 or more in total; widen it")
+        raise ConfigError(f"region {region.name!r}: expected at least {NARROW} cells across, or less than 2^31; try "
+                          "widening it")  # fmt: skip
     total = sum(count for _, count in region.layers)
     if total > world.count_room(region) or any(count < 0 for _, count in region.layers):
-        raise ConfigError(
-            f"region {region.name!r}: {total} objects for {world.count_room(region)} free cells; use fewer"
-        )
+        raise ConfigError(f"region {region.name!r}: expected at most {world.count_room(region)} objects for its "
+                          f"cells, got {total}")  # fmt: skip
 
 
 def _check_renewal(world: World) -> None:
     strays = [k.name for k in world.kinds if k.collectable and k.place in (ReturnPlace.ANYWHERE, ReturnPlace.FIXED)]
     if world.renews and strays:
-        raise ConfigError(f"{strays[0]!r} may return into a region that renews itself: let it return to its "
-                          "own place or region")  # fmt: skip
+        raise ConfigError(f"{strays[0]!r}: expected a return to its own place or region, as a region renews itself, "
+                          "got another place")  # fmt: skip

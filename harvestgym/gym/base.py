@@ -128,7 +128,7 @@ class GymBase(Monitored):
         if self.render_mode is None:
             return None
         if not self._compiled.begun:
-            raise ResetNeeded("render: no episode has begun; call reset() first")
+            raise ResetNeeded("render: expected an episode, got none; try reset() first")
         if self.episode_log is None:
             return self._draw(self._compiled.run_state.state)
         self._ensure_logged_start()

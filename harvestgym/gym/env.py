@@ -50,7 +50,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Do `action`; ConfigError if it is outside the action space, ResetNeeded after the end."""
         if self._over:
-            raise ResetNeeded("step: no episode is running; call reset() first")
+            raise ResetNeeded("step: expected an episode, got none; try reset() first")
         read = self._read(action)
         self._ensure_logged_start()
         shown = self._compiled.step(read)

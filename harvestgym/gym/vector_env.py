@@ -68,7 +68,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             expected = f"a bool array of shape ({self.num_envs},), not all False"
             raise ConfigError(f"reset_mask: expected {expected}, got {which!r}")
         if self._obs is None and not which.all():
-            raise ResetNeeded("reset_mask: no episode has begun; call reset() for all environments first")
+            raise ResetNeeded("reset_mask: expected episodes, got none; try reset() for all environments first")
         return which
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
@@ -105,10 +105,11 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _check_can_step(self) -> None:
         if not self._compiled.begun:
-            raise ResetNeeded("step: no episode has begun; call reset() first")
+            raise ResetNeeded("step: expected an episode, got none; try reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
             ended = np.flatnonzero(self._over).tolist()
-            raise ResetNeeded(f"step: environments {ended} have ended; reset them with options={{'reset_mask': mask}}")
+            raise ResetNeeded(f"step: expected running environments, got ended {ended}; try "
+                              f"options={{'reset_mask': mask}}")  # fmt: skip
 
     def _restart(self, which: np.ndarray, shown: Any) -> Any:
         """Begin episodes for `which`, and show their first observations."""

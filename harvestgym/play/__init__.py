@@ -37,7 +37,7 @@ def run(
         ConfigError: unknown id, a port in use, a folder that is a file, or the extra `web` is missing.
     """
     if find_spec("nicegui") is None:
-        raise ConfigError("the page needs pip install 'harvestgym[web]'")
+        raise ConfigError("play: expected the extra web, got none; try pip install 'harvestgym[web]'")
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"expected a folder for episodes, got the file {folder}")
     from .sessions import start_session

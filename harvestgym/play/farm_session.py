@@ -137,9 +137,9 @@ class FarmSession(Session):
     def look(self, which: list[int]) -> float:
         """Buy some of `offered`, by number, once a day; return their cost."""
         if not self.asks:
-            raise ConfigError("look: everything is observed for free")
+            raise ConfigError("look: expected costly observations, got free ones only")
         if self.looked:
-            raise ConfigError("look: the observations of today are done")
+            raise ConfigError("look: expected one request a day, got another")
         request = np.zeros(len(self.offered), np.int8)
         for number in which:
             if not 0 <= number < len(self.offered):
@@ -151,9 +151,9 @@ class FarmSession(Session):
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
         """Put an intervention on the list: a row of the action table, a plot, and the index of each value."""
         if self.over:
-            raise ConfigError("order: the season is over")
+            raise ConfigError("order: expected a running season, got an ended one")
         if len(self.orders) >= self.env.schedule:
-            raise ConfigError(f"order: at most {self.env.schedule} a day; take one off the list first")
+            raise ConfigError(f"order: expected at most {self.env.schedule} a day, got one more; try removing one")
         table = self.env.actions
         if not 0 <= row < len(table.rows):
             raise ConfigError(f"order: expected an action from 0 to {len(table.rows) - 1}, got {row}")

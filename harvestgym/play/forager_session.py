@@ -34,5 +34,5 @@ class ForagerSession(Session):
         """Step north, east, south or west; return the reward."""
         check_name("direction", direction, MOVE_NAMES.values())
         if self.steps >= self.longest:
-            raise ConfigError(f"an episode by hand has at most {self.longest} steps; begin a new one")
+            raise ConfigError(f"episode: expected at most {self.longest} steps by hand, got more; try a new episode")
         return self.act(list(MOVE_NAMES.values()).index(direction))

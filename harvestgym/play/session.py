@@ -56,7 +56,7 @@ class LiveEpisode:
     def act(self, action: Any) -> float:
         """Do `action` and return its reward; ConfigError, and nothing done, if it is outside the action space."""
         if self.over:
-            raise ConfigError("the episode is over; begin a new one")
+            raise ConfigError("episode: expected a running one, got an ended one; try a new one")
         self.obs, reward, self.terminated, truncated, self.info = self._gym.step(action)
         self.over = self.terminated or truncated
         self._observations.append(self.obs)
@@ -151,7 +151,7 @@ class Session(LiveEpisode):
     def replay(self, path: Path) -> None:
         """Write the episode so far as an HTML page, see `evaluate.export`; needs the extra `plot`."""
         if find_spec("plotly") is None:
-            raise ConfigError("a replay needs pip install 'harvestgym[plot]'")
+            raise ConfigError("replay: expected the extra plot, got none; try pip install 'harvestgym[plot]'")
         write_replay(self.id, self.env, self.record, path, about=f"played by hand, seed {self.seed}")
 
     def save(self, folder: Path) -> Path:

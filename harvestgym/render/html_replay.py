@@ -66,7 +66,8 @@ def read_html(path: Path) -> dict[str, np.ndarray]:
         raise ConfigError(f"{path}: expected a page of `harvestgym run --html`, got another file")
     data = json.loads(story)
     if data["version"] != PAGE_VERSION:
-        raise ConfigError(f"{path}: expected a page of version {PAGE_VERSION}, got {data['version']}; write it again")
+        raise ConfigError(f"{path}: expected a page of version {PAGE_VERSION}, got {data['version']}; try a new "
+                          "one")  # fmt: skip
     raw = zlib.decompress(base64.b64decode(arrays))
     return {name: _unpack(raw, *place) for name, place in data["record"].items()}
 

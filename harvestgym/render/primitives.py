@@ -72,7 +72,7 @@ def load_font(size: int) -> ImageFont.FreeTypeFont:
     """Load the font of Pillow, the same on every machine; OSError without FreeType."""
     found = ImageFont.load_default(size)
     if not isinstance(found, ImageFont.FreeTypeFont):
-        raise OSError("pictures need a Pillow with FreeType, as its wheels have it; this one has none")
+        raise OSError("Pillow: expected a build with FreeType, got none; try its wheels from PyPI")
     return found
 
 

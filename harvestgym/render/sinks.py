@@ -86,9 +86,8 @@ class PlotSink(Sink):
         import matplotlib.pyplot  # it falls back to another backend where there is no display
 
         if matplotlib.get_backend().casefold() in FILE_BACKENDS:
-            raise ConfigError(
-                f"PlotSink: Matplotlib's backend {matplotlib.get_backend()!r} opens no window; give a path"
-            )
+            raise ConfigError(f"PlotSink: expected a backend that opens windows, got {matplotlib.get_backend()!r}; "
+                              "try a path")  # fmt: skip
         self.figure = matplotlib.pyplot.figure(layout="constrained")
         self.figure.show()
 

@@ -197,7 +197,7 @@ def _import_av() -> Any:
     try:
         import av
     except ImportError:
-        raise ConfigError("MP4 videos need PyAV: pip install 'harvestgym[video]'") from None
+        raise ConfigError("MP4: expected PyAV, got none; try pip install 'harvestgym[video]'") from None
     return av
 
 
@@ -213,7 +213,7 @@ def check_video_path(path: str | Path, *suffixes: str) -> Path:
     if target.suffix.lower() not in suffixes:
         raise ConfigError(f"{target}: expected the name of a video, which ends in {' or '.join(suffixes)}")
     if target.is_dir() or not target.absolute().parent.is_dir():
-        raise ConfigError(f"{target}: expected a file in an existing folder; make the folder {target.parent} first")
+        raise ConfigError(f"{target}: expected an existing folder, got none; try creating {target.parent} first")
     if target.suffix.lower() == ".mp4":
         _import_av()
     return target

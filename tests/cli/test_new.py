@@ -63,9 +63,9 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
     ("args", "words"),
     [
         (("my-farm",), "expected the name of a farm file, which ends in .yaml"),
-        (("nowhere/my-farm.yaml",), "make the folder nowhere first"),
-        (("my-farm.yaml", "--like", "farm/been-clay-1x1-v0"), "did you mean 'farm/bean-clay-1x1-v0'"),
-        (("my-farm.yaml", "--like", "fishing/logistic-v0"), "unknown farm 'fishing/logistic-v0'"),
+        (("nowhere/my-farm.yaml",), "try creating nowhere first"),
+        (("my-farm.yaml", "--like", "farm/been-clay-1x1-v0"), "try 'farm/bean-clay-1x1-v0'"),
+        (("my-farm.yaml", "--like", "fishing/logistic-v0"), "expected a known farm, got 'fishing/logistic-v0'"),
     ],
 )
 def test_new_farm_with_wrong_arguments_is_refused_in_one_line(
@@ -80,9 +80,9 @@ def test_new_farm_with_wrong_arguments_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Soil", "Soil is a kind of the package already"),
-        ("Random", "Python has a module 'random' already"),
-        ("numpy", "Python has a module 'numpy' already"),
+        ("Soil", "expected a new kind, got Soil"),
+        ("Random", "got Python's 'random'"),
+        ("numpy", "got Python's 'numpy'"),
         ("class", "expected a name of letters and digits"),
         ("../mulch", "expected a name of letters and digits"),
         ("", "expected a name of letters and digits"),

@@ -155,7 +155,9 @@ def test_a_batch_of_ones_own_goes_on_in_one_that_is_made_likewise(mode: Autorese
     while not env.step(env.action_space.sample())[3].any():
         pass
     save(env, tmp_path / "batch")
-    with pytest.raises(ConfigError, match=r"BoxStock lives in Python only .* give load\(path, env\)"):
+    with pytest.raises(
+        ConfigError, match=r"expected a value that a file can hold, got BoxStock; try load\(path, env\)"
+    ):
         load(tmp_path / "batch")
     twin = load(tmp_path / "batch", batch())
     if mode is AutoresetMode.DISABLED:
@@ -165,9 +167,7 @@ def test_a_batch_of_ones_own_goes_on_in_one_that_is_made_likewise(mode: Autorese
     else:
         assert played(twin, 12, 3) == played(env, 12, 3)
     other = batch(5)
-    with pytest.raises(
-        ConfigError, match=r"of another structure: state: expected \.key key<fry>\[5\], got \.key key<fry>\[4\]"
-    ):
+    with pytest.raises(ConfigError, match=r"structure: state: expected \.key key<fry>\[5\], got \.key key<fry>\[4\]"):
         load(tmp_path / "batch", other)
     with pytest.raises(ResetNeeded):
         other.step(other.action_space.sample())  # what was refused changed nothing
@@ -274,11 +274,11 @@ def test_what_is_cut_off_or_changed_is_refused(fish: Path, tmp_path: Path) -> No
     whole, path = fish.read_bytes(), tmp_path / "cut"
     for length in {0, 1, 30, len(whole) // 3, len(whole) // 2, len(whole) - 30, len(whole) - 1}:
         path.write_bytes(whole[:length])
-        with pytest.raises(ConfigError, match="not a whole checkpoint"):
+        with pytest.raises(ConfigError, match="expected a whole checkpoint"):
             load(path)
     for spot in range(GZIP_HEADER, len(whole), 50):
         path.write_bytes(whole[:spot] + bytes([whole[spot] ^ 1]) + whole[spot + 1 :])
-        with pytest.raises(ConfigError, match="not a whole checkpoint"):
+        with pytest.raises(ConfigError, match="expected a whole checkpoint"):
             load(path)
 
 
@@ -302,7 +302,7 @@ def test_a_patch_version_is_read_and_another_version_is_refused(fish: Path, tmp_
     stranger = rewritten(fish, tmp_path / "c", lambda head: head.update(format="seeds"))
     with pytest.raises(ConfigError, match="got another file"):
         load(stranger)
-    with pytest.raises(ConfigError, match="no such file"):
+    with pytest.raises(ConfigError, match="expected a file, got none"):
         load(tmp_path / "nothing")
 
 
@@ -311,9 +311,9 @@ def test_a_state_of_another_structure_is_refused(fish: Path, tmp_path: Path) -> 
         text = json.dumps(head).replace(".state.stock", ".state.shoal")
         head.update(json.loads(text))
 
-    with pytest.raises(ConfigError, match=r"of another structure: state: expected .state.stock float32\[1\], got"):
+    with pytest.raises(ConfigError, match=r"structure: state: expected .state.stock float32\[1\], got"):
         load(rewritten(fish, tmp_path / "a", renamed))
-    with pytest.raises(ConfigError, match="not made as the saved one was"):
+    with pytest.raises(ConfigError, match="expected an environment made as the saved one was"):
         load(fish, GymEnv(harvestgym.make("fishing/ricker-v0")))
     with pytest.raises(ConfigError, match="expected .*GymEnv, got .*VecEnv"):
         load(fish, harvestgym.make_vec("fishing/logistic-v0", 2))
@@ -333,8 +333,8 @@ def test_a_file_names_no_class_but_ours(name: str, fish: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("part", "data", "message"),
     [
-        ("kept", {"is": "pickle", "of": ""}, "not a checkpoint of this version"),
-        ("kept", {"is": "array", "of": 99}, "not a checkpoint of this version"),
+        ("kept", {"is": "pickle", "of": ""}, "expected a checkpoint of this version"),
+        ("kept", {"is": "array", "of": 99}, "expected a checkpoint of this version"),
         (
             "made",
             {"is": "object", "of": {"class": "harvestgym.nowhere:Env"}},
@@ -358,7 +358,7 @@ def test_wrappers_of_another_gymnasium_are_refused(tmp_path: Path) -> None:
 
 def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
     recorded = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("fishing/logistic-v0"))
-    with pytest.raises(ConfigError, match=r"wrapper RecordEpisodeStatistics > .*deque lives in .*save `env.unwrapped`"):
+    with pytest.raises(ConfigError, match=r"wrapper RecordEpisodeStatistics > .*got deque; try saving `env.unwrapped`"):
         save(recorded, tmp_path / "a")
     with pytest.raises(ConfigError, match="expected an environment of harvestgym or a Snapshot, got Stock"):
         save(Stock(), tmp_path / "a")
@@ -376,7 +376,7 @@ def test_a_save_that_fails_leaves_the_old_file(fish: Path, tmp_path: Path, monke
     with pytest.raises(OSError, match="no space"):
         save(FishingEnv(), path)
     assert path.read_bytes() == fish.read_bytes() and [*tmp_path.iterdir()] == [path]
-    with pytest.raises(ConfigError, match="there is no folder"):
+    with pytest.raises(ConfigError, match="expected an existing folder"):
         save(FishingEnv(), tmp_path / "nowhere" / "kept")
 
 
@@ -398,5 +398,5 @@ def test_values_come_back_as_they_were() -> None:
     key = jax.random.key(7)
     assert decode_value(encode_value(key)) == key
     for stranger in (object(), np.array([object()]), lambda: 0, Path("x")):
-        with pytest.raises(ConfigError, match=r"value > 0: .* lives in Python only"):
+        with pytest.raises(ConfigError, match=r"value > 0: expected a value that a file can hold"):
             encode_value([stranger])

@@ -60,8 +60,8 @@ def test_all_mistakes_are_told_at_once_with_path_and_nearest_name() -> None:
     with pytest.raises(ConfigError) as error:
         build_params(Seed, bad, "seed.yaml > bean")
     text = str(error.value)
-    for part in ("seed.yaml > bean: 4 mistakes", "did you mean 'size_max#cm'", "N#g", "got -1", "'bush' or 'pole'",
-                 "sprout > humidty", "did you mean 'humidity'"):  # fmt: skip
+    for part in ("seed.yaml > bean: 4 mistakes", "try 'size_max#cm'", "N#g", "got -1", "'bush' or 'pole'",
+                 "sprout > humidty", "try 'humidity'"):  # fmt: skip
         assert part in text, f"{part!r} is not in {text}"
 
 
@@ -75,7 +75,7 @@ def test_a_wrong_type_is_refused(value: object, word: str) -> None:
 
 def test_a_missing_part_is_named() -> None:
     without = {k: v for k, v in GOOD.items() if k != "K#g"}
-    with pytest.raises(ConfigError, match="K#g: missing"):
+    with pytest.raises(ConfigError, match="K#g: expected a value"):
         build_params(Seed, without, "seed.yaml")
 
 
@@ -134,17 +134,17 @@ def test_sets_extend_one_another(tmp_path: Path) -> None:
         read_sets(file)
     for wrong in ("[bean]", "{a: 1}", "5", "''", "null"):
         file.write_text(f"bean: {{}}\ndwarf: {{extends: {wrong}}}\n")
-        with pytest.raises(ConfigError, match="dwarf > extends: unknown set"):
+        with pytest.raises(ConfigError, match="dwarf > extends: expected a known set"):
             read_sets(file)
     file.write_text("bean: {extends: baen}\n")
-    with pytest.raises(ConfigError, match="unknown set 'baen'; did you mean 'bean'"):
+    with pytest.raises(ConfigError, match="expected a known set, got 'baen'; try 'bean'"):
         read_sets(file)
 
 
 def test_an_unknown_set_names_the_nearest(tmp_path: Path) -> None:
     file = tmp_path / "seed.yaml"
     file.write_text("bean: {}\ncorn: {}\n")
-    with pytest.raises(ConfigError, match="unknown Seed set 'baen'; did you mean 'bean'"):
+    with pytest.raises(ConfigError, match="expected a known Seed set, got 'baen'; try 'bean'"):
         load_parameter_set(Seed, file, "baen")
 
 
@@ -161,7 +161,7 @@ def test_floats_are_read_as_people_mean_them() -> None:
 
 @pytest.mark.parametrize(
     ("text", "word"),
-    [("a: 1\na: 2\n", r"line 2: key 'a' stands twice \(lines 1 and 2\)"), ("a:\n\t- 1\n", "spaces, never tabs"),
+    [("a: 1\na: 2\n", r"line 2: expected key 'a' once, got it on lines 1 and 2"), ("a:\n\t- 1\n", "spaces, never tabs"),
      ("", "got an empty file"), ("a: [1\n", "line 2"), ("a: !!python/name:os.system x\n", "could not determine")],
 )  # fmt: skip
 def test_malformed_yaml_is_told_with_its_line(tmp_path: Path, text: str, word: str) -> None:
@@ -172,5 +172,5 @@ def test_malformed_yaml_is_told_with_its_line(tmp_path: Path, text: str, word: s
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such file"):
+    with pytest.raises(ConfigError, match="expected a file, got none"):
         read_file(tmp_path / "absent.yaml")

@@ -16,9 +16,9 @@ from harvestgym.core.policy import random_policy
     ("target", "words"),
     [
         ("nowhere", "expected package.module:name, got 'nowhere'"),
-        ("nowhere.at.all:make", "there is no module 'nowhere'"),
-        ("harvestgym.nowhere:make", "there is no module 'harvestgym.nowhere'"),
-        ("harvestgym.registry:mak", "unknown name 'mak'; did you mean 'make'"),
+        ("nowhere.at.all:make", "got no module 'nowhere'"),
+        ("harvestgym.nowhere:make", "got no module 'harvestgym.nowhere'"),
+        ("harvestgym.registry:mak", "expected a known name, got 'mak'; try 'make'"),
     ],
 )
 def test_a_target_that_names_nothing_is_an_error(target: str, words: str) -> None:
@@ -48,5 +48,5 @@ def test_functions_are_loaded_from_files(tmp_path: Path) -> None:
     assert load_object("harvestgym.core.policy:random_policy") is random_policy
     with pytest.raises(ConfigError, match="no such file"):
         load_object(f"{tmp_path / 'yours.py'}:best")
-    with pytest.raises(ConfigError, match="unknown name 'bets'; did you mean 'best'"):
+    with pytest.raises(ConfigError, match="expected a known name, got 'bets'; try 'best'"):
         load_object(f"{tmp_path / 'mine.py'}:bets")

@@ -114,9 +114,9 @@ def test_a_measure_reads_and_writes_itself(kind: type[Measure]) -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"measure": "cvr"}, "unknown risk measure 'cvr'; did you mean 'cvar'"),
-        ({"measure": ["cvar"]}, "unknown risk measure"),
-        ({"measure": "cvar", "levl": 0.1}, "levl: unknown key; did you mean 'level'"),
+        ({"measure": "cvr"}, "risk measure: expected a known name, got 'cvr'; try 'cvar'"),
+        ({"measure": ["cvar"]}, "risk measure: expected a known name"),
+        ({"measure": "cvar", "levl": 0.1}, "levl: expected a known key, got 'levl'; try 'level'"),
         ({"measure": "cvar", "level": 0}, "expected to be greater than 0|expected greater than 0"),
         ({"measure": "quantile", "level": 1.5}, "less than or equal to 1"),
         ({"measure": "entropic", "aversion": "much"}, "aversion: expected"),

@@ -74,7 +74,7 @@ def test_series_are_read_from_a_file(tmp_path: Path, maize: Any) -> None:
 
 def test_paths_that_lead_nowhere_are_told_with_the_nearest() -> None:
     env = reeds()
-    with pytest.raises(ConfigError, match="did you mean 'thirst#L.day-1'"):
+    with pytest.raises(ConfigError, match="try 'thirst#L.day-1'"):
         find_parameter(env, "Field-0/Reed-0/thirst")
     with pytest.raises(ConfigError, match="group of parameters"):
         find_parameter(env, "Field-0/Reed-0/grow/thirst")

@@ -69,14 +69,14 @@ def test_an_evaluation_takes_the_split_by_name() -> None:
 
 
 def test_mistakes_are_told() -> None:
-    with pytest.raises(ConfigError, match="did you mean 'test'"):
+    with pytest.raises(ConfigError, match="try 'test'"):
         splits.split(IDS[0], "tests")
     with pytest.raises(ConfigError, match="expected a seed from 0"):
         splits.split(IDS[0], "test").seed(-1)
     for years, said in (([2016], "2012, 2013, 2014, 2015"), ([], "got none")):
         with pytest.raises(ConfigError, match=said):
             harvestgym.make(IDS[0], entities={"Weather-0": {"extends": "seattle", "years": years}})
-    with pytest.raises(ConfigError, match="want a table of days"):
+    with pytest.raises(ConfigError, match="expected a site with a table of days"):
         harvestgym.make(IDS[0], entities={"Weather-0": {"extends": "lille", "years": [2021]}})
-    with pytest.raises(ConfigError, match="did you mean 'sand'"):
+    with pytest.raises(ConfigError, match="try 'sand'"):
         harvestgym.make("farm/contexts-1x1-v0", context={"only": {"Field-0/Soil-0": ["sandy"]}})

@@ -250,9 +250,9 @@ def test_the_optimum_of_a_law_from_outside_is_that_of_its_twin() -> None:
 
 
 def test_mistakes_in_a_law_name_their_path() -> None:
-    with pytest.raises(ConfigError, match="law: unknown law 'rickr'; did you mean 'ricker'"):
+    with pytest.raises(ConfigError, match="law: expected a known law, got 'rickr'; try 'ricker'"):
         build_law({"kind": "rickr"}, "law")
-    with pytest.raises(ConfigError, match="a > law > 1: unknown law None"):
+    with pytest.raises(ConfigError, match="a > law > 1: expected a known law, got None"):
         build_law({"kind": "one-of", "laws": [{"kind": "fox"}, {}]}, "a > law")
     with pytest.raises(ConfigError, match="expected a subclass of GrowthLaw"):
         build_law({"kind": "harvestgym.fishing.noise:Noise"}, "law")

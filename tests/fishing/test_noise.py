@@ -185,10 +185,10 @@ def test_spread_draws_lognormals_of_mean_one() -> None:
 
 def test_mistakes_in_noises_and_changes_name_their_path() -> None:
     for path, entry in {
-        "noise: unknown noise 'lognormel'; did you mean 'lognormal'": {"noise": {"kind": "lognormel"}},
+        "noise: expected a known noise, got 'lognormel'; try 'lognormal'": {"noise": {"kind": "lognormel"}},
         "survey_error: .*\n.*sigma": {"survey_error": {"kind": "uniform", "sigma": 2.0}},
-        "drift: unknown parameter 'q'": {"drift": {"q": {"rate": 0.1, "limit": 1.0}}},
-        "vary: unknown parameter 'q'": {"vary": {"q": 0.1}},
+        "drift: expected a known parameter, got 'q'": {"drift": {"q": {"rate": 0.1, "limit": 1.0}}},
+        "vary: expected a known parameter, got 'q'": {"vary": {"q": 0.1}},
         "vary: expected a law of kind 'one-of'": {"vary": "law"},
     }.items():
         with pytest.raises(ConfigError, match=path):

@@ -40,16 +40,16 @@ def test_a_figure_is_drawn_from_a_record():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"kind": {}}, "did you mean 'kinds'"),
-        ({"density": {"figs": 0.1}}, "did you mean 'fig'"),
+        ({"kind": {}}, "try 'kinds'"),
+        ({"density": {"figs": 0.1}}, "try 'fig'"),
         ({"density": {"fig": 1.2}}, "from 0 to 1"),
         ({"density": {"fig": 0.7, "wall": 0.7}}, "use fewer"),
         ({"aperture": [4, 5]}, "even"),
         ({"hint": [11, 10]}, "0 <= shown <= every"),
         ({"regions": {"a": {"x": 10, "y": 0, "width": 9, "height": 3}}}, "reaches outside"),
-        ({"kinds": {"fig": {"reward": {"sin": {}}}}}, "did you mean 'sine'"),
+        ({"kinds": {"fig": {"reward": {"sin": {}}}}}, "try 'sine'"),
         ({"kinds": {"fig": {"reward": {"sine": {"periods": 3}}}}}, "periods"),
-        ({"teleport_every": 5, "teleport_to": ["worlds"]}, "did you mean 'world'"),
+        ({"teleport_every": 5, "teleport_to": ["worlds"]}, "try 'world'"),
     ],
 )
 def test_a_bad_catalogue_file_is_refused_with_what_to_do(change, says):
@@ -63,7 +63,7 @@ def test_an_endless_episode_is_evaluated_over_its_beginning():
 
 
 def test_an_unknown_id_names_the_nearest():
-    with pytest.raises(ConfigError, match="did you mean 'two-biome-v1'"):
+    with pytest.raises(ConfigError, match="try 'two-biome-v1'"):
         make("two-biomes-v1")
 
 

@@ -125,7 +125,7 @@ def test_a_subclass_with_another_reward_calls_python():
 
 
 def test_an_object_without_a_reward_says_what_is_missing():
-    with pytest.raises(NotImplementedError, match="give it a method reward"):
+    with pytest.raises(NotImplementedError, match="expected a method reward"):
         ForagerObject().reward(np.random.default_rng(0), 0)
 
 

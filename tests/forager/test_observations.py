@@ -168,12 +168,12 @@ def test_an_aperture_is_a_side_or_rows_and_columns(aperture, rows_and_columns):
 @pytest.mark.parametrize(
     ("aperture", "says"),
     [
-        (4, "rows = 4 is even; use 3 or 5"),
-        ((3, 6), "columns = 6 is even; use 5 or 7"),
+        (4, "expected odd rows, got 4; try 3 or 5"),
+        ((3, 6), "expected odd columns, got 6; try 5 or 7"),
         (0, "aperture: expected whole sides of at least 1, got 0"),
         ((1.5, 3), "aperture: expected whole sides"),
-        ((11, 3), r"rows = 11 is larger than the world \(9\); use at most 9"),
-        ((3, 13), r"columns = 13 is larger than the world \(12\); use at most 11"),
+        ((11, 3), r"expected rows within the world \(9\), got 11; try at most 9"),
+        ((3, 13), r"expected columns within the world \(12\), got 13; try at most 11"),
     ],
 )
 def test_another_aperture_is_refused(aperture, says):
@@ -188,10 +188,10 @@ def test_another_hint_is_refused(hint):
 
 
 def test_an_unknown_mode_and_a_survey_of_a_large_world_are_refused():
-    with pytest.raises(ConfigError, match="did you mean 'colors'"):
+    with pytest.raises(ConfigError, match="try 'colors'"):
         check_mode("colours", world())
     check_mode("objects", world(width=10**6, height=10**6))
-    with pytest.raises(ConfigError, match="use an aperture"):
+    with pytest.raises(ConfigError, match="try an aperture"):
         check_mode("world", world(width=10**4, height=10**4))
 
 

@@ -121,7 +121,7 @@ def test_a_world_is_hashable_and_equal_by_content():
 
 def test_an_index_is_found_by_name_or_the_nearest_is_named():
     assert plain().index("food") == 0
-    with pytest.raises(ConfigError, match="did you mean 'food'"):
+    with pytest.raises(ConfigError, match="try 'food'"):
         plain().index("foods")
 
 
@@ -131,16 +131,19 @@ def test_an_index_is_found_by_name_or_the_nearest_is_named():
         (lambda: plain(0), "size: expected whole sides from 1 to 2\\^30, got 0 x 10"),
         (lambda: plain(2**30 + 1), "size: expected whole sides"),
         (lambda: plain(2.5), "size: expected whole sides"),
-        (lambda: plain(edge="walls"), "did you mean 'wall'"),
+        (lambda: plain(edge="walls"), "try 'wall'"),
         (lambda: plain(capacity=0), "capacity: expected at least 1 changed object, got 0"),
         (lambda: plain(kinds=(FOOD, FOOD)), "the name 'food' is used twice"),
-        (lambda: World(9, 9, (FOOD,), ()), "regions: the first must be the whole world"),
-        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 8, 9),)), "regions: the first must be the whole world"),
+        (lambda: World(9, 9, (FOOD,), ()), "regions: expected the whole world first"),
+        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 8, 9),)), "regions: expected the whole world first"),
         (lambda: plain(teleport_to=(0, 1)), "teleport_to: expected an index below 1"),
-        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9), Region(5, 5, 5, 1))), "reaches outside the 9 x 9 world"),
+        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9), Region(5, 5, 5, 1))), "expected cells in the 9 x 9 world"),
         (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9), Region(5, 5, 0, 1))), "reaches outside"),
         (lambda: World(3, 2**30, (FOOD,), (Region(0, 0, 3, 2**30),)), "under 8 cells across"),
-        (lambda: World(3, 3, (FOOD,), (Region(0, 0, 3, 3, ((0, 9),)),)), "9 objects for 8 free cells; use fewer"),
+        (
+            lambda: World(3, 3, (FOOD,), (Region(0, 0, 3, 3, ((0, 9),)),)),
+            "expected at most 8 objects for its cells, got 9",
+        ),
         (lambda: World(3, 3, (FOOD,), (Region(0, 0, 3, 3, ((0, -1),)),)), "use fewer"),
         (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9, renew_every=5),)), "may return into a region that renews"),
     ],

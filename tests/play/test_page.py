@@ -259,9 +259,9 @@ def test_only_the_page_is_served_and_only_locally(games: dict[str, Served]) -> N
 
 def test_a_wrong_port_or_folder_is_refused_first(games: dict[str, Served], tmp_path: Path) -> None:
     port = int(games["farm"].url.rstrip("/").rpartition(":")[2])
-    with pytest.raises(ConfigError, match="choose another --port"):
+    with pytest.raises(ConfigError, match="try another --port"):
         play.run("farm/bean-clay-1x1-v0", port=port)
-    with pytest.raises(ConfigError, match="choose another --port or --host"):
+    with pytest.raises(ConfigError, match="try another --port or --host"):
         play.run("farm/bean-clay-1x1-v0", host="203.0.113.1", port=0)
     file = tmp_path / "file"
     file.touch()

@@ -70,7 +70,7 @@ def test_an_observation_costs_once_and_is_remembered() -> None:
     session = farmer(PAID)
     assert session.value(0, "available_Water#L") is None
     assert session.look([0]) == pytest.approx(0.003)
-    with pytest.raises(ConfigError, match="the observations of today are done"):
+    with pytest.raises(ConfigError, match="expected one request a day"):
         session.look([1])
     session.order(0, (0, 0), (1, 0))
     session.end_day()
@@ -90,7 +90,7 @@ def test_an_observation_costs_once_and_is_remembered() -> None:
         (lambda s: s.order(0, (0, 0), ()), "expected a choice for each of"),
         (lambda s: [s.order(0, (0, 0), (1, 0)) for _ in range(2)], "at most 1 a day"),
         (lambda s: s.remove(4), "expected an order"),
-        (lambda s: s.look([0]), "everything is observed for free"),
+        (lambda s: s.look([0]), "expected costly observations"),
     ],
 )
 def test_a_mistake_raises_and_no_day_passes(season: FarmSession, mistake: object, words: str) -> None:

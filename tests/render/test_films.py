@@ -126,7 +126,7 @@ def test_a_film_of_a_long_episode_skips_steps_and_keeps_the_last() -> None:
         ([np.zeros((4, 4), np.uint8)], "a.gif", 10, "uint8"),
         ([np.zeros((4, 4, 3))], "a.mp4", 10, "uint8"),
         (flat(), "a.gif", 0, "fps"),
-        (flat(), "none/a.gif", 10, "make the folder"),
+        (flat(), "none/a.gif", 10, "try creating"),
         (flat(), "a.avi", 10, r"\.gif or \.mp4"),
     ],
 )

@@ -236,7 +236,7 @@ def test_where_there_is_no_display_the_window_is_refused(tmp_path: Path) -> None
     """Matplotlib then draws to nowhere without a word, for any requested backend."""
     pytest.importorskip("tkinter", reason="needs a Python with Tk")
     told = windowed({}, tmp_path / "none.png")
-    assert told.returncode and "opens no window; give a path" in told.stderr, told.stderr
+    assert told.returncode and "expected a backend that opens windows" in told.stderr, told.stderr
 
 
 def test_a_real_window_shows_what_is_monitored(tmp_path: Path) -> None:
@@ -290,8 +290,8 @@ def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "says"),
     [((*WATER, sum_value, "Water"), r"expected \(field, entity, variable, function, title, range\)"),
-     (("Field-0", "Spring-0", "available_Waters", sum_value, "W", "range_auto"), "did you mean 'available_Water#L'"),
-     (("Field-0", "Sprung-0", "stage", sum_value, "W", "range_auto"), "did you mean 'Spring-0'"),
+     (("Field-0", "Spring-0", "available_Waters", sum_value, "W", "range_auto"), "try 'available_Water#L'"),
+     (("Field-0", "Sprung-0", "stage", sum_value, "W", "range_auto"), "try 'Spring-0'"),
      ((*WATER, "sum", "W", "range_auto"), "expected a function of the variable"),
      ((*WATER, sum_value, 3, "range_auto"), "expected a title"),
      ((*WATER, sum_value, "W", "auto"), r"expected a range \(low, high\) or 'range_auto', got 'auto'"),
@@ -310,14 +310,14 @@ GAME = farm()
 
 
 def test_sinks_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown kind of file '.xls'"):
+    with pytest.raises(ConfigError, match="expected a known kind of file, got '.xls'"):
         GAME.add_monitoring(VARIABLES, tmp_path / "a.xls")
-    with pytest.raises(ConfigError, match="backend .* opens no window; give a path"):
+    with pytest.raises(ConfigError, match="expected a backend that opens windows, got .*; try a path"):
         GAME.add_monitoring(VARIABLES)
     with pytest.raises(ConfigError, match="expected different titles"):
         GAME.add_monitoring([VARIABLES[0]] * 2, tmp_path / "a.csv")
     fishery = GymEnv(harvestgym.make("fishing/logistic-v0"))
-    with pytest.raises(ConfigError, match="unknown variable 'stok'; did you mean 'stock'"):
+    with pytest.raises(ConfigError, match="expected a known variable, got 'stok'; try 'stock'"):
         fishery.add_monitoring([("stok", value, "Stock", "range_auto")], tmp_path / "a.csv")
     with pytest.raises(ConfigError, match=r"expected \(variable, function, title, range\)"):
         fishery.add_monitoring(VARIABLES, tmp_path / "a.csv")

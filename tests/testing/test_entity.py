@@ -101,5 +101,5 @@ def test_each_broken_promise_is_told_in_words(kind: Any, words: str) -> None:
 
 
 def test_missing_company_is_named() -> None:
-    with pytest.raises(ConfigError, match="the allocator needs one Ground"):
+    with pytest.raises(ConfigError, match="the allocator: expected one Ground"):
         check_entity(REED)

@@ -30,7 +30,7 @@ def test_policy_can_be_given() -> None:
         def action_space(self) -> gymnasium.Space[Any]:
             return gymnasium.spaces.Box(0, np.inf, ())
 
-    with pytest.raises(TypeError, match="pass a custom policy"):
+    with pytest.raises(TypeError, match="try a custom policy"):
         check_env(Unbounded())
     check_env(Unbounded(), policy=Policy((), lambda carry, obs, key: (carry, jax.random.uniform(key))), steps=4)
 

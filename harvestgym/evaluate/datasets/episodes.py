@@ -203,7 +203,7 @@ def _stack_steps(rows: Sequence[Any]) -> Any:
     try:
         return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *rows)
     except ValueError as error:
-        raise ConfigError(f"episode: the steps differ in form: {error}") from None
+        raise ConfigError(f"episode: expected steps of one form, got {error}") from None
 
 
 def _stack_numbers(infos: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:

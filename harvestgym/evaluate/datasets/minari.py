@@ -81,10 +81,10 @@ def read(path: Path) -> Demonstrations:
     try:
         dataset = minari.MinariDataset(path / "data")
     except ValueError as error:
-        raise ConfigError(f"{path}: no Minari dataset: {error}") from None
+        raise ConfigError(f"{path}: expected a Minari dataset, got none: {error}") from None
     about = dataset.storage.metadata
     if "harvestgym" not in about:
-        raise ConfigError(f"{path}: a Minari dataset, but none of harvestgym; read it with minari.MinariDataset")
+        raise ConfigError(f"{path}: expected a dataset of harvestgym, got another; try minari.MinariDataset")
     seeds = [one.get("seed") for one in dataset.storage.get_episode_metadata(dataset.episode_indices)]
     episodes = [_episode(one, seed) for one, seed in zip(dataset, seeds, strict=True)]
     mine: Any = about["harvestgym"]

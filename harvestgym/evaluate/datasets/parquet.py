@@ -51,7 +51,7 @@ def read(path: Path) -> Demonstrations:
     try:
         table = pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowInvalid, OSError) as error:
-        raise ConfigError(f"{path}: no complete Parquet file: {error}") from None
+        raise ConfigError(f"{path}: expected a complete Parquet file, got {error}") from None
     about = json.loads((table.schema.metadata or {}).get(FORMAT, b"{}"))
     if about.get("version") != VERSION:
         found = f"version {about['version']}" if about else "another table"

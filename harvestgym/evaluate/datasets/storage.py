@@ -21,7 +21,7 @@ def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Pa
     path = Path(path)
     check_new(path)
     if not demonstrations.episodes:
-        raise ConfigError(f"{path}: there is no episode to write")
+        raise ConfigError(f"{path}: expected at least one episode, got none")
     path.parent.mkdir(parents=True, exist_ok=True)
     _choose_format(path).write(demonstrations, path)
     return path
@@ -30,7 +30,7 @@ def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Pa
 def check_new(path: Path) -> None:
     """Raise ConfigError if the path exists."""
     if path.exists():
-        raise ConfigError(f"{path}: exists already; choose another name")
+        raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
 
 
 def read_demonstrations(path: str | Path) -> Demonstrations:

@@ -71,4 +71,4 @@ def narrow_parameter(parameter: Parameter, limit: Any, where: str) -> Parameter:
 
 def _check_distinct(listed: Sequence[Any], where: str) -> None:
     if twice := [value for i, value in enumerate(listed) if value in listed[:i]]:
-        raise ConfigError(f"{where}: {twice[0]} stands twice; keep one")
+        raise ConfigError(f"{where}: expected distinct values, got {twice[0]} twice; try keeping one")

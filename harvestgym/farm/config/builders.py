@@ -190,7 +190,7 @@ def is_compiled(rules: RulesSpec) -> bool:
 
 def _once(what: str, *given: Any) -> None:
     if all(g is not None for g in given):
-        raise ConfigError(f"{what}: given twice, by a file and by a value; keep one")
+        raise ConfigError(f"{what}: expected a file or a value, got both; try keeping one")
 
 
 def build_farm_model(

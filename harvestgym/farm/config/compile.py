@@ -60,7 +60,7 @@ def build(
     except ConfigError as error:
         _check_fields(spec, entities or {})
         if str(error).startswith("expert"):
-            raise ConfigError(f"{error}; correct the rule, or leave the expert out: `expert: []`") from None
+            raise ConfigError(f"{error}; try correcting the rule, or leave the expert out: `expert: []`") from None
         raise
     return model
 
@@ -163,7 +163,7 @@ def _advise(error: str) -> str:
     if "got 0" in error:
         for name in KINDS:
             if any(message.__name__ in error.split() for message, _ in load_kind(name).published):
-                return f"; add a {name} to its entities"
+                return f"; try adding a {name} to its entities"
     return ""
 
 

@@ -99,7 +99,8 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
     if days != 1:
         raise ConfigError("context > forecast: expected `every: step`, as otherwise tomorrow's context is today's")
     if not shown:
-        raise ConfigError("context > forecast: expected something that is shown, got `shown: false`; show a draw")
+        raise ConfigError("context > forecast: expected a shown draw, got `shown: false`; try showing a "
+                          "draw")  # fmt: skip
     return days, context.forecast.lookahead
 
 
@@ -108,8 +109,8 @@ def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
         for other in reads[:i]:
             if read.single == other.single and read.decides & other.decides:
                 raise ConfigError(
-                    f"{WHERE}: {other.draw.name} and {read.draw.name} decide the same parameters; leave one out, "
-                    "or write what belongs together as choices of a field"
+                    f"{WHERE}: expected draws of different parameters, got {other.draw.name} and {read.draw.name}; "
+                    "try leaving one out, or choices of a field for parameters that belong together"
                 )
 
 
@@ -155,7 +156,7 @@ class _Reader:
         if self.base[writes[0].leaf].dtype.kind == "i":
             return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)
         if table.shape != (2, 1) or not np.allclose(table[:, 0], (ends.low, ends.high)):
-            raise ConfigError(f"{where}: expected a parameter that is one number; give a list of choices instead")
+            raise ConfigError(f"{where}: expected a parameter that is one number, got another; try a list of choices")
         return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, decides, True)
 
     def _variant(self, name: str, value: Any, where: str) -> list[np.ndarray]:
@@ -203,16 +204,16 @@ class _Reader:
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
         """The leaves, if they are those of the model in number and shape."""
         if jax.tree.structure(params) != jax.tree.structure(self.model.defaults):
-            what = "parameters of another structure than the farm's own"
+            what = "parameters of another structure"
         else:
             leaves = _leaves(params)
             unlike = [(a.shape, b.shape) for a, b in zip(leaves, self.base, strict=True) if a.shape != b.shape]
             if not unlike:
                 return leaves
-            what = f"a table of {unlike[0][0]} where the farm's own is {unlike[0][1]}"
+            what = f"a table of {unlike[0][0]} in place of {unlike[0][1]}"
         raise ConfigError(
-            f"{where}: {value!r} has {what}, and one compiled program must live all; write sets of one shape "
-            "(weather: `generate: true` gives every site the same, also in `entities`)"
+            f"{where}: expected sets of one shape, for one compiled program, got {value!r} with {what}; "
+            "try `generate: true` for weather, which gives every site one shape, also in `entities`"
         )
 
     def _compared(
@@ -232,7 +233,7 @@ class _Reader:
             decides |= {(leaf, int(i)) for i in differing}
             columns.append(rows[1:, list(entries)].astype(np.float32))
         if not columns:
-            raise ConfigError(f"{where}: all choices are what the farm is without them; there is nothing to draw")
+            raise ConfigError(f"{where}: expected choices that change the farm, got none")
         return np.concatenate(columns, 1), tuple(writes), frozenset(decides)
 
 
@@ -276,8 +277,8 @@ def _check_finite(values: np.ndarray, where: str) -> None:
     """Only finite numbers that may have any value can be mixed."""
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         raise ConfigError(
-            f"{where}: the sets differ in a label, a whole number or a bound that is infinite, "
-            "which have no mean; list the sets as choices instead"
+            f"{where}: expected sets that have a mean, got a difference in a label, a whole number or an "
+            "infinite bound; try the sets as choices"
         )
 
 

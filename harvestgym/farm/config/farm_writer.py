@@ -35,7 +35,8 @@ def write_parameters(component: Any) -> dict[str, Any]:
         elif meta.kind == "open":
             out[meta.keys[0]] = {name: float(v) for name, v in value.items()}
         elif meta.kind == "static" or np.ndim(value) > int(meta.stacked):
-            raise ConfigError(f"{type(component).__name__} > {meta.keys[0]}: cannot be written to a file")
+            raise ConfigError(f"{type(component).__name__} > {meta.keys[0]}: expected a value for a file, got an "
+                              "array")  # fmt: skip
         elif field.default is dataclasses.MISSING or not np.array_equal(value, field.default):
             pairs = zip(meta.keys, np.atleast_1d(value).tolist(), strict=True)
             out |= {key: meta.labels[int(v)] if meta.labels else v for key, v in pairs}
@@ -61,8 +62,8 @@ def write_farm(spec: FarmSpec) -> str:
         for j, event in enumerate(group):
             if callable(event.mapping):
                 raise ConfigError(
-                    f"rules > terminal_conditions > {i} > {j}: a mapping that is a Python function cannot be written; "
-                    "name one (value, sum, mean, min, max)"
+                    f"rules > terminal_conditions > {i} > {j}: expected a mapping by name, got a Python function; "
+                    "try value, sum, mean, min or max"
                 )
     return to_yaml(_plain(spec.model_dump(by_alias=True, exclude_defaults=True), "farm"))
 
@@ -71,7 +72,7 @@ def _plain(value: Any, where: str) -> Any:
     """Values that YAML can hold; plots as `'(0, 1)'`."""
     if isinstance(value, Mapping):
         if NOT_IN_A_FILE in value:
-            raise ConfigError(f"{where}: {value[NOT_IN_A_FILE]}; give a set of a file instead")
+            raise ConfigError(f"{where}: expected a set of a file, got {value[NOT_IN_A_FILE]}")
         _check_class(value.get("kind"), where)
         return {str(key): _plain(inner, f"{where} > {key}") for key, inner in value.items()}
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(i, (int, np.integer)) for i in value):
@@ -83,12 +84,12 @@ def _plain(value: Any, where: str) -> Any:
         return value.item()
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    raise ConfigError(f"{where}: {type(value).__name__} cannot be written; give the name of a file or a plain value")
+    raise ConfigError(f"{where}: expected a plain value, got {type(value).__name__}; try the name of a file")
 
 
 def _check_class(kind: Any, where: str) -> None:
     if isinstance(kind, str) and ":" in kind and ("<locals>" in kind or kind.startswith("__main__")):
-        raise ConfigError(f"{where}: {kind!r} cannot be loaded from elsewhere; move the class to a module of its own")
+        raise ConfigError(f"{where}: expected a class of a module, got {kind!r}; try moving it to a separate module")
 
 
 def to_yaml(data: Any) -> str:

@@ -41,11 +41,12 @@ class Source:
         if self.path is None:
             return _mapping({} if self._value is None else self._value, "rules")
         if self.path.is_dir():
-            raise ConfigError(f"{self.path}: is a folder; expected the name of a YAML file")
+            raise ConfigError(f"{self.path}: expected the name of a YAML file, got a folder")
         if self.path.is_file():
             return _mapping(yaml_io.read_file(self.path), str(self.path))
         if not self.path.parent.is_dir():
-            raise ConfigError(f"{self.path}: no such file, and no folder {self.path.parent} to generate it in")
+            raise ConfigError(f"{self.path}: expected an existing folder, got none; try creating "
+                              f"{self.path.parent}")  # fmt: skip
         return {}
 
     def missing(self, text: str) -> dict[Path, str]:
@@ -152,7 +153,7 @@ def _list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tupl
 def _parse_step(written: Any, where: str) -> Any:
     """A step of a path, or a plot; ConfigError for half of a plot that YAML has cut at its comma."""
     if isinstance(written, str) and written.count("(") != written.count(")"):
-        raise ConfigError(f"{where}: got {written!r}; inside […] a plot stands in quotes, '(0, 1)'")
+        raise ConfigError(f"{where}: expected a plot in quotes inside […], got {written!r}; try '(0, 1)'")
     return parse_plot(written)
 
 

@@ -165,7 +165,7 @@ def _prepare(condition: ConditionSpec, variables: Sequence[Variable], where: str
         hosted.test(np.full(item.size, variable.meta.low, np.float32))
     except Exception as error:  # a user's function may raise anything
         raise ConfigError(
-            f"{where}: the mapping {getattr(function, '__name__', function)!r} fails "
-            f"({type(error).__name__}: {error}); expected a function of a value or an array, such as lambda x: x.value"
+            f"{where}: expected a function of a value or an array, got {getattr(function, '__name__', function)!r}, "
+            f"which fails ({type(error).__name__}: {error}); try one such as lambda x: x.value"
         ) from None
     return condition.model_copy(update={"mapping": hosted, "operator": "==", "value": 1.0})

@@ -206,7 +206,7 @@ class ActionTable:
     def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
         """A schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
         if len(schedule) > size:
-            raise ConfigError(f"the schedule holds {len(schedule)} actions; at most {size} are allowed a day")
+            raise ConfigError(f"schedule: expected at most {size} actions a day, got {len(schedule)}")
         read = [self.read(action) for action in schedule]
         return self.arrays([(choice.farmer, number, choice.plot, choice.values) for number, choice in read], size)
 
@@ -224,7 +224,7 @@ class ActionTable:
         choice = self.parse(action)
         at = choice.row.place(choice)
         if at is None:
-            raise ConfigError(f"{self.tuple(choice)}: no such entry among the discrete actions; see `harvestgym show`")
+            raise ConfigError(f"expected a discrete action, got {self.tuple(choice)}; try one of `harvestgym show`")
         return self.numbers(choice.row, choice.farmer)[at]
 
     def parse(self, action: Sequence[Any]) -> Choice:
@@ -276,7 +276,7 @@ class ActionTable:
         given = self._names.parameters(row.action, parameters, where)
         missing = [key for key in parameter_keys(row.action) if key not in given]
         if missing:
-            raise ConfigError(f"{where}: missing {', '.join(missing)}")
+            raise ConfigError(f"{where}: expected {', '.join(missing)}, got nothing")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
         pairs = zip(row.allowed, row.action.parameters, strict=True)
         return Choice(row, farmer, plot, tuple(_encode(w, check_value(p, given[p.key], where)) for p, w in pairs))
@@ -316,7 +316,7 @@ def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str)
         return None
     at = check_plot(plot, shape, where)
     if at not in row.plots:
-        raise ConfigError(f"{where}: plot {at} is not allowed; allowed: {list(row.plots)}")
+        raise ConfigError(f"{where}: expected an allowed plot, got {at}; try one of {list(row.plots)}")
     return at
 
 
@@ -329,5 +329,5 @@ def check_value(parameter: Parameter, value: Any, where: str) -> Any:
         return float(value)
     if isinstance(value, bool) or not any(value == choice for choice in parameter.choices):
         expected = ", ".join(map(str, parameter.choices))
-        raise ConfigError(f"{where} > {parameter.key}: expected one of {expected}; got {value!r}")
+        raise ConfigError(f"{where} > {parameter.key}: expected one of {expected}, got {value!r}")
     return value

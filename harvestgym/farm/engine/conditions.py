@@ -110,7 +110,7 @@ def find_one_item(variables: Sequence[Variable], reference: Sequence[Any], where
     found = find_items(variables, reference)
     if len(found) != 1:
         keys = ", ".join(item.variable.key for item in found)
-        raise ConfigError(f"{where}: {'/'.join(reference[:3])} is several variables; name one of {keys}")
+        raise ConfigError(f"{where}: expected one variable, got {'/'.join(reference[:3])}; try one of {keys}")
     return found[0]
 
 
@@ -123,9 +123,9 @@ def trace_event(event: CompiledCondition, value: np.ndarray, where: str) -> None
     except Exception as error:  # a user's function may raise anything
         name = getattr(event.mapping, "__name__", repr(event.mapping))
         raise ConfigError(
-            f"{where}: the mapping {name!r} cannot be compiled ({type(error).__name__}: "
-            f"{str(error).partition(chr(10))[0]}); expected a function of an array of {event.item.size} in jax.numpy "
-            f"without branches on its values, or one of {', '.join(MAPPINGS)}"
+            f"{where}: expected a function of an array of {event.item.size} in jax.numpy without branches on its "
+            f"values, got {name!r}, which cannot be compiled ({type(error).__name__}: "
+            f"{str(error).partition(chr(10))[0]}); try one of {', '.join(MAPPINGS)}"
         ) from None
 
 

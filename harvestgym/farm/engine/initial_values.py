@@ -66,10 +66,8 @@ def _check_free(variable: Variable, variables: Sequence[Variable], where: str) -
         return
     kind, _, _ = variable.where[1].rpartition("-")
     free = ", ".join(v.key for v in variables if v.where == variable.where and v.is_initial)
-    raise ConfigError(
-        f"{where}: {kind} finds this at the start of a game itself, and would overrule a value given here; "
-        f"leave it out, and give one of {free}"
-    )
+    raise ConfigError(f"{where}: expected no value, as {kind} computes it at the start of an episode, got one; try "
+                      f"one of {free}")  # fmt: skip
 
 
 def _compile_value(variable: Variable, value: Any, most: float, where: str) -> tuple[InitialValue, Any]:
@@ -77,7 +75,7 @@ def _compile_value(variable: Variable, value: Any, most: float, where: str) -> t
     given = [value.low, value.high] if between else list(value)
     drawn = np.asarray([_check_number(variable, v, most, where) for v in given], np.float32)
     if not drawn.size or (between and drawn[0] > drawn[1]):
-        raise ConfigError(f"{where}: expected values, or an interval with low <= high; got {given}")
+        raise ConfigError(f"{where}: expected values, or an interval with low <= high, got {given}")
     return InitialValue(variable, between), drawn
 
 

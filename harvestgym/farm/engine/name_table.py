@@ -70,7 +70,7 @@ def find_name(what: str, name: Any, names: Sequence[str], where: str = "") -> in
 def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
     """Put the value given at `where` under its canonical name; ConfigError if that was given already."""
     if name in out:
-        raise ConfigError(f"{where}: given twice, in two spellings; keep one")
+        raise ConfigError(f"{where}: expected one spelling, got two; try keeping one")
     out[name] = value
 
 
@@ -144,7 +144,7 @@ class NameTable:
         path: list[str] = []
         for word in words:
             if not isinstance(found, Mapping):
-                raise ConfigError(f"{where} > {'/'.join(path)}: the path goes too deep; got {word!r}")
+                raise ConfigError(f"{where} > {'/'.join(path)}: expected a shorter path, got {word!r} at its end")
             path.append(resolve_spelling("variable", word, found, " > ".join((where, *path))))
             found = found[path[-1]]
         return path, found
@@ -164,7 +164,7 @@ class NameTable:
         keys, found = self.below(mine, words, inside)
         inside = f"{inside} > {'/'.join(keys)}"
         if plots and (len(plots) > 1 or not isinstance(found, Variable) or not found.per_plot):
-            raise ConfigError(f"{inside}: the path goes too deep; got {plots[-1]}")
+            raise ConfigError(f"{inside}: expected a shorter path, got {plots[-1]} at its end")
         return (*mine, keys[0], [*keys[1:], *(check_plot(p, self.fields[at[0]].shape, inside) for p in plots)])
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:

@@ -80,7 +80,8 @@ def compile_score(
     columns = {(*v.where, v.key): i for i, v in enumerate(variables)}
     weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
     if taken := [name for name in terms if name in ("stage", *SCORE_TERMS)]:
-        raise ConfigError(f"scoring > terms > {taken[0]}: the score has a term of this name; choose another name")
+        raise ConfigError(f"scoring > terms > {taken[0]}: expected a new name, got a built-in term; try "
+                          "another")  # fmt: skip
     numbers: dict[str, Any] = {
         "intervention_costs": _fill(spec.intervention_cost, spec.intervention_costs, actions.row_numbers, "action"),
         "observation_costs": _fill(spec.observation_cost, spec.observation_costs, columns, "variable"),

@@ -258,7 +258,7 @@ class Board:
         found = self._read(kind)
         if len(found) != 1:
             who = f" ({', '.join(found)})" if found else ""
-            raise ConfigError(f"{self._reader} needs one {kind.__name__} on its field, got {len(found)}{who}")
+            raise ConfigError(f"{self._reader}: expected one {kind.__name__} on its field, got {len(found)}{who}")
         return next(iter(found.values()))  # pyright: ignore[reportReturnType]
 
     def heard(self, kind: type[MessageT]) -> MessageT:
@@ -299,8 +299,8 @@ class Board:
     def _read(self, kind: type[MessageT]) -> dict[str, Message]:
         if kind.rank >= self._rank:
             raise ConfigError(
-                f"{self._reader} reads {kind.__name__} (rank {kind.rank}) while publishing at rank {self._rank:g}; "
-                "a message may depend on lower ranks only"
+                f"{self._reader}: expected a message of a rank below {self._rank:g}, which it publishes, "
+                f"got {kind.__name__} of rank {kind.rank}"
             )
         return self._posts.get(kind, {})
 

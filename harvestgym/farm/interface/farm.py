@@ -115,8 +115,8 @@ class Farm(GymEnv):
         """The functional environment inside; ConfigError if a stopping condition has to be called in Python."""
         if not is_compiled(self.written.rules):
             raise ConfigError(
-                "farm.model: a mapping of the terminal conditions cannot be compiled and works in this Farm only; "
-                "write it in jax.numpy without branches on values, or name one (value, sum, mean, min, max)"
+                "farm.model: expected terminal conditions that compile, got a mapping that works in this Farm only; "
+                "try jax.numpy without branches on values, or one of value, sum, mean, min, max"
             )
         return self._model
 
@@ -243,8 +243,8 @@ class Farm(GymEnv):
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
         record = {} if self.episode_log is None else self.episode_log.record
         if not record:
-            raise ConfigError("a film needs a recorded season: make the farm with render_mode='rgb_array', reset() it "
-                              "and play")  # fmt: skip
+            raise ConfigError("film: expected a recorded season, got none; try render_mode='rgb_array', reset() and "
+                              "play")  # fmt: skip
         return video.write_video(video.EpisodeFrames.of_record(scene, self._model, record, width), target, fps)
 
     def recipe(self) -> dict[str, Any]:

@@ -54,7 +54,8 @@ class Language:
         self._readers: dict[ObservationPath, ItemReader] = {}
         self._parsed: dict[str, FarmerAction] = {}
         if not self._members:
-            raise ConfigError("the farm has no action: allow an intervention, or an observation in mode 'ao'")
+            raise ConfigError("rules: expected at least one action, got none; try one, or mode 'ao' with an "
+                              "observation")  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle what it is made of: the rest are functions and caches."""
@@ -102,8 +103,8 @@ class Language:
             raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
         if len(schedule) > self.model.schedule:
             raise ConfigError(
-                f"the schedule holds {len(schedule)} actions; at most {self.model.schedule} are allowed "
-                "(max_action_schedule_size in the rules)"
+                f"schedule: expected at most {self.model.schedule} actions (max_action_schedule_size in the rules), "
+                f"got {len(schedule)}"
             )
         actions = []
         for i, written in enumerate(schedule):
@@ -141,19 +142,20 @@ class Language:
         """Says what to write instead, where an intervention was given a path or an observation parameters."""
         slots = {(f.name, slot.name): slot for f in self.names.fields for slot in f.slots}
         if where in slots and observes and name in {action.name for action in slots[where].kind.actions}:
-            return "; it is an intervention: write its parameters as a dict, {} if it has none"
+            return "; it is an intervention: try its parameters as a dict, {} if it has none"
         if where in slots and not observes and name in self.names.tree[where]:
-            return "; it is an observation: write its path as a list, [] for the whole"
+            return "; it is an observation: try its path as a list, [] for the whole"
         return ""
 
     def _parse_path(self, observation: tuple[Any, ...]) -> ObservationPath:
         path = ObservationPath.of(self.names.observation(observation))
         if not isinstance(self.model, ActiveFarm):
-            raise ConfigError(f"{path.group}: observations are given, not asked for, in mode {self.model.spec.mode!r}")
+            raise ConfigError(f"{path.group}: expected mode 'ao' for a request, got "
+                              f"{self.model.spec.mode!r}")  # fmt: skip
         if path not in self._allowed:
             near = [list(p.path) for p in self.paths if (p.where, p.name) == (path.where, path.name)]
-            hint = f"allowed paths: {near[:8]}" if near else "it is free, or the rules leave it out"
-            raise ConfigError(f"{path.group}: cannot be asked for with the path {list(path.path)}; {hint}")
+            hint = f"try one of {near[:8]}" if near else "try another: it is free, or the rules leave it out"
+            raise ConfigError(f"{path.group}: expected an allowed path, got {list(path.path)}; {hint}")
         return path
 
     @cached_property
@@ -218,8 +220,8 @@ class Language:
         for part, item in zip(parts, model.offered.items, strict=True):
             if part.any() and (not part.all() or any(action.farmer for action in asked)):
                 raise ConfigError(
-                    f"{[self.to_tuple(action) for action in asked]}: the integer form observes all of "
-                    f"{item.variable.name} at once, by its first farmer; ask so"
+                    f"{item.variable.name}: expected a request for all of it by the first farmer in integer form, "
+                    f"got {[self.to_tuple(action) for action in asked]}"
                 )
         return np.asarray([part.all() for part in parts], np.int32)
 

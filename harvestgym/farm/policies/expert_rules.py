@@ -168,7 +168,7 @@ class RuleSet:
 def rule_policy(env: FarmModel) -> Policy:
     """The expert of a farm file as a policy; ConfigError if a rule reads what cannot be seen."""
     if not env.spec.expert:
-        raise ConfigError("expert: the farm file has no rules; expected at least one")
+        raise ConfigError("expert: expected at least one rule in the farm file, got none")
     offered = env.offered.items if isinstance(env, ActiveFarm) else ()
     plan = ObservationPlan((*env.plan.items, *offered))
     rules, values, actions, pauses = [], [], [], []
@@ -216,8 +216,8 @@ def _find_offered(
     missing = [item.variable.name for item in wanted if item not in offered]
     if missing:
         raise ConfigError(
-            f"{where}: {', '.join(missing)} cannot be asked for here; expected mode 'ao' and an entry of "
-            "rules > observations, whole or the same plot"
+            f"{where}: expected observations that can be requested here, got {', '.join(missing)}; try mode 'ao' and "
+            "an entry of rules > observations, whole or the same plot"
         )
     return tuple(list(offered).index(item) for item in wanted)
 
@@ -227,6 +227,6 @@ def _check_seen(plan: ObservationPlan, event: CompiledCondition, where: str) -> 
         plan.entries(event.item)
     except KeyError:
         raise ConfigError(
-            f"{where}: {event.item.variable.name} is never seen; add it to rules > free_observations (or, in mode "
-            "'ao', to rules > observations) or choose another trigger"
+            f"{where}: expected an observed variable, got {event.item.variable.name}; try adding it to rules > "
+            "free_observations (or, in mode 'ao', to rules > observations), or another trigger"
         ) from None

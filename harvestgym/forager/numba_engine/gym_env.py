@@ -79,7 +79,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin an episode; without a seed the next one: the same episodes as `GymEnv` of the functional env."""
         if options:
-            raise ConfigError(f"reset options: expected none, got {sorted(options)}; parameters can be changed with "
+            raise ConfigError(f"reset options: expected none, got {sorted(options)}; try changing parameters with "
                               "harvestgym.gym.env.GymEnv(harvestgym.make(id))")  # fmt: skip
         super().reset(seed=seed)
         obs = self.env.start(seed=self._draw_seed(seed))
@@ -103,7 +103,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
         """Go one step; ResetNeeded after the end."""
         if self._over:
-            raise ResetNeeded("step: the episode is over or has not begun; call reset() first")
+            raise ResetNeeded("step: expected an episode, got none; try reset() first")
         obs, reward = self.env.step(action)
         self._rate += RATE * (reward - self._rate)
         self._steps += 1
@@ -142,7 +142,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         if self._frames is None:
             return None
         if not len(self._frames):
-            raise ResetNeeded("render: there is nothing to see yet; call reset() first")
+            raise ResetNeeded("render: expected an episode, got none; try reset() first")
         record = self._frames.record
         return render_scene(scene(self._make_model(), record, len(record["reward"]) - 1), str(self.render_mode))
 

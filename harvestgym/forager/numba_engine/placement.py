@@ -24,7 +24,7 @@ Placed = tuple[int, tuple[int, int]]
 
 
 def _refuse_step(*_: object) -> int:
-    raise RuntimeError("step before start: call obs = env.start() first")
+    raise RuntimeError("step: expected a started world, got none; try obs = env.start() first")
 
 
 class EditableEpisode(ReadableEpisode):
@@ -108,8 +108,8 @@ class EditableEpisode(ReadableEpisode):
     def _check_cell(self, location: tuple[int, int], name: str) -> tuple[int, int]:
         x, y = (operator.index(v) for v in location)
         if not (0 <= x < self.world.width and 0 <= y < self.world.height):
-            raise ConfigError(f"target_location of {name!r}: {location} is outside the world; use 0 <= x < "
-                              f"{self.world.width}, 0 <= y < {self.world.height}")  # fmt: skip
+            raise ConfigError(f"target_location of {name!r}: expected 0 <= x < {self.world.width}, 0 <= y < "
+                              f"{self.world.height}, got {location}")  # fmt: skip
         return x, y
 
     def _bind(self) -> None:

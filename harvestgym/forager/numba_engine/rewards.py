@@ -41,7 +41,7 @@ class CollisionRewards:
         kinds = world.kinds
         python = [kind.name for kind in kinds if kind.python]
         if python:
-            raise ConfigError(f"{python[0]!r} has methods in Python, which only ForagerEnv can call; use a Kind")
+            raise ConfigError(f"{python[0]!r}: expected a Kind, got methods in Python, which only ForagerEnv can call")
         self._kinds = kinds
         self._constant = np.array([*(kind.constant or 0.0 for kind in kinds), 0.0])
         self._varies = np.array([*(kind.constant is None for kind in kinds), False])

@@ -73,9 +73,8 @@ def find_port(host: str, port: int) -> int:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
             return found.getsockname()[1]
     except (OSError, OverflowError) as error:
-        raise ConfigError(
-            f"{host}:{port}: nothing can be served there ({error}); choose another --port or --host"
-        ) from None
+        raise ConfigError(f"{host}:{port}: expected a free address, got {error}; try another --port or "
+                          "--host") from None  # fmt: skip
 
 
 def address(host: str, port: int) -> str:

@@ -129,7 +129,7 @@ def test_a_persons_episode_is_taken_step_by_step() -> None:
     [({"rewards": [1.0, 2.0]}, "one observation .and info. more"),
      ({"infos": [{}]}, "got 2 observations, 1 infos"),
      ({"observations": [1, 2, 3][:1], "actions": [], "rewards": [], "terminated": [], "truncated": []}, "at least one"),
-     ({"observations": [np.zeros(2), np.zeros(3)]}, "the steps differ in form")],
+     ({"observations": [np.zeros(2), np.zeros(3)]}, "expected steps of one form")],
 )  # fmt: skip
 def test_an_episode_that_does_not_fit_together_is_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
@@ -144,7 +144,7 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
     from harvestgym.evaluate.datasets.parquet import FORMAT
 
     kept = Demonstrations("fishing/logistic-v0", "human", [episode()])
-    with pytest.raises(ConfigError, match="no episode to write"):
+    with pytest.raises(ConfigError, match="at least one episode"):
         write_demonstrations(Demonstrations("fishing/logistic-v0", "human", []), tmp_path / "a.parquet")
     path = write_demonstrations(kept, tmp_path / "a.parquet")
     with pytest.raises(ConfigError, match="exists already"):
@@ -155,8 +155,8 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(table, other)
     pyarrow.parquet.write_table(table.replace_schema_metadata({FORMAT: json.dumps({"version": 0})}), older)
     (tmp_path / "folder").mkdir()
-    for wrong, says in ((cut, "no complete Parquet"), (other, "got another table"), (older, "got version 0"),
-                        (tmp_path / "folder", "no Minari dataset"), (tmp_path / "none", "got nothing")):  # fmt: skip
+    for wrong, says in ((cut, "complete Parquet"), (other, "got another table"), (older, "got version 0"),
+                        (tmp_path / "folder", "expected a Minari dataset"), (tmp_path / "none", "got nothing")):  # fmt: skip
         with pytest.raises(ConfigError, match=says):
             read_demonstrations(wrong)
 

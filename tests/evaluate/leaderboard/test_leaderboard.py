@@ -123,4 +123,4 @@ def test_the_command_writes_the_page_and_the_file(tmp_path: Path) -> None:
     assert [r["policy"] for r in kept] == ["none", "random", "expert"]
     assert np.isfinite([r["mean"] for r in kept]).all() and (tmp_path / store.PAGE).is_file()
     wrong = CliRunner().invoke(app, ["leaderboard", "--ids", "fishing/logistic-level-v0"])
-    assert wrong.exit_code == 2 and "did you mean 'fishing/logistic-levels-v0'" in wrong.output
+    assert wrong.exit_code == 2 and "try 'fishing/logistic-levels-v0'" in wrong.output

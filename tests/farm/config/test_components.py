@@ -160,7 +160,7 @@ def test_books_are_read_one_variable_at_a_time() -> None:
     env = farm()
     context = env.reward_context(env.initial(jax.random.key(0), env.params), env.params)
     assert context.read("field-0", "reed-0", "stage").shape == (2, 3)
-    with pytest.raises(ConfigError, match="unknown variable 'stge'"):
+    with pytest.raises(ConfigError, match="expected a known variable, got 'stge'"):
         context.read("Field-0", "Reed-0", "stge")
 
 
@@ -174,10 +174,16 @@ def test_the_cost_of_a_schedule_can_be_capped() -> None:
     ("change", "message"),
     [
         ({"farmers": [{"kind": "HourlyFarmr"}]}, "farmers > 0.*HourlyFarmr.*HourlyFarmer"),
-        ({"farmers": [{"kind": "HourlyFarmer", "hours": 3}]}, r"farmers > 0(.|\n)*hours: unknown key.*hours#h.day-1"),
+        (
+            {"farmers": [{"kind": "HourlyFarmer", "hours": 3}]},
+            r"farmers > 0(.|\n)*hours: expected a known key.*hours#h.day-1",
+        ),
         ({"farmers": [{"kind": "json:loads"}]}, "expected a subclass of Farmer"),
         ({"scoring": {"terms": {"x": {"kind": "Talley"}}}}, "scoring > terms > x.*Talley.*Tally"),
-        ({"further": {"cap": {"kind": "CostCap"}}}, r"rules > further > cap(.|\n)*max_action_schedule_cost: missing"),
+        (
+            {"further": {"cap": {"kind": "CostCap"}}},
+            r"rules > further > cap(.|\n)*max_action_schedule_cost: expected a value",
+        ),
     ],
 )
 def test_mistakes_name_their_place_and_the_nearest_name(change: dict[str, Any], message: str) -> None:

@@ -56,15 +56,15 @@ NUMBERS = [
     ({"rules": {"horizon#day": 2**40}}, "rules > horizon#day: expected less than or equal to 2147483647"),
 ]  # fmt: skip
 WEATHER = [
-    (weather(sit="lille"), "Weather (extends seattle): 1 mistake\n  sit: unknown key; did you mean 'site'?"),
-    (weather(rain_hevy=1), "rain_hevy: unknown key; did you mean 'rain_heavy#mm'?"),
+    (weather(sit="lille"), "Weather (extends seattle): 1 mistake\n  sit: expected a known key, got 'sit'; try 'site'"),
+    (weather(rain_hevy=1), "rain_hevy: expected a known key, got 'rain_hevy'; try 'rain_heavy#mm'"),
     (weather(generate="yes"), "generate: expected a valid boolean, got 'yes'"),
     (weather(rain="mmm"), "rain: expected 'auto', 'mm' or 'occurrence', got 'mmm'"),
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
     (weather(table=5), "table: expected the path of a CSV file, or a data frame, got 5"),
     (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),
-    (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: Weather finds this at "
-     "the start of a game itself, and would overrule a value given here; leave it out, and give one of day#int365"),
+    (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: expected no value, "
+     "as Weather computes it at the start of an episode, got one; try one of day#int365"),
     ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: expected "
      "a number in [0, 180], got 500"),
     ({"rules": {"init": {"Field-0": {"Plant-0": {"size#cm": "(10, 61)"}}}}}, "Plant-0 > size#cm: expected a number "
@@ -72,40 +72,40 @@ WEATHER = [
 ]  # fmt: skip
 PARTS = [
     ({"entities": ["Weather-0"]}, "entities: expected a mapping such as {'Weather-0': 'lille'}, got ['Weather-0']"),
-    ({"entities": {5: "lille"}}, "entities: unknown entity '5'"),
+    ({"entities": {5: "lille"}}, "entities: expected a known entity, got '5'"),
     ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: expected a valid string, or a valid dictionary, got 5"),
-    ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "unknown Soil set ['clay']; did you mean 'clay'?"),
+    ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "expected a known Soil set, got ['clay']; try 'clay'"),
     ({"rules": [1]}, "rules: expected a valid dictionary, got [1]"),
     ({"fields": {"Field-0": {"entities": [["Weather", "seattle"], ["Plant", "bean"]]}}},
-     "fields > Field-0: Plant-0 needs one Ground on its field, got 0; add a Soil to its entities"),
-    ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "got 0; add a Weather to its"),
+     "fields > Field-0: Plant-0: expected one Ground on its field, got 0; try adding a Soil to its"),
+    ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "got 0; try adding a Weather to its"),
 ]  # fmt: skip
 CONDITIONS = [
-    ({"scoring": {"terms": {"yield": {"kind": "Tally", "prices": {"water#L": 0}}}}}, "scoring > terms > yield: the "
-     "score has a term of this name"),
+    ({"scoring": {"terms": {"yield": {"kind": "Tally", "prices": {"water#L": 0}}}}}, "scoring > terms > yield: "
+     "expected a new name, got a built-in term"),
     ({"rules": {"interventions": {"field-0": {"Soil-0": {"watering_discrete": None}}}}, "expert": []},
-     "interventions > field-0: given twice, in two spellings; keep one"),
+     "interventions > field-0: expected one spelling, got two"),
     ({"rules": {"interventions": {"Field-0": {"soil-0": {"watering_discrete": None}}}}, "expert": []},
-     "interventions > Field-0 > soil-0: given twice, in two spellings; keep one"),
+     "interventions > Field-0 > soil-0: expected one spelling, got two"),
     (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "water_discrete", {"amount": 1, "amount#L": 1}]}),
-     "expert > 0 > watering_discrete > amount#L: given twice, in two spellings; keep one"),
-    (init(**{"day": [3]}), "rules > init > Field-0 > Weather-0 > day: given twice, in two spellings; keep one"),
+     "expert > 0 > watering_discrete > amount#L: expected one spelling, got two"),
+    (init(**{"day": [3]}), "rules > init > Field-0 > Weather-0 > day: expected one spelling, got two"),
     ({"scoring": {"intervention_costs": {"Field-0": {"Soil-0": {"water_discrete": 1, "watering_discrete": 1}}}}},
-     "intervention_costs > Field-0 > Soil-0 > watering_discrete: given twice, in two spellings; keep one"),
-    (ends(lambda x: 1 if x[0] > 3 else 0, "==", 1), "conditions > 0 > 0: the mapping '<lambda>' cannot be compiled"),
+     "intervention_costs > Field-0 > Soil-0 > watering_discrete: expected one spelling, got two"),
+    (ends(lambda x: 1 if x[0] > 3 else 0, "==", 1), "conditions > 0 > 0: expected a function of an array"),
     (ends(lambda x: None, "==", 1), "expected a function of an array of 1 in jax.numpy"),
-    (ends([1], "==", 1), "unknown mapping [1]; valid: max, mean, min, sum, value"),
+    (ends([1], "==", 1), "expected a known mapping, got [1]; try one of max, mean, min, sum, value"),
     (ends("value", "in", [[1]]), "expected a number or a label, got [1]"),
     (ends("value", "in", []), "expected a list of values for 'in', got []"),
     (ends("value", "==", NAN), "expected a number or a label, got nan"),
     (ends("value", "==", True), "expected a number or a label, got True"),
-    (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0 > Field-0 > Plant-0: unknown variable "
-     "'globl_stage'; did you mean 'global_stage'?"),
-    ({"rules": {"terminal_conditions": [[]]}}, "rules > terminal_conditions > 0: List should have at least 1 item"),
+    (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0 > Field-0 > Plant-0: "
+     "expected a known variable, got 'globl_stage'; try 'global_stage'"),
+    ({"rules": {"terminal_conditions": [[]]}}, "rules > terminal_conditions > 0: expected at least 1 item"),
     ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: expected a key, '*' or a plot"),
     ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
-    (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "waterin", {}]}), "unknown action 'waterin'; did you mean "
-     "'watering_discrete'?; correct the rule, or leave the expert out: `expert: []`"),
+    (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "waterin", {}]}), "expected a known action, got 'waterin'; "
+     "try 'watering_discrete'; try correcting the rule, or leave the expert out: `expert: []`"),
     (expert({"when": [[[["Field-0", "Plant-0", "age_seed#day", []], "value", ">", 1]]],
              "do": ["BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}]}), "expert > 0"),
 ]  # fmt: skip
@@ -149,8 +149,8 @@ def test_a_plot_as_text_is_that_plot() -> None:
 @pytest.mark.parametrize(
     ("write", "words"),
     [
-        (lambda path: path.write_bytes("Tmin,Tmax,T,RH,U,Rain\n1,9,5,80,2,0\n°".encode("latin-1")), "not UTF-8"),
-        (lambda path: path.write_text('Tmin,Tmax\n"' + "x" * 200_000), "not a CSV file"),
+        (lambda path: path.write_bytes("Tmin,Tmax,T,RH,U,Rain\n1,9,5,80,2,0\n°".encode("latin-1")), "expected UTF-8"),
+        (lambda path: path.write_text('Tmin,Tmax\n"' + "x" * 200_000), "expected a CSV file"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path, write: Callable[[Path], Any], words: str) -> None:

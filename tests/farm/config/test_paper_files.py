@@ -70,11 +70,11 @@ def test_show_tells_what_the_code_of_a_label_means() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("absent.yaml", None, "absent.yaml: no such file"),
+        ("absent.yaml", None, "absent.yaml: expected a file, got none"),
         ("my.yaml", "fields: [1]", "my.yaml: 1 mistake\n  fields: expected a valid dictionary, got [1]"),
-        ("my.yaml", "extends: [base]", "my.yaml > extends: unknown farm ['base']; did you mean 'base'?"),
-        ("my.yaml", "extends: bse", "my.yaml > extends: unknown farm 'bse'; did you mean 'base'?"),
-        ("my.yaml", "expert: []", "fields: missing; add it"),
+        ("my.yaml", "extends: [base]", "my.yaml > extends: expected a known farm, got ['base']; try 'base'"),
+        ("my.yaml", "extends: bse", "my.yaml > extends: expected a known farm, got 'bse'; try 'base'"),
+        ("my.yaml", "expert: []", "fields: expected a value, got nothing"),
     ],
 )
 def test_a_file_with_a_mistake_is_refused(folder: Path, name: str, text: str | None, words: str) -> None:
@@ -89,7 +89,7 @@ def test_a_file_with_a_mistake_is_refused(folder: Path, name: str, text: str | N
 
 def test_a_table_that_is_not_there_is_named(folder: Path) -> None:
     (folder / "mine.csv").unlink()
-    with pytest.raises(ConfigError, match="mine.csv: no such file"):
+    with pytest.raises(ConfigError, match="mine.csv: expected a file, got none"):
         from_yaml(folder / "my-farm.yaml")
 
 

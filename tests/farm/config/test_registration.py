@@ -46,7 +46,7 @@ def test_a_custom_kind_and_term_are_named_by_their_module() -> None:
 
 
 def test_a_line_of_the_table_makes_a_kind_and_a_term_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="unknown term 'Bonus'"):
+    with pytest.raises(ConfigError, match="expected a known term, got 'Bonus'"):
         first_reward("tests.farm.kinds:Spring", "Bonus")
     monkeypatch.setitem(KINDS, "Spring", "tests.farm.kinds:Spring")
     monkeypatch.setitem(TERMS, "Bonus", f"{__name__}:Bonus")

@@ -75,7 +75,7 @@ def test_each_crop_fetches_its_own_price() -> None:
     [
         ("Field-0/Plant-7", "scoring > terms > market: .*'Plant-7'"),
         ("Plant-0", "prices > Plant-0: expected a field and a plant"),
-        ("Field-0/Soil-0", "unknown variable 'harvest_weight#kg'"),
+        ("Field-0/Soil-0", "expected a known variable, got 'harvest_weight#kg'"),
     ],
 )
 def test_a_market_for_what_no_field_bears_is_refused_when_the_farm_is_built(plant: str, words: str) -> None:
@@ -113,7 +113,7 @@ def test_a_price_list_charges_what_leaches() -> None:
 
 def test_a_price_of_nothing_that_is_counted_is_refused_when_the_farm_is_built() -> None:
     with pytest.raises(
-        ConfigError, match="scoring > terms > money: unknown tally 'leeched_N#g'; did you mean 'leached"
+        ConfigError, match="scoring > terms > money: expected a known tally, got 'leeched_N#g'; try 'leached"
     ):
         farm({"leeched_N#g": -1.0})
 

@@ -107,7 +107,7 @@ def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
     game = ending((*STAGE, [(0, 0)]), lambda x: "grown" if x.value == "old" else "green", "in", ["grown"])
     plain = ending((*STAGE, [(0, 0)]), id, "==", "old")
     assert days(game) == days(plain) and days(game)[2]
-    with pytest.raises(ConfigError, match=r"farm.model: a mapping .* cannot be compiled and works in this Farm only"):
+    with pytest.raises(ConfigError, match=r"farm.model: expected terminal conditions that compile"):
         _ = game.model
     branching = ending((*WATER, []), lambda x: 1 if float(x.value.max()) < 5 else 0, "==", 1)
     assert days(branching)[0] < 20
@@ -117,11 +117,11 @@ def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
     ("event", "words"),
     [
         (((*WATER, []), lambda x: x.valu, "==", 1), "0 > 0: the mapping '<lambda>' fails (AttributeError"),
-        (((*WATER, []), "sum", "=>", 1), "0 > 0: unknown operator '=>'; did you mean '>'"),
-        (((*WATER, []), "average", "==", 1), "unknown mapping 'average'"),
-        ((("Field-0", "Reed-0", "stge", []), id, "==", "old"), "unknown variable 'stge'; did you mean 'stage'"),
+        (((*WATER, []), "sum", "=>", 1), "0 > 0: expected a known operator, got '=>'; try '>'"),
+        (((*WATER, []), "average", "==", 1), "expected a known mapping, got 'average'"),
+        ((("Field-0", "Reed-0", "stge", []), id, "==", "old"), "expected a known variable, got 'stge'; try 'stage'"),
         (((*STAGE, [(0, 0), 1]), id, "==", "old"), "expected a key, '*' or a plot"),
-        (((*STAGE, []), id, "==", "ancient"), "unknown value 'ancient'"),
+        (((*STAGE, []), id, "==", "ancient"), "expected a known value, got 'ancient'"),
         (((*STAGE, []), id, "=="), "expected (observation, mapping, operator, value)"),
     ],
 )
@@ -145,12 +145,15 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
     assert [type(e).__name__ for e in field.entities] == ["Weather", "Weather", "Soil", "Soil", "Spring"]
     assert float(field.entities[2].depth) == 0.5  # type: ignore[attr-defined]
     for wrong, words in (
-        ({"entities": [(Weather, "monpellier")]}, "unknown Weather set 'monpellier'; did you mean 'montpellier'"),
-        ({"entities": [("Sol", "clay")]}, "unknown entity 'Sol'; did you mean 'Soil'"),
+        ({"entities": [(Weather, "monpellier")]}, "expected a known Weather set, got 'monpellier'; try 'montpellier'"),
+        ({"entities": [("Sol", "clay")]}, "expected a known entity, got 'Sol'; try 'Soil'"),
         ({"entities": [3]}, "entities > 0: expected .kind, set."),
         ({"entities": []}, "entities: "),
         ({"shape": None}, "expected its shape"),
-        ({"shape": {"lenght#nb": 1, "width#nb": 1}}, "shape > lenght#nb: unknown key; did you mean 'length#nb'"),
+        (
+            {"shape": {"lenght#nb": 1, "width#nb": 1}},
+            "shape > lenght#nb: expected a known key, got 'lenght#nb'; try 'length#nb'",
+        ),
         ({"scale": shape}, "once"),
         ({"localization": {"latitude#°": 91, "longitude#°": 0, "altitude#m": 0}}, "latitude#°: expected"),
     ):
@@ -232,9 +235,9 @@ def test_what_lives_in_python_only_is_not_written(tmp_path: Path) -> None:
     here = {"localization": PLACE, "shape": {"length#nb": 1, "width#nb": 1}}
     made = Field(**here, entities=[Weather.named("montpellier"), SPRING, REED])
     for game, words in (
-        (ending((*WATER, []), lambda x: x.sum(), ">", 1), "terminal_conditions > 0 > 0: a mapping that is a Python"),
-        (Farm([pond()], scoring=BasicScore(terms={"mine": Local()})), "cannot be loaded from elsewhere"),
-        (Farm([made]), "cannot be written to a file; give a set of a file instead"),
+        (ending((*WATER, []), lambda x: x.sum(), ">", 1), "terminal_conditions > 0 > 0: expected a mapping by name"),
+        (Farm([pond()], scoring=BasicScore(terms={"mine": Local()})), "expected a class of a module"),
+        (Farm([made]), "expected a set of a file"),
     ):
         with pytest.raises(ConfigError, match=words):
             game.to_yaml(tmp_path / "no.yaml")

@@ -91,8 +91,11 @@ def test_an_observation_is_asked_for_again_after_its_pause() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"when": [[[["Field-0", "Reed-0", "cumulated_water#L", []], "sum", ">", 1]]], "do": CUT}, "never seen"),
-        ({"do": ["BasicFarmer-0", *WATER]}, "cannot be asked for here"),
+        (
+            {"when": [[[["Field-0", "Reed-0", "cumulated_water#L", []], "sum", ">", 1]]], "do": CUT},
+            "expected an observed variable",
+        ),
+        ({"do": ["BasicFarmer-0", *WATER]}, "expected observations that can be requested here"),
         ({"do": [*CUT[:3], "cutt", {}]}, "cutt.*cut"),
         ({"do": [*POUR[:4], {"plot": "each"}]}, "missing amount#L"),
     ],

@@ -161,5 +161,5 @@ def test_the_clock_counts_beyond_32_bits():
 def test_cells_of_a_large_world_are_refused():
     world = World(10**4, 10**4, (Kind("rock"),), (Region(0, 0, 10**4, 10**4),))
     model = Forager(world, (3, 3))
-    with pytest.raises(ConfigError, match="use an aperture"):
+    with pytest.raises(ConfigError, match="try an aperture"):
         model.cells(model.begin(WORDS))

@@ -87,7 +87,7 @@ def test_biome_values_are_expected_rewards_per_cell():
 
 def test_cells_of_a_large_world_are_refused():
     env = ForagerEnv(ForagerConfig(10**5, {"flower": Flower}))
-    with pytest.raises(ConfigError, match="use an aperture"):
+    with pytest.raises(ConfigError, match="try an aperture"):
         env.cells()
 
 

@@ -175,8 +175,8 @@ def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarra
         return carry, shock, np.linalg.cholesky(today)
     except np.linalg.LinAlgError:
         raise ConfigError(
-            "normals: no weather has these figures together; expected lags of t_min, t_max and t_mean that are "
-            f"near each other, and such correlations, got {normals.lag!r}, {normals.correlation!r}"
+            "normals: expected lags of t_min, t_max and t_mean, and correlations, that are near each other, "
+            f"got {normals.lag!r}, {normals.correlation!r}"
         ) from None
 
 

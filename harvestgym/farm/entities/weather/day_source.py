@@ -75,7 +75,7 @@ def replay_table(table: WeatherTable) -> Replay:
     """
     if len(table) < YEAR:
         raise WeatherTableError(
-            f"{table.name}: expected a year or more ({YEAR} days), got {len(table)}; give more days, or "
+            f"{table.name}: expected a year or more ({YEAR} days), got {len(table)}; try more days, or "
             "`generate: true` to draw days after its climate"
         )
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)

@@ -120,7 +120,7 @@ def _checked(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["au
     dates = table_checks.consecutive_dates(name, body["Date"]) if "Date" in body else None
     values = {c.name: table_checks.numbers(name, c, body[c.name], dates) for c in COLUMNS}
     if not len(values["Rain"]):
-        raise EmptyTableError(f"{name}: got no days; expected at least one row below the header")
+        raise EmptyTableError(f"{name}: expected at least one row below the header, got none")
     table_checks.check_temperatures(name, values, dates)
     kind = _rain_kind(values["Rain"]) if rain == "auto" else rain
     if kind == "occurrence":
@@ -128,7 +128,7 @@ def _checked(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["au
     values["T"] = np.clip(values["T"], values["Tmin"], values["Tmax"])
     keep = np.array([not table_checks.is_leap_day(d) for d in dates] if dates else [True] * len(values["T"]))
     if not keep.any():
-        raise EmptyTableError(f"{name}: got no day but 29 February, which the farm's year does not have")
+        raise EmptyTableError(f"{name}: expected a day other than 29 February, got none")
     days = Day(**{c.field: _frozen(values[c.name][keep]) for c in COLUMNS})
     return WeatherTable(name, days, *_start(dates), kind)
 
@@ -152,20 +152,23 @@ def _frozen(values: np.ndarray) -> np.ndarray:
 
 def _from_csv(path: Path, name: str) -> tuple[list[str], Body]:
     if not path.is_file():
-        raise WeatherTableError(f"{path}: no such file; check the name and the folder")
+        raise WeatherTableError(f"{path}: expected a file, got none; try another name or folder")
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = [line for line in csv.reader(file) if line]
     except UnicodeDecodeError as error:
-        raise WeatherTableError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
+        raise WeatherTableError(f"{path}: expected UTF-8, got {error.reason} at byte {error.start}; try saving it as "
+                                "UTF-8") from None  # fmt: skip
     except csv.Error as error:
-        raise WeatherTableError(f"{path}: not a CSV file ({error})") from None
+        raise WeatherTableError(f"{path}: expected a CSV file, got {error}") from None
     if not lines:
-        raise EmptyTableError(f"{name}: the file is empty; expected a header and a row per day")
+        raise EmptyTableError(f"{name}: expected a header and a row per day, got an empty file")
     header, rows = [h.strip() for h in lines[0]], lines[1:]
+    if len(header) == 1 and (found := sorted(set(";\t|") & set(header[0]))):
+        raise WeatherTableError(f"{name}: expected commas between the cells, got {found[0]!r}; try saving with commas")
     for i, row in enumerate(rows, 1):
         if len(row) != len(header):
-            raise CellError(f"{name}: row {i} has {len(row)} cells; expected {len(header)}, as in the header")
+            raise CellError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
     return header, [[row[j] for row in rows] for j in range(len(header))]
 
 

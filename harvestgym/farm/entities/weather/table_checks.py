@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, nearest
+from harvestgym.core.errors import ConfigError
 
 Dates = Sequence[datetime.date] | None
 MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
@@ -63,11 +64,14 @@ def check_header(name: str, header: Sequence[str]) -> None:
     """Raise MissingColumnError unless every column is there once."""
     twice = sorted({h for h in header if list(header).count(h) > 1})
     if twice:
-        raise MissingColumnError(f"{name}: column {twice[0]!r} stands twice; keep one")
+        raise MissingColumnError(f"{name}: expected column {twice[0]!r} once, got it twice; try keeping one")
     for column in COLUMNS:
         if column.name not in header:
-            hint = nearest(column.name, header).replace("valid:", "found columns:")
-            raise MissingColumnError(f"{name}: no column {column.name!r} ({column.unit}){hint}")
+            others = sorted(set(header) - {known.name for known in COLUMNS})
+            close = difflib.get_close_matches(column.name, others, n=1, cutoff=0.5)
+            hint = f"; try renaming {close[0]!r}" if close else ""
+            expected = f"expected a column {column.name!r} ({column.unit})"
+            raise MissingColumnError(f"{name}: {expected}, got {', '.join(header)}{hint}")
 
 
 def numbers(name: str, column: Column, cells: Sequence[Any], dates: Dates) -> np.ndarray:
@@ -80,12 +84,12 @@ def _numbers(name: str, column: Column, cells: Sequence[Any], dates: Dates) -> I
         value = _number(cell)
         place = _place(name, i, column.name, dates)
         if str(cell).strip().lower() in MISSING:
-            raise CellError(f"{place}: expected a number ({column.unit}), got nothing; no day may lack a value")
+            raise CellError(f"{place}: expected a number ({column.unit}), got nothing; try filling every day")
         if value is None:
             raise CellError(f"{place}: expected a number ({column.unit}), got {cell!r}")
         if not column.low <= value <= column.high:
             expected = f"{column.unit} between {column.low:g} and {column.high:g}"
-            hint = "; is it a code for a missing value?" if value in CODES else ""
+            hint = "; try replacing a code for a missing value" if value in CODES else ""
             raise CellError(f"{place}: expected {expected}, got {value:g}{hint}")
         yield value
 
@@ -108,7 +112,7 @@ def check_temperatures(name: str, values: dict[str, np.ndarray], dates: Dates) -
     low, high, mean = values["Tmin"], values["Tmax"], values["T"]
     for i in np.flatnonzero(low > high)[:1]:
         place = _place(name, int(i), "Tmin", dates)
-        raise CellError(f"{place}: expected at most Tmax ({high[i]:g}), got {low[i]:g}; are the columns swapped?")
+        raise CellError(f"{place}: expected at most Tmax ({high[i]:g}), got {low[i]:g}; try swapping the columns")
     for i in np.flatnonzero((mean < low - ROUNDING) | (mean > high + ROUNDING))[:1]:
         place = _place(name, int(i), "T", dates)
         raise CellError(f"{place}: expected between Tmin ({low[i]:g}) and Tmax ({high[i]:g}), got {mean[i]:g}")
@@ -131,7 +135,8 @@ def consecutive_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
             raise DateError(f"{place}: expected YYYY-MM-DD, got {str(cell)!r}")
         if dates and date not in _next(dates[-1]):
             expected = _next(dates[-1])[0]
-            raise DateError(f"{place}: {date} follows {dates[-1]}; expected {expected}, every day once and in order")
+            raise DateError(f"{place}: expected {expected} after {dates[-1]}, got {date}; try every day once, in "
+                            "order")  # fmt: skip
         dates.append(date)
     return dates
 

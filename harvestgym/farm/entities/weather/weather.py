@@ -306,7 +306,7 @@ def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     table = read_table(given, rain=own.rain) if given is not None else site.table if site else None
     if own.years is not None:
         if table is None:
-            raise ConfigError(f"{where}: years {own.years} want a table of days; the site {own.site!r} has none")
+            raise ConfigError(f"{where}: expected a site with a table of days for years {own.years}, got {own.site!r}")
         table = table.of_years(own.years)
     if table is not None and not own.generate:
         return replay_table(table), rose, np.float32(altitude)

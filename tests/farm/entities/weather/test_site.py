@@ -72,7 +72,7 @@ def test_constant_sites(name, wet):
 
 
 def test_the_nearest_site_is_offered():
-    with pytest.raises(ConfigError, match="unknown weather site 'seatle'; did you mean 'seattle'"):
+    with pytest.raises(ConfigError, match="expected a known weather site, got 'seatle'; try 'seattle'"):
         load_site("seatle")
 
 
@@ -80,7 +80,7 @@ def test_the_nearest_site_is_offered():
     ("more", "message"),
     [
         ("", "expected exactly one of table, normals and constant, got none"),
-        ("tabel: x.csv", "tabel: unknown key; did you mean 'table'?"),
+        ("tabel: x.csv", "tabel: expected a known key, got 'tabel'; try 'table'"),
         ("constant: {t_min: 9, t_max: 5, t_mean: 7, humidity: 50, wind: 1, rain: 0}", "t_min <= t_mean <= t_max"),
         ("normals: {t_min: [1, 2]}", "normals > t_min"),
     ],
