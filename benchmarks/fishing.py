@@ -65,13 +65,13 @@ def scan(env: FishingModel, runs: jax.Array, params: Any, rule: Any) -> jax.Arra
 
 
 def rollout(env: FishingModel, key: jax.Array) -> dict[str, float]:
-    """A scan with the escapement rule."""
+    """Return a scan with the escapement rule."""
     rule, runs = control.escapement(env, 0.5).traced(), jax.random.split(key, BATCH)
     return timed(lambda: scan(env, runs, env.params, rule), BATCH * YEARS)
 
 
 def numpy_batch() -> dict[str, float]:
-    """The reference."""
+    """Return the reference."""
     stock = np.full(BATCH, 0.75)
 
     def run() -> float:
@@ -101,7 +101,7 @@ def single(steps: int = 5000) -> dict[str, float]:
 
 
 def main() -> None:
-    """All of it, as JSON."""
+    """Print all of it, as JSON."""
     noisy, calm = make("logistic-v0"), make("logistic-v0", noise={"kind": "none"})
     out: dict[str, Any] = {
         "numpy batch, no noise": numpy_batch(),

@@ -1,4 +1,4 @@
-"""How fast a forager lives: microseconds a step on the host engine, steps a second in batches on both engines.
+"""Speed of a forager: microseconds a step on the host engine, steps a second in batches on both engines.
 
 Run `python benchmarks/forager.py [--out FILE] [--against NAME]`. Machines differ and are shared: the result says how
 many cores there are and what fixed loops of Python and of NumPy took in the same run, so that figures of different days
@@ -66,19 +66,19 @@ def machine() -> dict[str, float]:
 
 
 def original_world(size: int, aperture: tuple[int, int]) -> ForagerEnv:
-    """The world in which continual-foragax was measured: flower 0.1, wall 0.01, thorns 0.1."""
+    """Return the world in which continual-foragax was measured: flower 0.1, wall 0.01, thorns 0.1."""
     return fill(ForagerEnv(ForagerConfig(size, {"flower": Flower, "wall": Wall, "thorns": Thorns}, aperture=aperture)))
 
 
 def fill(env: Any) -> Any:
-    """The world of the measurements in an environment with the interface of continual-foragax."""
+    """Return the world of the measurements in an environment with the interface of continual-foragax."""
     for name, freq in (("flower", 0.1), ("wall", 0.01), ("thorns", 0.1)):
         env.generate_objects(freq, name)
     return env
 
 
 def begun(life: Any) -> Any:
-    """A life after its start."""
+    """Return a life after its start."""
     life.start()
     return life
 

@@ -33,7 +33,7 @@ OPERATION = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = .*? ([a-z][\w\-]*)\(")
 
 
 def operations(text: str) -> Counter[str]:
-    """How often each operation stands in a piece of HLO."""
+    """Return how often each operation stands in a piece of HLO."""
     return Counter(found[1] for line in text.splitlines() if (found := OPERATION.match(line)))
 
 

@@ -26,7 +26,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 @numba.njit(inline="always")
 def uniform(word):
-    """The next word of SplitMix64 (Steele, Lea and Flood 2014) and its uniform in [0, 1)."""
+    """Return the next word of SplitMix64 (Steele, Lea and Flood 2014) and its uniform in [0, 1)."""
     word += np.uint64(GOLDEN)
     z = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -48,7 +48,7 @@ def by_table(u, n, p, n_max):
 
 
 def by_trials(u, n, p, n_max):
-    """A Bernoulli draw per trial, from a hash of the uniform: integers only, entropy of one uniform."""
+    """Return a Bernoulli draw per trial, from a hash of the uniform: integers only, entropy of one uniform."""
     seed = lax.bitcast_convert_type(u, jnp.uint32)
     threshold = (p * 2.0**24).astype(jnp.uint32)
 
@@ -62,7 +62,7 @@ def by_trials(u, n, p, n_max):
 
 
 def by_rounded_normal(u, n, p, n_max):
-    """The normal approximation, for the price of giving up exactness."""
+    """Return the normal approximation, for the price of giving up exactness."""
     z = jax.scipy.special.ndtri(jnp.maximum(u, 2.0**-24))
     return jnp.clip(jnp.round(n * p + z * jnp.sqrt(n * p * (1 - p))), 0, n).astype(jnp.int32)
 

@@ -40,7 +40,7 @@ def times(id: str, cache: str) -> list[float]:
 
 
 def figures(id: str) -> dict[str, float]:
-    """The figures of an id."""
+    """Return the figures of an id."""
     cold, warm = [], []
     times(id, "off")  # for its bytecode
     for _ in range(3):

@@ -25,7 +25,7 @@ STUDIES = ("watering", "pollinators", "pests-weeds", "fertilizer")
 
 
 def measured(name: str, replicates: int, seed: int) -> dict[str, float]:
-    """The time of a run of a study."""
+    """Return the time of a run of a study."""
     wall, cpu = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         studies.load_study(name)(replicates, Path(folder), seed=seed)

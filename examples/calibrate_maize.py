@@ -50,7 +50,7 @@ def weather(year: str, path: Path) -> int:
 
 
 def farm(year: str) -> FarmModel:
-    """A square metre of corn on loam, sown on the day of that year, and watered."""
+    """Return a square metre of corn on loam, sown on the day of that year, and watered."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "weather.csv"
         sown = weather(year, table)
@@ -62,7 +62,7 @@ def farm(year: str) -> FarmModel:
 
 
 def height(year: str) -> Series:
-    """The heights of a year."""
+    """Return the heights of a year."""
     return read_series(HEIGHTS, {"height_cm": HEIGHT}, year=year)[0]
 
 
@@ -74,7 +74,7 @@ def error(env: FarmModel, params: object, series: Series) -> float:
 
 
 def calibrated(generations: int = 25) -> Fit:
-    """The parameters fitted to 1877."""
+    """Return the parameters fitted to 1877."""
     env = farm("1877")
     return fit(env, FREE, [height("1877")], policy_named(ID, env, "expert"), generations=generations)
 

@@ -30,7 +30,7 @@ def measured() -> pd.DataFrame:
 
 
 def warmer(frame: pd.DataFrame, degrees: float = 2.0, rain: float = 0.7) -> pd.DataFrame:
-    """The same days under another climate."""
+    """Return the same days under another climate."""
     changed = frame.copy()
     changed[["Tmin", "Tmax", "T"]] += degrees
     changed["Rain"] *= rain

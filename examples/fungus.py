@@ -65,13 +65,13 @@ class Fungus(Entity):
 
     @publishes(Strain)
     def strain(self, state: FungusState, place: Place, board: Board, draws: Draws) -> Strain:
-        """The harm to each host, in proportion to its infected leaves."""
+        """Return the harm to each host, in proportion to its infected leaves."""
         there = state.infected * (board.by_host(Canopy).alive > 0)
         death, growth, harvest = jnp.asarray(self.harm)[:, None, None, None] * there
         return Strain(death=death, growth=growth, harvest=harvest)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """A spot on each plot that is infected, the larger the more of the leaves."""
+        """Return a spot on each plot that is infected, the larger the more of the leaves."""
         spots = seen.plots("infected#%")
         return [Mark("disc", (x + 0.5, y + 0.6), 0.3 * share, "#cc79a7", meaning="fungus") for x, y, share in spots]
 
@@ -88,13 +88,13 @@ class Fungus(Entity):
 
 
 def _beside(plots: jax.Array) -> jax.Array:
-    """The sum over the four neighbours of each plot."""
+    """Return the sum over the four neighbours of each plot."""
     wide = jnp.pad(plots, 1)
     return wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]
 
 
 def farm(arrival: float) -> Farm:
-    """A square metre of beans, and a fungicide made of the herbicide."""
+    """Return a square metre of beans, and a fungicide made of the herbicide."""
     fungus = {"extends": "mildew", "arrival#day-1": arrival}
     kinds = [(Weather, "lille"), (Soil, "clay"), (Plant, "bean"), (Cide, FUNGICIDE), (Fungus, fungus)]
     field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)

@@ -150,23 +150,23 @@ def apply(layers: list[Any], x: jax.Array) -> jax.Array:
 
 
 def parts(env: Env[Any, Any]) -> list[int]:
-    """The number of choices of each part of an action; ConfigError for amounts."""
+    """Return the number of choices of each part of an action; ConfigError for amounts."""
     return sum(count_choices(env.action_space), [])
 
 
 def chances(sizes: list[int], logits: jax.Array) -> list[jax.Array]:
-    """The log probabilities of each choice."""
+    """Return the log probabilities of each choice."""
     return [jax.nn.log_softmax(part) for part in jnp.split(logits, np.cumsum(sizes)[:-1], axis=-1)]
 
 
 def drawn(key: jax.Array, logs: list[jax.Array]) -> jax.Array:
-    """A draw of each choice, (..., choices)."""
+    """Return a draw of each choice, (..., choices)."""
     keys = jax.random.split(key, len(logs))
     return jnp.stack([jax.random.categorical(k, p) for k, p in zip(keys, logs, strict=True)], -1)
 
 
 def log_chance(logs: list[jax.Array], chosen: jax.Array) -> jax.Array:
-    """The log probability of an action, (...); `chosen` is (..., choices)."""
+    """Return the log probability of an action, (...); `chosen` is (..., choices)."""
     return sum(jnp.take_along_axis(p, chosen[..., i, None], -1)[..., 0] for i, p in enumerate(logs))  # pyright: ignore
 
 
@@ -185,7 +185,7 @@ class Trained:
 
 
 def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
-    """A trained agent as a policy."""
+    """Return a trained agent as a policy."""
     return Policy(memory_of(env.observation_space, settings.stack)[0], Partial(Trained(env, settings.stack), agent))
 
 
@@ -219,7 +219,7 @@ class Loop(NamedTuple):
 
 @partial(jax.jit, static_argnums=(0, 1))
 def train(env: Env[Any, Any], settings: Settings, params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-    """A trained agent, and the mean return of the seasons that ended during each update, exploration included."""
+    """Train an agent; return it and the mean return of the seasons that ended in each update, with exploration."""
     learner = Learner(Log(env), settings, params)
     loop, curve = jax.lax.scan(learner.update, learner.start(key), jnp.linspace(1.0, 0.0, settings.updates))
     return (loop.nets[0], loop.moments), curve
@@ -281,7 +281,7 @@ class Learner:
         return jax.vmap(memory_of(self.env.observation_space, self.settings.stack)[1])(memory, obs)
 
     def _learnt(self, loop: Loop, batch: Batch, entropy: jax.Array, key: jax.Array) -> tuple[Any, Any]:
-        """The nets and the optimiser after some epochs over the batch in shuffled parts."""
+        """Return the nets and the optimiser after some epochs over the batch in shuffled parts."""
         s = self.settings
         days = loop.moments.scaled(batch.features), batch.chosen, batch.log_chance, *self._advantages(loop, batch)
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), days)

@@ -26,7 +26,7 @@ from harvestgym.evaluate.run import evaluate_together, horizon
 
 
 def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
-    """The algorithm and what it has learnt."""
+    """Return the algorithm and what it has learnt."""
     side = splits.split(id, "train")
     env = side.make()
     algorithm = PPO.create(
@@ -41,7 +41,7 @@ def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
 
 
 def policy(algorithm: PPO, state: Any) -> Policy:
-    """The trained agent as a policy of ours; the weights are an argument, so that new ones compile nothing."""
+    """Return the trained agent as a policy of ours; the weights are an argument, so that new ones compile nothing."""
     act = lambda state, carry, obs, key: (carry, algorithm.make_act(state)(obs, key))  # noqa: E731
     return Policy((), Partial(act, state))
 

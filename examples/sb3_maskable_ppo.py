@@ -38,7 +38,7 @@ class Masked(FarmModel):
     __hash__ = FarmModel.__hash__
 
     def action_mask(self, state: Any, params: Any) -> jax.Array:
-        """Whether each action can do something: bool, one for each."""
+        """Return whether each action can do something: bool, one for each."""
         stages = [self.value(v, state, params).ravel() for v in self.variables if v.key == "stage"]
         has_fruit = jnp.isin(jnp.concatenate(stages), jnp.asarray([Stage.FRUIT, Stage.RIPE])).any()
         harvests = [choice is not None and choice.row.action.name == "harvest" for choice in self.actions.choices]
@@ -46,7 +46,7 @@ class Masked(FarmModel):
 
 
 def masked(farm: Any) -> Masked:
-    """A farm with a mask."""
+    """Return a farm with a mask."""
     return Masked(**{field.name: getattr(farm, field.name) for field in dataclasses.fields(farm)})
 
 
@@ -65,7 +65,7 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[MaskablePPO, V
 
 
 def returns(model: MaskablePPO, envs: VecNormalize, episodes: int, seed: int, id: str) -> np.ndarray:
-    """The return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
+    """Return the return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
     side = splits.split(id, "test")
     fresh = SB3VecEnv(masked(side.make()), episodes)
     fresh.seed(side.seed(seed))

@@ -37,7 +37,7 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[PPO, VecNormal
 
 
 def returns(model: PPO, envs: VecNormalize, episodes: int, seed: int, id: str) -> np.ndarray:
-    """The return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
+    """Return the return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
     side = splits.split(id, "test")
     fresh = SB3VecEnv(side.make(), episodes)
     fresh.seed(side.seed(seed))

@@ -30,11 +30,11 @@ class SundayFarmer(Farmer):
     budget: jax.Array = par("budget", "money for wages and for what orders cost, once for the season", low=0)
 
     def init(self) -> jax.Array:
-        """The money left."""
+        """Return the money left."""
         return jnp.float32(self.budget)
 
     def work(self, memory: jax.Array, work: WorkRequest) -> WorkResult:
-        """The first orders of the list that are not too dear, all prices added up."""
+        """Return the first orders of the list that are not too dear, all prices added up."""
         price = work.price + self.wage
         spent = jnp.cumsum(jnp.where(work.wanted, price, 0.0))
         done = work.wanted & (work.day % 7 != WEEK.index("Sun")) & (spent <= memory)
@@ -42,7 +42,7 @@ class SundayFarmer(Farmer):
 
 
 def farm() -> Farm:
-    """A square metre of beans on sand; a watering costs 0.5, and the farmer as much again."""
+    """Return a square metre of beans on sand; a watering costs 0.5, and the farmer as much again."""
     kinds = [(Weather, "lille"), (Soil, "sand"), (Plant, "bean")]
     field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)
     start = {"Field-0": {"Weather-0": {"day#int365": 150}, "Plant-0": {"stage": "seed"}}}
@@ -52,7 +52,7 @@ def farm() -> Farm:
 
 
 def main() -> None:
-    """One season, in the words of the paper."""
+    """Play one season, in the words of the paper."""
     game = farm()
     game.farmgym_reset(seed=0)
     done, paid = np.zeros((DAYS // 7, 7), int), 0.0

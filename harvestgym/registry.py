@@ -37,7 +37,7 @@ FARM_SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """How to build an environment: `entry_point(**kwargs)` returns an `Env`. Round-trips through JSON.
+    """Recipe of an environment: `entry_point(**kwargs)` returns an `Env`. Round-trips through JSON.
 
     `kwargs` are JSON values, so that a spec can be sent to another process and stored with results.
     """

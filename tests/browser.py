@@ -46,7 +46,7 @@ class Visit:
         assert not self.left, self.left
 
     def shot(self, name: str, whole: bool = True) -> None:
-        """A picture of the page, `name.png`, if the run keeps pictures."""
+        """Take a picture of the page, `name.png`, if the run keeps pictures."""
         folder = os.environ.get("HARVESTGYM_SHOTS")
         if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
@@ -54,13 +54,13 @@ class Visit:
 
 
 def found() -> str | None:
-    """The Chromium of this machine, if there is one."""
+    """Return the Chromium of this machine, if there is one."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """A headless Chromium; skips the test where there is none."""
+    """Start a headless Chromium; skips the test where there is none."""
     driver = pytest.importorskip("playwright.sync_api", reason="needs pip install playwright")
     path = found()
     if path is None:
@@ -75,7 +75,7 @@ def chromium() -> Iterator[Any]:
 
 @contextmanager
 def visit(browser: Any, url: str, size: tuple[int, int] = DESKTOP, **context: Any) -> Iterator[Visit]:
-    """A page in a fresh context of the browser (`color_scheme="dark"`, `offline=True`, `has_touch=True` ...)."""
+    """Open a page in a fresh context of the browser (`color_scheme="dark"`, `offline=True`, `has_touch=True` ...)."""
     mine = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context)
     seen = Visit(mine.new_page())
     seen.page.on("console", lambda said: seen.errors.append(said.text) if said.type == "error" else None)

@@ -36,7 +36,7 @@ SLOW = (
 
 
 def full() -> bool:
-    """Whether this process has its share of the machine, an eighth of the memory; where that is unknown, yes."""
+    """Return whether this process has its share of the machine, an eighth of the memory; where that is unknown, yes."""
     if sys.platform != "linux":
         return True
     pieces, pages = Path("/proc/self/maps").read_bytes(), Path("/proc/self/statm").read_text().split()
@@ -60,7 +60,7 @@ def forget_programs() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow files first, in the order of `SLOW`; then all others as they were found."""
+    """Put the slow files first, in the order of `SLOW`; then all others as they were found."""
     root = Path(__file__).parent
     rank = {root / name: place for place, name in enumerate(SLOW)}
     items.sort(key=lambda item: rank.get(item.path, len(rank)))

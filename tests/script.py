@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def script(name: str) -> Any:
-    """The module of a file, `tools/make_pages.py`, loaded again."""
+    """Return the module of a file, `tools/make_pages.py`, loaded again."""
     path = ROOT / name
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None

@@ -9,7 +9,7 @@ ALL = os.environ.get("HARVESTGYM_TESTS") == "all"
 
 
 def some(ids: Sequence[str], *short: str) -> list[str]:
-    """All ids in the long form, else those that end in one of `short`."""
+    """Return all ids in the long form, else those that end in one of `short`."""
     return [id for id in ids if ALL or id.endswith(short)]
 
 

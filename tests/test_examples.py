@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
-    """The output of an example as a program, in an empty folder that it leaves empty, with warnings as errors."""
+    """Run an example as a program, in an empty folder that it leaves empty, with warnings as errors."""
 
     def run(name: str) -> str:
         monkeypatch.chdir(tmp_path)

@@ -58,7 +58,7 @@ def parts(module: str) -> list[str]:
 
 
 def upward(layers: tuple[tuple[str, ...], ...], folder: str = "") -> list[str]:
-    """The imports that run against the order of some layers, or between two families."""
+    """Return the imports that run against the order of some layers, or between two families."""
     found = []
     for each in TREE.imports:
         importer, imported = ([*parts(name), "", ""] for name in (each.importer, each.imported))

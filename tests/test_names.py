@@ -42,7 +42,7 @@ ENGINES = ("forager.jax_engine.", "forager.numba_engine.", "forager.hashing")
 
 
 def twins(modules: list[str]) -> bool:
-    """Whether the modules are of the two forager engines: the same function, compiled in two ways."""
+    """Return whether the modules are of the two forager engines: the same function, compiled in two ways."""
     return len(modules) == 2 and all(m.removeprefix("harvestgym.").startswith(ENGINES) for m in modules)
 
 

@@ -28,13 +28,13 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 @pytest.fixture(scope="module")
 def ppo() -> ModuleType:
-    """The example as a module."""
+    """Return the example as a module."""
     pytest.importorskip("optax")
     return import_file(EXAMPLES / "ppo.py")
 
 
 def told(folder: Path, name: str, *args: str) -> tuple[float, float, float]:
-    """The printed returns of the expert, the random policy and the agent."""
+    """Return the printed returns of the expert, the random policy and the agent."""
     alone = os.environ | {"OMP_NUM_THREADS": "1"}  # threads of PyTorch that wait for each other spin on busy cores
     command = [sys.executable, str(EXAMPLES / name), *args]
     done = subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True)

@@ -34,8 +34,10 @@ BANNED = {
 """Patterns of words, and what to write instead."""
 
 PATTERN = re.compile(rf"(?<![\w-])(?:{'|'.join(BANNED)})(?![\w-])|[«»]", re.IGNORECASE)
-OPENING = re.compile(r"\s*(What|That which)\b")
-"""How a docstring does not open."""
+OPENING = re.compile(r"(What|That|Who|Whom|Whose|How|Whether|Which|Where|When|The (one|only))\b")
+"""Words that open no docstring: a noun phrase or a verb comes first."""
+ARTICLE = re.compile(r"(The|An?)\b")
+"""Words that open no docstring of a function, which starts with a verb."""
 
 TEXTS = (".md", ".yaml", ".yml", ".js", ".css", ".html", ".txt", ".toml")
 
@@ -49,7 +51,7 @@ def files() -> list[Path]:
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that a reader sees: all of a text; comments, strings and names of Python code."""
+    """Yield the lines that a reader sees: all of a text; comments, strings and names of Python code."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         code = (
@@ -73,13 +75,30 @@ def test_no_text_has_a_banned_word() -> None:
     assert not found, f"{len(found)} banned words, such as:\n" + "\n".join(found[:40])
 
 
-def test_no_docstring_opens_with_what() -> None:
+def docstrings() -> Iterator[tuple[Path, ast.AST, str]]:
+    """Yield every docstring with its node and file."""
     nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    found = []
     for path in (p for p in files() if p.suffix == ".py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, nodes) and OPENING.match(text := ast.get_docstring(node) or ""):
-                found.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
+            if isinstance(node, nodes) and (text := ast.get_docstring(node)):
+                yield path.relative_to(ROOT), node, text
+
+
+def starts_with_a_verb(node: ast.AST) -> bool:
+    """Return whether the docstring of a node wants a verb: functions, but neither properties nor tests."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return not node.name.startswith("test_") and not any("property" in ast.unparse(d) for d in node.decorator_list)
+
+
+def test_no_docstring_opens_with_a_question_word() -> None:
+    found = [f"{path}: {text.splitlines()[0]}" for path, _, text in docstrings() if OPENING.match(text)]
+    assert not found, f"{len(found)} docstrings, such as:\n" + "\n".join(found[:40])
+
+
+def test_function_docstrings_open_with_no_article() -> None:
+    wanted = [(path, text) for path, node, text in docstrings() if starts_with_a_verb(node)]
+    found = [f"{path}: {text.splitlines()[0]}" for path, text in wanted if ARTICLE.match(text)]
     assert not found, f"{len(found)} docstrings, such as:\n" + "\n".join(found[:40])
 
 

@@ -89,7 +89,7 @@ class Stock(Env[StockState, StockParams]):
         return {"stock": state.stock, "licence": state.licence, "rich": state.stock > 0.5, "age": age}
 
     def action_mask(self, state: StockState, params: StockParams) -> jax.Array:
-        """A poor stock may not be fished at full effort."""
+        """Return a poor stock may not be fished at full effort."""
         return jnp.arange(4) <= jnp.where(state.stock > 0.5, 3, 2)
 
 

@@ -16,7 +16,7 @@ TOOLS = ("harvestgym", "pyet", "pyright", "refet", "ruff")
 
 
 def lowest() -> list[str]:
-    """Every requirement of the package and its tests, at its lower bound."""
+    """Return every requirement of the package and its tests, at its lower bound."""
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *(r for extra in EXTRAS for r in project["optional-dependencies"][extra])]
     return [requirement.replace(">=", "==") for requirement in wanted if not requirement.startswith(TOOLS)]

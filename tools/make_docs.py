@@ -44,7 +44,7 @@ SHOTS = {"replay-desktop": "replay"}
 
 
 def screens() -> None:
-    """The pages in a browser, as the tests see them; those that the docs show are kept."""
+    """Take the pages in a browser, as the tests see them; those that the docs show are kept."""
     with tempfile.TemporaryDirectory() as folder:
         tests = "-m pytest -n 0 tests/play/test_page.py tests/render/test_replay.py"
         python(tests, HARVESTGYM_SHOTS=folder)

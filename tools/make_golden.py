@@ -37,7 +37,7 @@ DERIVED = ("info/", "forecast/")
 
 
 def fingerprint(id: str) -> dict[str, Any]:
-    """One season of the expert: its return, and each variable (over plots, a sum or a mean) at some steps."""
+    """Return one season of the expert: its return, and each variable (over plots, a sum or a mean) at some steps."""
     env = harvestgym.make(id)
     record = record_episode(id, env, policy_named(id, env, "expert"), SEED)
     last = len(record["reward"]) - 1
@@ -54,7 +54,7 @@ def _number(array: np.ndarray) -> int | float:
 
 
 def path(id: str) -> Path:
-    """Where the golden trajectory of an id is kept."""
+    """Return where the golden trajectory of an id is kept."""
     return FOLDER / f"{id.replace('/', '-')}.json"
 
 

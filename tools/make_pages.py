@@ -20,7 +20,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 def page(id: str) -> str:
-    """The Markdown page of an id."""
+    """Return the Markdown page of an id."""
     env = harvestgym.make(id)
     spec = getattr(env, "spec", None)
     lines = [f"# {id}", "", doc(id, env), ""]
@@ -40,7 +40,7 @@ def _brief(space: Any) -> str:
 
 
 def markdown(table: Table) -> list[str]:
-    """A table in Markdown under its title."""
+    """Return a table in Markdown under its title."""
     head = [f"## {table.title}", "", _row(table.columns), _row(["---"] * len(table.columns))]
     return head + [_row(row) for row in table.rows] + [""]
 
@@ -50,7 +50,7 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
 
 
 def index() -> str:
-    """The list of all pages."""
+    """Return the list of all pages."""
     lines = ["# Registered environments", "", "Made by `python tools/make_pages.py`; do not edit.", ""]
     for id in harvestgym.ids():
         lines.append(f"- [{id}]({id}.md) {doc(id)}")
@@ -58,7 +58,7 @@ def index() -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Every page and its text."""
+    """Return every page and its text."""
     return {DOCS / f"{id}.md": page(id) for id in harvestgym.ids()} | {DOCS / "ids.md": index()}
 
 

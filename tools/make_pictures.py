@@ -45,14 +45,14 @@ def main() -> None:
 
 
 def recorded(id: str, family: Any) -> tuple[Any, Any]:
-    """An id, and an episode of its expert, or of chance where it has none."""
+    """Return an id, and an episode of its expert, or of chance where it has none."""
     env = registry.make(id)
     policy = "expert" if "expert" in family.policies(env) else "random"
     return env, record_episode(id, env, policy_named(id, env, policy), SEED)
 
 
 def draw(id: str, family: Any) -> Path:
-    """The picture of an id, in its file."""
+    """Return the picture of an id, in its file."""
     env, record = recorded(id, family)
     length = round(SHARE * len(record["reward"]))
     steps = range(0, length, max(1, length // MOST))[::-1]

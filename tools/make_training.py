@@ -29,7 +29,7 @@ PAGE = "training.md"
 
 
 def agents() -> None:
-    """The table and the curves of all trainings that `examples/ppo.py --out docs/training` has left."""
+    """Write the table and the curves of all trainings that `examples/ppo.py --out docs/training` has left."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "training").glob("ppo-*.json"))]
     table = Table("return over the held-out seasons (95 % interval)", COLUMNS, [_row(run) for run in runs])
     pictures = [f"![Learning curves of {run['id']}](pictures/{draw(run)})" for run in runs]
@@ -56,7 +56,7 @@ def _days(settings: dict[str, Any]) -> int:
 
 
 def draw(run: dict[str, Any]) -> str:
-    """The learning curves of a game as a picture, and its name."""
+    """Return the learning curves of a game as a picture, and its name."""
     scores, page = run["scores"], Figure(figsize=(5.4, 3.4), layout="constrained")
     axes = page.subplots()
     for name, seed in ((name, value) for name, value in run.items() if name.startswith("seed ")):

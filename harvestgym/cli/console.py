@@ -27,7 +27,7 @@ StartBar = Callable[[str, int | None], Callable[[int], None]]
 
 
 def make_console(pipe_width: int | None = None) -> Console:
-    """A console on standard output, `pipe_width` columns wide where that is not a terminal."""
+    """Return a console on standard output, `pipe_width` columns wide where that is not a terminal."""
     from rich.console import Console
 
     console = Console()

@@ -63,7 +63,7 @@ def _mistakes(where: str, lines: list[str]) -> ConfigError:
 
 
 def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) -> list[str]:
-    """A line for each path with a mistake; where one of several forms was expected, it names them all."""
+    """Return a line for each path with a mistake; where one of several forms was expected, it names them all."""
     lines: dict[str, str] = {}
     for error in errors:
         path, reason = " > ".join(_path(error["loc"], data)) or "top", _reason(error, model)
@@ -77,7 +77,7 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
 
 
 def _path(loc: tuple[int | str, ...], data: Any) -> list[str]:
-    """The keys of a mistake as in the file, without the names of pydantic's alternatives."""
+    """Return the keys of a mistake as in the file, without the names of pydantic's alternatives."""
     path = []
     for i, part in enumerate(loc):
         inside = isinstance(data, Mapping) and part in data
@@ -118,7 +118,7 @@ def _inner_model(annotation: Any) -> Any:
 
 
 def _bare(value: Any) -> Any:
-    """The number of `{value: 0.35, source: …}`; anything else but a truth value as it is."""
+    """Return the number of `{value: 0.35, source: …}`; anything else but a truth value as it is."""
     value = _unwrapped(value)
     if isinstance(value, bool):
         raise ValueError("expected a number, not yes/no/true/false")
@@ -230,7 +230,7 @@ def resolve_extends(
     combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None,
     seen: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """The mapping `name`, merged into the mapping that it `extends:`, and so on.
+    """Return the mapping `name`, merged into the mapping that it `extends:`, and so on.
 
     Args:
         name: of the mapping.
@@ -251,7 +251,7 @@ def resolve_extends(
 def read_extended(
     path: Path, what: str, combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """A YAML file that describes a `what`, merged into the file of the same folder that it `extends:`, and so on."""
+    """Return a YAML file that describes a `what`, merged into the file of its folder that it `extends:`, and so on."""
 
     def read(name: Any, child: str) -> dict[str, Any]:
         file = path.with_name(f"{name}.yaml") if child else path

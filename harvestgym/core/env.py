@@ -77,7 +77,7 @@ class Env(Generic[State, Params]):
         raise NotImplementedError
 
     def initial(self, key: jax.Array, params: Params) -> State:
-        """The first state of an episode."""
+        """Return the first state of an episode."""
         raise NotImplementedError
 
     def transition(self, key: jax.Array, state: State, action: Any, params: Params) -> State:

@@ -1,4 +1,4 @@
-"""The one loader of objects that are named by a string: `package.module:name` or `path/to/file.py:name`."""
+"""Loader of objects that are named by a string: `package.module:name` or `path/to/file.py:name`."""
 
 from __future__ import annotations
 

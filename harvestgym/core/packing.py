@@ -61,7 +61,7 @@ class Layout:
     scalars: tuple[tuple[str, int], ...]
 
     def pack(self, tree: Any) -> PackedTree:
-        """The buffers of `tree`; a tree of another structure, shape or dtype raises ValueError."""
+        """Return the buffers of `tree`; a tree of another structure, shape or dtype raises ValueError."""
         self.check(tree)
         parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
         return PackedTree(_join([part.ravel() for part in self._in_order(parts)]), self._apart(parts))
@@ -79,12 +79,12 @@ class Layout:
         return PackedTree(np.zeros(words, np.int32), tuple(np.zeros(s.shape, s.dtype) for s in self.slots if s.large))
 
     def unpack(self, packed: PackedTree) -> Any:
-        """The pytree, exactly as it was packed."""
+        """Return the pytree, exactly as it was packed."""
         scalars = self._apart_scalars(packed)
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
     def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
-        """The scalars, sort by sort: one slice for each and not three operations, as there are hundreds."""
+        """Return the scalars, sort by sort: one slice for each and not three operations, as there are hundreds."""
         found, start = [], 0
         for sort, stop in self.scalars:
             words = jax.lax.bitcast_convert_type(packed.words[start:stop], _STORED[sort])
@@ -93,7 +93,7 @@ class Layout:
         return found
 
     def read(self, packed: PackedTree) -> Any:
-        """The pytree on the host: Python numbers for scalars, own writable NumPy arrays for the rest."""
+        """Return the pytree on the host: Python numbers for scalars, own writable NumPy arrays for the rest."""
         words = np.asarray(packed.words)
         values: list[Any] = []
         for sort, stop in self.scalars:
@@ -136,7 +136,7 @@ _STORED = {"f": np.float32, "i": np.int32, "u": np.uint32, "b": np.int32}
 
 
 def layout_of(tree: Any) -> Layout:
-    """The layout for a pytree of arrays, or of shapes as `jax.eval_shape` gives them."""
+    """Return the layout for a pytree of arrays, or of shapes as `jax.eval_shape` gives them."""
     leaves, treedef = jax.tree.flatten(tree)
     about = [_describe(leaf) for leaf in leaves]
     starts, scalars, end = {}, [], 0
@@ -182,7 +182,7 @@ def _sort(dtype: np.dtype[Any]) -> str:
 
 
 def _words(leaf: Any, slot: Slot) -> jax.Array:
-    """A leaf as its buffer stores it."""
+    """Return a leaf as its buffer stores it."""
     array = jax.random.key_data(leaf) if slot.key_impl else jnp.asarray(leaf)
     return array if slot.large else jax.lax.bitcast_convert_type(array.astype(slot.stored), jnp.int32)
 
@@ -193,7 +193,7 @@ def _host_words(leaf: Any, slot: Slot) -> np.ndarray:
 
 
 def _join(parts: Sequence[jax.Array]) -> jax.Array:
-    """One vector of many. Slice by slice on CPU: XLA's concatenation of sixty parts took three times as long."""
+    """Return one vector of many. Slice by slice on CPU: XLA's concatenation of sixty parts took three times as long."""
     if len(parts) < 2:
         return parts[0] if parts else jnp.zeros(0, jnp.int32)
     return jax.lax.platform_dependent(*parts, cpu=_write, default=lambda *p: jnp.concatenate(p))
@@ -208,7 +208,7 @@ def _write(*parts: jax.Array) -> jax.Array:
 
 
 def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
-    """A leaf from what its buffer stores, inside compiled code."""
+    """Return a leaf from what its buffer stores, inside compiled code."""
     if slot.large:
         stored: Any = packed.large[slot.start]
     elif not slot.shape:
@@ -220,7 +220,7 @@ def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
 
 
 def _array(words: np.ndarray, large: tuple[Any, ...], slot: Slot) -> np.ndarray:
-    """An array leaf on the host."""
+    """Return an array leaf on the host."""
     if slot.large:
         return np.array(large[slot.start])
     return words[slot.start : slot.stop].view(slot.stored).reshape(slot.shape).astype(slot.dtype)

@@ -143,7 +143,7 @@ def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Arr
 
 
 def _codes(names: Sequence[str]) -> np.ndarray:
-    """The CRC-32 of each name, all different."""
+    """Return the CRC-32 of each name, all different."""
     codes = [zlib.crc32(name.encode()) for name in names]
     for i, code in enumerate(codes):
         if code in codes[:i]:
@@ -153,12 +153,12 @@ def _codes(names: Sequence[str]) -> np.ndarray:
 
 
 def _in_unit_interval(word: jax.Array) -> jax.Array:
-    """The first 23 bits of a word as a number in [0, 1)."""
+    """Return the first 23 bits of a word as a number in [0, 1)."""
     return (word >> 9).astype(jnp.float32) * jnp.float32(2.0**-23)
 
 
 def _tails(p: jax.Array) -> jax.Array:
-    """The sum of each weight and all after it, by additions that fuse with what uses them."""
+    """Return the sum of each weight and all after it, by additions that fuse with what uses them."""
     sums = list(itertools.accumulate(p[..., i] for i in reversed(range(p.shape[-1]))))
     return jnp.stack(sums[::-1], axis=-1)
 

@@ -27,7 +27,7 @@ class Window:
     sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0)
 
     def check(self) -> Iterator[str]:
-        """An interval runs upwards, and without an end it runs from -inf or to inf."""
+        """Check that intervals run upwards; without an end they run from -inf or to inf."""
         if self.low > self.high:
             yield f"low: expected at most high ({self.high:g}), got {self.low:g}"
         elif math.isinf(self.low) and self.low > 0:
@@ -49,7 +49,7 @@ def distance(value: Any, low: Any, high: Any) -> jax.Array:
 
 
 def exponents(response: Response, **drivers: Any) -> dict[str, jax.Array]:
-    """Each driver's term of the exponent, by name; raises TypeError unless the drivers are the fields."""
+    """Return each driver's term of the exponent, by name; raises TypeError unless the drivers are the fields."""
     expected = {f.name for f in dataclasses.fields(response)} - {"intercept"}
     if expected != set(drivers):
         raise TypeError(f"{type(response).__name__}: expected drivers {sorted(expected)}, got {sorted(drivers)}")

@@ -31,7 +31,7 @@ class Measure(Strict):
         return self.worth(values)
 
     def worth(self, values: np.ndarray) -> float:
-        """The measure of a sample that is not empty."""
+        """Return the measure of a sample that is not empty."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -39,11 +39,11 @@ class Measure(Strict):
 
     @model_serializer
     def written(self) -> dict[str, Any]:
-        """Its entry in a file: its name, also if it is the default, and its parameters."""
+        """Return its entry in a file: its name, also if it is the default, and its parameters."""
         return {"measure": self.measure, **self.numbers()}
 
     def numbers(self) -> dict[str, float]:
-        """Its parameters by name."""
+        """Return its parameters by name."""
         return {key: getattr(self, key) for key in type(self).model_fields if key != "measure"}
 
 
@@ -115,7 +115,7 @@ MEASURES: dict[str, type[Measure]] = {kind.model_fields["measure"].default: kind
 
 
 def parse_measure(data: Any) -> Measure:
-    """The measure that a mapping `{measure: cvar, level: 0.1}` names; ConfigError with the nearest name."""
+    """Return the measure that a mapping `{measure: cvar, level: 0.1}` names; ConfigError with the nearest name."""
     if isinstance(data, Measure):
         return data
     if not isinstance(data, dict) or "measure" not in data:

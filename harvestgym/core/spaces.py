@@ -24,7 +24,7 @@ class Union(OneOf):
         return f"Union({', '.join(map(str, self.spaces))})"
 
     def contains(self, x: Any) -> bool:
-        """Whether `x` is a pair of an index (of any integer type) and a member of that space."""
+        """Return whether `x` is a pair of an index (of any integer type) and a member of that space."""
         whole = isinstance(x, (tuple, list)) and len(x) == 2 and isinstance(x[0], (int, np.integer))
         return bool(whole and super().contains((int(x[0]), x[1])))
 
@@ -63,7 +63,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Whether its members can be flattened to a vector."""
+        """Return whether its members can be flattened to a vector."""
         return self.union.is_np_flattenable
 
     def seed(self, seed: Any = None) -> tuple[Any, ...]:
@@ -75,7 +75,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
         return (first, *self.union.seed(inner))
 
     def sample(self, mask: tuple[Any, ...] | None = None, probability: tuple[Any, ...] | None = None) -> Any:
-        """A set of uniform size from 0 to m, of members drawn from the union (fewer if some came up twice)."""
+        """Return a set of uniform size from 0 to m, of members drawn from the union (fewer if some came up twice)."""
         size = int(self.np_random.integers(0, self.most + 1))
         drawn: list[Pair] = []
         for _ in range(size):
@@ -85,7 +85,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
         return tuple(drawn)
 
     def contains(self, x: Any) -> bool:
-        """Whether `x` is a sequence of at most m members of the union."""
+        """Return whether `x` is a sequence of at most m members of the union."""
         return isinstance(x, (tuple, list)) and len(x) <= self.most and all(map(self.union.contains, x))
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
@@ -110,7 +110,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
 
 
 def noop_action(space: gymnasium.Space[Any]) -> Any:
-    """The action that does nothing: 0 in every part; None for a space without one."""
+    """Return the action that does nothing: 0 in every part; None for a space without one."""
     match space:
         case gymnasium.spaces.Discrete():
             return np.int32(0)
@@ -129,7 +129,7 @@ def _same(a: Pair, b: Pair) -> bool:
 
 
 def _plain(x: Any) -> Any:
-    """A member as nested tuples, to be compared."""
+    """Return a member as nested tuples, to be compared."""
     if isinstance(x, dict):
         return tuple((key, _plain(value)) for key, value in x.items())
     if isinstance(x, (tuple, list)):

@@ -53,7 +53,7 @@ class Meta:
 
     @property
     def stacked(self) -> bool:
-        """Whether the field holds several keys along a leading axis."""
+        """Return whether the field holds several keys along a leading axis."""
         return len(self.keys) > 1
 
     @property
@@ -63,7 +63,7 @@ class Meta:
 
 
 def unit_of(key: str) -> str:
-    """The unit part of a `name#unit` key."""
+    """Return the unit part of a `name#unit` key."""
     return key.partition("#")[2]
 
 
@@ -87,7 +87,7 @@ def var(
     hidden: bool = False,
     settled: bool = False,
 ) -> Any:
-    """A state variable: traced, observed under `key` unless hidden, within `[low, high]`; per plot by default."""
+    """Declare a state variable: traced, observed under `key` unless hidden, in `[low, high]`; per plot by default."""
     if labels:
         dtype, low, high = "int", 0, len(labels) - 1
     if dtype == "bool":
@@ -106,7 +106,7 @@ def par(
     endless: bool = False,
     default: Any = dataclasses.MISSING,
 ) -> Any:
-    """A parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML."""
+    """Declare a parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML."""
     return _field(Meta("par", _keys(key), doc, dtype, low, high, labels, endless=endless), default)
 
 

@@ -251,7 +251,7 @@ class Flatten(Wrapper[Params]):
 
 
 def flatten(space: gymnasium.Space[Any], value: Any) -> jax.Array:
-    """A float32 vector of a value of `space`; choices become one-hot, as in `gymnasium.spaces.flatten`."""
+    """Return a float32 vector of a value of `space`; choices become one-hot, as in `gymnasium.spaces.flatten`."""
     match space:
         case gymnasium.spaces.Dict():
             parts = [flatten(inside, value[name]) for name, inside in space.spaces.items()]

@@ -55,7 +55,7 @@ def parse_plot(value: Any) -> Any:
 
 
 def _parse_step(value: Any) -> Any:
-    """A step of a path: a key, `'*'`, or a plot in either spelling."""
+    """Return a step of a path: a key, `'*'`, or a plot in either spelling."""
     step = parse_plot(value)
     if not isinstance(step, (str, list, tuple)):
         raise ValueError("expected a key, '*' or a plot [x, y]")
@@ -66,7 +66,7 @@ PathStep = Annotated[Any, BeforeValidator(_parse_step), WithJsonSchema({"type": 
 
 
 def _parse_reference(value: Any) -> Any:
-    """An observation; its path may be left out, or be `'*'`, for the whole of it."""
+    """Return an observation; its path may be left out, or be `'*'`, for the whole of it."""
     if not isinstance(value, (list, tuple)) or len(value) not in (3, 4):
         return value
     path = value[3] if len(value) == 4 else []
@@ -118,7 +118,7 @@ ValueSpec = Annotated[
 
 
 class Localization(Strict):
-    """Where on earth a field lies."""
+    """Place of a field on earth."""
 
     latitude: Number = Field(alias="latitude#°", ge=-90, le=90)
     longitude: Number = Field(alias="longitude#°", ge=-180, le=180)
@@ -176,7 +176,7 @@ class ConditionSpec(Strict):
 
 
 def _parse_condition(value: Any) -> Any:
-    """The paper's 4-tuple."""
+    """Return the paper's 4-tuple."""
     if isinstance(value, (list, tuple)):
         if len(value) != 4:
             raise ValueError("expected (observation, mapping, operator, value)")
@@ -230,7 +230,7 @@ class MixtureSpec(Strict):
 
 
 class ContextPeriod(Strict):
-    """When a context is drawn: after some episodes, or after some days of each."""
+    """Period of a context: it is drawn after some episodes, or after some days of each."""
 
     episodes: Days | None = None
     days: Days | None = None
@@ -285,7 +285,7 @@ class ContextSpec(Strict):
 
 
 class ExpertRule(Strict):
-    """When any of the all-of conditions holds (always, if there are none), do the action.
+    """Action to do when any of the all-of conditions holds (always, if there are none).
 
     An action with `plot: each` is done on every plot on which they hold; one with a list in the place of its
     parameters is an observation asked for. It is done again after `every#day` days at the earliest.
@@ -312,7 +312,7 @@ class FarmSpec(Strict):
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a farm file, for editors; nothing is required, as a file may extend another."""
+    """Return the JSON Schema of a farm file, for editors; nothing is required, as a file may extend another."""
     schema = FarmSpec.model_json_schema(by_alias=True)
     parent = {"type": "string", "description": "the name of a farm file of the same folder that this one changes"}
     schema["properties"]["extends"] = parent
@@ -322,7 +322,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def farm_spec(data: Any, where: str) -> FarmSpec:
-    """A farm from a mapping, strictly."""
+    """Return a farm from a mapping, strictly."""
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
         if name.casefold() != f"field-{i}":
@@ -331,7 +331,7 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
 
 
 def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
-    """A farm file merged into the one that it `extends:` (a file of the same folder), and then `overrides`."""
+    """Return a farm file merged into the one that it `extends:` (a file of the same folder), and then `overrides`."""
     data = read_extended(path, "farm")
     _anchor(data, path.resolve().parent)
     return farm_spec(merge(data, overrides or {}), path.name)

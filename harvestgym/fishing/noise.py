@@ -33,7 +33,7 @@ class Noise:
 
     @property
     def random(self) -> bool:
-        """Whether the noise needs a draw."""
+        """Return whether the noise needs a draw."""
         return type(self) is not Noise
 
 

@@ -46,7 +46,7 @@ class ForagerConfig:
 
 
 def build_world(config: ForagerConfig) -> World:
-    """The world of a config, with nothing in it yet."""
+    """Return the world of a config, with nothing in it yet."""
     size = config.size
     width, height = (size, size) if isinstance(size, int | np.integer) else tuple(size)
     kinds = tuple(_kind(name, config.object_types[name]) for name in sorted(config.object_types))

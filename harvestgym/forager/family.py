@@ -80,7 +80,7 @@ class WorldFile(Strict):
 
 
 def make(name: str, **overrides: Any) -> Forager:
-    """The functional environment of a catalogue file, with some of its keys changed."""
+    """Return the functional environment of a catalogue file, with some of its keys changed."""
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
         raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
@@ -88,7 +88,7 @@ def make(name: str, **overrides: Any) -> Forager:
 
 
 def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
-    """A forager from the data of a catalogue file; ConfigError with every mistake."""
+    """Return a forager from the data of a catalogue file; ConfigError with every mistake."""
     file = validate(WorldFile, dict(data), where)
     kinds = tuple(_kind(name, kind, f"{where} > kinds > {name}") for name, kind in sorted(file.kinds.items()))
     width, height = file.size
@@ -144,7 +144,7 @@ def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile,
 
 
 def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
-    """The same episodes on the host engine, as a Gymnasium environment; None without the extra `fast`."""
+    """Return the same episodes on the host engine, as a Gymnasium environment; None without the extra `fast`."""
     if not FAST:
         return None
     from harvestgym.forager.numba_engine.gym_env import ForagerGym
@@ -153,7 +153,7 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
 
 
 def policies(env: Forager) -> dict[str, Policy]:
-    """The baselines: the best path within the aperture (also "expert"), and to the nearest good object in view.
+    """Return the baselines: the best path within the aperture (also "expert"), and to the nearest good object in view.
 
     Of a world shown in colours the expert alone, unless something carries it off; else none.
     """
@@ -188,7 +188,7 @@ def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params
 
 
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:
-    """An episode as a plot: where the agent went, and its reward rate."""
+    """Return an episode as a plot: where the agent went, and its reward rate."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")

@@ -34,7 +34,7 @@ STREAMS = 16
 
 @shared
 def mix(x: Word) -> Word:
-    """A 32-bit bijection in which every input bit flips every output bit half of the time (lowbias32, Wellons 2018)."""
+    """Mix 32 bits: a bijection, every input bit flips every output bit half of the time (lowbias32, Wellons 2018)."""
     x = ((x ^ (x >> _16)) * _A) & MASK
     x = ((x ^ (x >> _15)) * _B) & MASK
     return x ^ (x >> _16)
@@ -55,7 +55,7 @@ def scale_word(x: Word, n: Word) -> Word:
 
 @shared
 def draw_word(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
-    """The word of stream `a`, at position `b`, `c`, of the world whose seed is (k0, k1)."""
+    """Return the word of stream `a`, at position `b`, `c`, of the world whose seed is (k0, k1)."""
     h = mix(k0 ^ mix((a * GOLDEN) & MASK))
     h = mix(((h ^ k1) + b) & MASK)
     return mix((h + ((c * GOLDEN) & MASK) + k0) & MASK)
@@ -63,7 +63,7 @@ def draw_word(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
 
 @shared
 def draw_bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word]:
-    """A bell-shaped draw as (size, 1 if negative), in units of 1/65536 standard deviation.
+    """Return a bell-shaped draw as (size, 1 if negative), in units of 1/65536 standard deviation.
 
     The sum of twelve uniform half-words less its mean (Irwin-Hall): within 0.0025 of the normal distribution
     function, never beyond six deviations, the same integer in both engines.
@@ -96,7 +96,7 @@ def rotate(x: Word, by: Word, n: Word) -> Word:
 
 @shared
 def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
-    """One round of `permute`: the pair, and the keys of the next round."""
+    """Return one round of `permute`: the pair, and the keys of the next round."""
     p = rotate(p, scale_word(mix(q ^ k0), a), a)
     q = rotate(q, scale_word(mix(p ^ k1), b), b)
     return p, q, (k0 + GOLDEN) & MASK, (k1 + GOLDEN) & MASK
@@ -104,7 +104,7 @@ def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tupl
 
 @shared
 def permute(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word]:
-    """A keyed bijection of the grid {0 ... a-1} x {0 ... b-1}.
+    """Return a keyed bijection of the grid {0 ... a-1} x {0 ... b-1}.
 
     Each half-round rotates one coordinate by a hash of the other, which can be undone on any shape: a Feistel
     network whose halves need not be powers of two.
@@ -115,7 +115,7 @@ def permute(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Wor
 
 
 def seed_words(seed: int | tuple[int, int]) -> tuple[int, int]:
-    """The two words of a seed: an integer from 0 to 2^64 - 1, or the words themselves."""
+    """Return the two words of a seed: an integer from 0 to 2^64 - 1, or the words themselves."""
     if isinstance(seed, tuple):
         return seed[0] & 0xFFFFFFFF, seed[1] & 0xFFFFFFFF
     if isinstance(seed, bool) or not 0 <= int(seed) < 2**64:

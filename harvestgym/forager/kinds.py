@@ -22,7 +22,7 @@ Color = tuple[int, int, int]
 
 
 class ReturnPlace(IntEnum):
-    """Where a collected object comes back."""
+    """Place at which a collected object comes back."""
 
     SAME = 0
     ANYWHERE = 1
@@ -31,7 +31,7 @@ class ReturnPlace(IntEnum):
 
 
 class DelayLaw(IntEnum):
-    """How the steps until an object comes back are drawn."""
+    """Distribution of the steps until an object comes back."""
 
     NEVER = 0
     UNIFORM = 1
@@ -169,7 +169,7 @@ class ForagerObject:
 
     @property
     def location(self) -> tuple[int, int] | None:
-        """Where it returns; None for a random free cell."""
+        """Return where it returns; None for a random free cell."""
         return self.target_location
 
     @location.setter
@@ -177,7 +177,7 @@ class ForagerObject:
         self.target_location = place
 
     def reward(self, rng: np.random.Generator, clock: int) -> float:
-        """The reward of a collision at `clock`; `rng` is for rewards alone."""
+        """Return the reward of a collision at `clock`; `rng` is for rewards alone."""
         raise NotImplementedError(f"{type(self).__name__}: expected a method reward(self, rng, clock), got none")
 
     def regen_delay(self, rng: np.random.Generator, clock: int) -> int | None:
@@ -185,7 +185,7 @@ class ForagerObject:
         return int(rng.integers(10, 100))
 
     def to_kind(self) -> Kind:
-        """The table row of this object; its callables stay in Python."""
+        """Return the table row of this object; its callables stay in Python."""
         colors = () if self.color is None else (check_color(self.color, self.name),)
         flags = bool(self.blocking), bool(self.collectable)
         return Kind(self.name, *flags, colors=colors, lasts=self.lasts, rests=self.rests, python=True)
@@ -201,7 +201,7 @@ class TableObject(ForagerObject):
         self.blocking, self.collectable = self.row.blocking, self.row.collectable
 
     def reward(self, rng: np.random.Generator, clock: int) -> float:
-        """The constant of the row."""
+        """Return the constant of the row."""
         return self.row.reward.value if isinstance(self.row.reward, Constant) else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The only use of numba (extra `fast`): without it the same functions run as plain Python, hundreds of times slower."""
+"""Use of numba (extra `fast`): without it the same functions run as plain Python, hundreds of times slower."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAST = numba is not None
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that the host engine compiles and JAX traces: one source for both engines."""
+    """Return a function that the host engine compiles and JAX traces: one source for both engines."""
     return extending.register_jitable(function) if extending else function
 
 
@@ -34,14 +34,14 @@ def on_host(source: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the host engine: compiled once, cached on disk, run without the interpreter lock."""
+    """Return a function of the host engine: compiled once, cached on disk, run without the interpreter lock."""
     if numba is None:
         return np.errstate(over="ignore")(function)  # words wrap around
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A compiled function that is part of its callers: for what runs once per cell."""
+    """Return a compiled function that is part of its callers: for what runs once per cell."""
     if numba is None:
         return function
     return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)

@@ -50,7 +50,7 @@ class ObservationMode(NamedTuple):
 
     @property
     def is_picture(self) -> bool:
-        """Whether the encoded view itself is observed."""
+        """Return whether the encoded view itself is observed."""
         return self.observe is show_cells and not self.whole
 
 
@@ -82,7 +82,7 @@ def color_table(world: World) -> np.ndarray:
 
 
 def choose_colors(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
-    """The colours of each kind: its own, or the next unused one of the palette."""
+    """Return the colours of each kind: its own, or the next unused one of the palette."""
     taken = {color for kind in kinds for color in kind.colors}
     free = [color for color in PALETTE if color not in taken] or list(PALETTE)
     out, given = [], 0
@@ -96,7 +96,7 @@ def choose_colors(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
 
 
 def show_cells(cells: Any, xp: Any) -> Any:
-    """The encoded cells as they are."""
+    """Return the encoded cells as they are."""
     return cells
 
 
@@ -159,7 +159,7 @@ MODES: dict[str, ObservationMode] = {
 def make_space(
     world: World, name: str, aperture: tuple[int, int], hint: Hint, more_channels: int = 0
 ) -> gymnasium.Space[Any]:
-    """The space of observations of a mode; `more_channels` counts those that an interface adds to the kinds."""
+    """Return the space of observations of a mode; `more_channels` counts those that an interface adds to the kinds."""
     mode = MODES[name]
     depth = mode.table(world).shape[2] + more_channels
     shape = (world.height, world.width, len(world.kinds) + 1) if mode.whole else (*aperture, depth)
@@ -170,7 +170,7 @@ def make_space(
 
 
 def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> Any:
-    """An observation, or with a hint the dict of it and of bool (..., regions): the agent's region, if shown now.
+    """Return an observation, or with a hint a dict with bool (..., regions) too: the agent's region, if shown now.
 
     Args:
         world: of the agents.

@@ -25,7 +25,7 @@ class LawContext(Protocol):
     xp: Any
 
     def phase(self, period: int) -> Any:
-        """The clock modulo `period` (at most 2^24 - 1), a whole number."""
+        """Return the clock modulo `period` (at most 2^24 - 1), a whole number."""
         ...
 
     def uniforms(self, number: int) -> Any:
@@ -35,7 +35,7 @@ class LawContext(Protocol):
 
 @compiled
 def draw_noise(k0: int, k1: int, stream: int, low: int, high: int) -> float:
-    """A bell-shaped draw of variance one for the clock (low, high) of the world whose seed is (k0, k1)."""
+    """Return a bell-shaped draw of variance one for the clock (low, high) of the world whose seed is (k0, k1)."""
     size, negative = hashing.draw_bell(_U(k0), _U(k1), _U(stream), _U(low), _U(high))
     return (-1.0 if negative else 1.0) * np.int64(size) / 65536.0
 
@@ -71,7 +71,7 @@ class HostContext:
         self._clock, self._words, self._kind, self._generation = clock, words, kind, generation
 
     def phase(self, period: int) -> int:
-        """The clock modulo `period`, exactly."""
+        """Return the clock modulo `period`, exactly."""
         return self._clock % period
 
     def uniforms(self, number: int) -> np.ndarray:
@@ -79,7 +79,7 @@ class HostContext:
         return _cached_uniforms(self._words, self._kind, self._generation, number)
 
     def noise(self) -> float:
-        """A bell-shaped draw of variance one that belongs to this step."""
+        """Return a bell-shaped draw of variance one that belongs to this step."""
         return draw_noise(*self._words, NOISE, self._clock & _WORD, (self._clock >> 32) & _WORD)
 
 
@@ -98,7 +98,7 @@ class HostBatchContext:
         self._clock, self._words, self._key, self._generations, self._cache = clock, words, key, generations, cache
 
     def phase(self, period: int) -> int:
-        """The clock modulo `period`, exactly."""
+        """Return the clock modulo `period`, exactly."""
         return self._clock % period
 
     def uniforms(self, number: int) -> np.ndarray:
@@ -124,7 +124,7 @@ class JaxContext:
         self._kind, self._generation = kind, generation
 
     def phase(self, period: int) -> Any:
-        """The clock modulo `period` as int32, exactly."""
+        """Return the clock modulo `period` as int32, exactly."""
         rest = hashing.modulo(self._high, self._low, self.xp.uint32(period))
         return rest.astype(self.xp.int32)
 
@@ -136,7 +136,7 @@ class JaxContext:
         return (word >> np.uint32(8)).astype(self.xp.float32) / np.float32(16777216)
 
     def noise(self) -> Any:
-        """A bell-shaped draw of variance one that belongs to this step."""
+        """Return a bell-shaped draw of variance one that belongs to this step."""
         stream = self.xp.uint32(NOISE)
         size, negative = hashing.draw_bell(self._words[0], self._words[1], stream, self._low, self._high)
         return self.xp.where(negative == 1, -1.0, 1.0) * size.astype(self.xp.float32) / np.float32(65536)

@@ -1,4 +1,4 @@
-"""How rewards are paid: at once or some steps after their collision, from a ring of sums that both engines use.
+"""Payment of rewards: at once or some steps after their collision, from a ring of sums that both engines use.
 
 A ring has one cell for each step up to the longest delay. The reward of a collision at step t of a kind that pays d
 steps later is added to cell (t + d) mod n; cell t mod n is paid and emptied in step t.

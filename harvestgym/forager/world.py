@@ -64,7 +64,7 @@ class Region:
 
     @property
     def narrow(self) -> bool:
-        """Whether the rectangle is too thin to be permuted as it is."""
+        """Return whether the rectangle is too thin to be permuted as it is."""
         return min(self.width, self.height) < NARROW
 
     @property
@@ -73,7 +73,7 @@ class Region:
         return _find_near_square(self.cells) if self.narrow else (self.width, self.height)
 
     def contains(self, x: int, y: int) -> bool:
-        """Whether the cell lies in the rectangle."""
+        """Return whether the cell lies in the rectangle."""
         return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
     @property
@@ -96,7 +96,7 @@ def _find_near_square(cells: int) -> tuple[int, int]:
 
 
 def count_objects(freq: float, free: int, cells: int) -> int:
-    """The number of objects of a frequency: floor(freq * cells), and at 1.0 every cell that may be filled."""
+    """Return the number of objects of a frequency: floor(freq * cells), and at 1.0 every cell that may be filled."""
     if isinstance(freq, bool) or not isinstance(freq, int | float | np.number) or not 0 <= freq <= 1:
         raise ConfigError(f"freq: expected a number from 0 to 1, got {freq!r}")
     count = free if freq == 1 else math.floor(float(freq) * cells + 1e-6)
@@ -125,7 +125,7 @@ class World:
 
     @property
     def start(self) -> tuple[int, int]:
-        """Where the agent begins, as in the Forager package: the middle, never occupied."""
+        """Return where the agent begins, as in the Forager package: the middle, never occupied."""
         return self.width // 2, self.height // 2
 
     @property
@@ -140,17 +140,17 @@ class World:
 
     @property
     def moves(self) -> bool:
-        """Whether some object returns elsewhere than it was."""
+        """Return whether some object returns elsewhere than it was."""
         return any(k.collectable and k.place is not ReturnPlace.SAME for k in self.kinds)
 
     @property
     def perishes(self) -> bool:
-        """Whether some kind expires and comes again."""
+        """Return whether some kind expires and comes again."""
         return any(k.lasts for k in self.kinds)
 
     @property
     def renews(self) -> bool:
-        """Whether some region gets new generations."""
+        """Return whether some region gets new generations."""
         return any(r.renew_eaten or r.renew_every for r in self.regions)
 
     def region_at(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -161,13 +161,13 @@ class World:
         return out
 
     def index(self, name: str) -> int:
-        """The index of a kind; ConfigError with the nearest name."""
+        """Return the index of a kind; ConfigError with the nearest name."""
         if name not in self.names:
             raise unknown("object", name, self.names)
         return self.names.index(name)
 
     def count_room(self, region: Region) -> int:
-        """The most objects a region may hold: one less where an agent may stand when they are placed."""
+        """Return the most objects a region may hold: one less where an agent may stand when they are placed."""
         agent = region.contains(*self.start) or region.renew_eaten or region.renew_every
         return region.cells - bool(agent)
 

@@ -199,7 +199,7 @@ class CompiledEnv:
 
     @property
     def offers_mask(self) -> bool:
-        """Whether the environment says which actions are possible."""
+        """Return whether the environment says which actions are possible."""
         return self._functions.mask is not None
 
     def mask(self) -> np.ndarray:

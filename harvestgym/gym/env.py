@@ -68,7 +68,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         self._over = bool(run.over)
 
     def recipe(self) -> dict[str, Any]:
-        """How it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.checkpoint`."""
         return {"env": self.core, "render_mode": self.render_mode}
 
     def kept(self) -> dict[str, Any]:

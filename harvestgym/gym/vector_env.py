@@ -164,7 +164,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return tuple(super(VecEnv, self)._draw(row) for row in rows)
 
     def recipe(self) -> dict[str, Any]:
-        """How it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.checkpoint`."""
         names = ("num_envs", "autoreset_mode", "render_mode")
         return {"env": self.core} | {name: getattr(self, name) for name in names}
 

@@ -68,12 +68,12 @@ class FarmSession(Session):
 
     @property
     def asks(self) -> bool:
-        """Whether observing is a step of its own."""
+        """Return whether observing is a step of its own."""
         return hasattr(self.env, "offered")
 
     @property
     def looked(self) -> bool:
-        """Whether the observations of this morning are done."""
+        """Return whether the observations of this morning are done."""
         return self.steps % 2 == 1 and self.asks
 
     @cached_property
@@ -101,7 +101,7 @@ class FarmSession(Session):
         return known(self.env, self.record)
 
     def facts(self, field: int, plot: Plot | None) -> list[Fact]:
-        """The known values of a plot of a field or, without a plot, of the field as a whole."""
+        """Return the known values of a plot of a field or, without a plot, of the field as a whole."""
         facts, steps_per_day = [], getattr(self.env, "steps_per_day", 1)
         for variable in self.env.variables:
             if variable.field != field or variable.per_plot != (plot is not None):
@@ -121,11 +121,11 @@ class FarmSession(Session):
         return entity_titles(self.env)
 
     def label(self, variable: Any) -> str:
-        """The title of the entity of a variable, and its key in words."""
+        """Return the title of the entity of a variable, and its key in words."""
         return f"{self.titles[variable.where]} {key_words(variable.key)}"
 
     def value(self, field: int, key: str) -> np.ndarray | None:
-        """The known value of a variable of a field by its key, `rain/amount#mm`; None if it was never observed."""
+        """Return the known value of a variable of a field by key, `rain/amount#mm`; None if it was never observed."""
         for variable in self.env.variables:
             if variable.field == field and variable.key == key:
                 values, steps = self.known[variable.name]

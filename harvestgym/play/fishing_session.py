@@ -37,12 +37,12 @@ class FishingSession(Session):
 
     @property
     def protects(self) -> bool:
-        """Whether nothing is caught and the stock itself has a value."""
+        """Return whether nothing is caught and the stock itself has a value."""
         return hasattr(self.env.params, "benefit")
 
     @property
     def drives(self) -> bool:
-        """Whether an action works against the pressure on the stock."""
+        """Return whether an action works against the pressure on the stock."""
         return hasattr(self.env, "push_driver")
 
     @property

@@ -145,7 +145,7 @@ class Session(LiveEpisode):
         other.act(other.idle if other.idle is not None else np.zeros_like(self.env.action_space.sample()))
 
     def scene(self, record: Record | None = None) -> Scene:
-        """The picture of the last step, by default from the whole record."""
+        """Return the picture of the last step, by default from the whole record."""
         return family_function(self.id, "scene")(self.env, self.record if record is None else record, self.steps)
 
     def replay(self, path: Path) -> None:

@@ -56,7 +56,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
 
     @classmethod
     def of_record(cls, scene: Callable[..., Scene], env: Any, record: Any, width: int = DEFAULT_WIDTH) -> EpisodeFrames:
-        """The film of a recorded episode; `scene(env, record, step)` is that of the family."""
+        """Return the film of a recorded episode; `scene(env, record, step)` is that of the family."""
         return cls.of(partial(scene, env, record), len(record["reward"]), width)
 
     def __len__(self) -> int:
@@ -146,7 +146,7 @@ class Palette:
 
 
 def _sample_frames(frames: int) -> list[int]:
-    """The pictures from which the colours are taken, evenly over the film."""
+    """Return the pictures from which the colours are taken, evenly over the film."""
     return np.unique(np.linspace(0, frames - 1, PALETTE_FRAMES).round().astype(int)).tolist()
 
 

@@ -14,7 +14,7 @@ from harvestgym import Snapshot
 
 
 def played(env: Any, steps: int, seed: int) -> str:
-    """A digest of all that some steps gave; episodes that end begin again."""
+    """Return a digest of all that some steps gave; episodes that end begin again."""
     env.action_space.seed(seed)
     digest = hashlib.sha256()
     for _ in range(steps):
@@ -33,7 +33,7 @@ def told(digest: Any, tree: Any) -> None:
 
 
 def goes_on(found: Any) -> str:
-    """A digest of what becomes of an environment, or of a moment of a functional one."""
+    """Return a digest of what becomes of an environment, or of a moment of a functional one."""
     if not isinstance(found, Snapshot):
         return played(found, 40, 5)
     keys = jax.vmap(jax.random.fold_in, (0, None))(found.key, 1)

@@ -56,7 +56,7 @@ def begun(env: Any, steps: int = 9) -> Any:
 
 
 def layers(env: Any) -> list[type]:
-    """The classes of an environment and what is inside."""
+    """Return the classes of an environment and what is inside."""
     return [type(env), *(layers(env.env) if isinstance(env, gymnasium.Wrapper) else [])]
 
 
@@ -283,7 +283,7 @@ def test_what_is_cut_off_or_changed_is_refused(fish: Path, tmp_path: Path) -> No
 
 
 def rewritten(fish: Path, path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """The same file with another content."""
+    """Return the same file with another content."""
     head = json.loads(gzip.decompress(fish.read_bytes()))
     change(head)
     path.write_bytes(gzip.compress(json.dumps(head).encode()))

@@ -28,7 +28,7 @@ def tree() -> dict[str, object]:
 
 
 def bare(tree: object) -> list[np.ndarray]:
-    """The leaves, keys as their data."""
+    """Return the leaves, keys as their data."""
 
     def data(leaf: jax.Array) -> np.ndarray:
         key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

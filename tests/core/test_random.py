@@ -39,12 +39,12 @@ draw_all = partial(jax.jit, static_argnames="n_max", compiler_options=THOROUGH)(
 
 
 def enumerated(n_max: int, n: int, p: float) -> np.ndarray:
-    """The distribution of `binomial` itself: the share of all uniforms that give 0, ..., n_max."""
+    """Return the distribution of `binomial` itself: the share of all uniforms that give 0, ..., n_max."""
     return np.bincount(np.asarray(draw_all(every_uniform(), n, p, n_max=n_max)), minlength=n_max + 1) / GRID
 
 
 def detectable_shift(draws: int, cells: int, alpha: float, power: float) -> float:
-    """The shift of a mean, in standard deviations, that a chi-squared test finds with probability `power`.
+    """Return the shift of a mean, in standard deviations, that a chi-squared test finds with probability `power`.
 
     A small shift by s deviations moves the cells by s times their score: noncentrality draws * s^2.
     """

@@ -28,7 +28,7 @@ ENV = Stock()
 
 
 def count(carry: jax.Array, obs: Any, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A policy with memory: fishes harder each year, from the start of each episode."""
+    """Return a policy with memory: fishes harder each year, from the start of each episode."""
     return carry + 1, jnp.minimum(carry, 3)
 
 

@@ -20,7 +20,7 @@ TOLERANCE = 0.05
 
 @pytest.fixture(scope="module")
 def maize() -> Any:
-    """The example of the docs as a module."""
+    """Return the example of the docs as a module."""
     return script("examples/calibrate_maize.py")
 
 

@@ -20,7 +20,7 @@ SITES = "harvestgym.farm.entities.weather.sites"
 
 
 def table(env: Any) -> np.ndarray:
-    """The days that a farm replays, (n, 6)."""
+    """Return the days that a farm replays, (n, 6)."""
     return np.asarray(env.params.fields[0].entities[0].sky.days)
 
 

@@ -23,7 +23,7 @@ MILD = {
 
 
 def air(**changes: float) -> Air:
-    """A mild dry day, or what the test changes of it."""
+    """Return a mild dry day, or what the test changes of it."""
     return Air(**{name: jnp.float32(value) for name, value in (MILD | changes).items()})
 
 
@@ -35,12 +35,12 @@ def field(shape: tuple[int, int] = (1, 1), scale: float = 1.0, targets: tuple[st
 
 
 def draws(shape: tuple[int, int], value: float = 0.5) -> dict[str, jax.Array]:
-    """The same uniform for every use."""
+    """Return the same uniform for every use."""
     return {use: jnp.full(shape, value, jnp.float32) for use in Plant.randomness}
 
 
 def board(place: Place, reader: str, *said: tuple[str, Message]) -> Board:
-    """The messages that `reader` reads this morning, by sender."""
+    """Return the messages that `reader` reads this morning, by sender."""
     posts: dict[type[Message], dict[str, Message]] = {}
     for speaker, message in said:
         posts.setdefault(type(message), {})[speaker] = message
@@ -64,7 +64,7 @@ def live(
     plant: Plant, soil: Soil, states: tuple[Any, Any], place: Place, today: Air, uniforms: dict[str, jax.Array],
     others: tuple[Message, ...] = (),
 ) -> tuple[tuple[Any, Any], tuple[Ledger, Ledger]]:  # fmt: skip
-    """A day of both; `others` is what further kinds say."""
+    """Return a day of both; `others` is what further kinds say."""
     said = said_today(plant, soil, states, place, today) + [("other", message) for message in others]
     standing, booked = plant.update(states[0], place, board(place, "Plant-0", *said), uniforms)
     earth, spent = soil.update(states[1], place, board(place, "Soil-0", *said), uniforms)
@@ -78,7 +78,7 @@ live_jit = jax.jit(live)
 def earth(
     soil: Soil, place: Place, water: float = 110.0, nutrients: float = 50.0, microlife: float = 100.0
 ) -> SoilState:
-    """A soil with the same on every plot."""
+    """Return a soil with the same on every plot."""
     state = soil.init(jax.random.key(0), place)
     return replace(
         state,
@@ -88,7 +88,7 @@ def earth(
 
 
 def share_of(place: Place, water: float = 0.0, nutrients: float = 0.0) -> Share:
-    """A share of nothing in particular."""
+    """Return a share of nothing in particular."""
     return Share(
         water=jnp.full((1, *place.shape), water, jnp.float32),
         nutrients=jnp.full((4, 1, *place.shape), nutrients, jnp.float32),
@@ -96,7 +96,7 @@ def share_of(place: Place, water: float = 0.0, nutrients: float = 0.0) -> Share:
 
 
 def check_ranges(state: Any) -> None:
-    """Every variable is finite, of its declared type and within its declared range."""
+    """Check that every variable is finite, of its declared type and within its declared range."""
     for name, meta in iterate_metas(type(state)):
         values = np.asarray(getattr(state, name))
         assert values.dtype == {"float": np.float32, "int": np.int32, "bool": np.bool_}[meta.dtype], name

@@ -43,7 +43,7 @@ class Spring(Entity):
 
     @publishes(Ground)
     def ground(self, state: SpringState, place: Place, board: Board, draws: Draws) -> Ground:
-        """All that is there can be taken."""
+        """Return all that is there can be taken."""
         zero = jnp.zeros(place.shape)
         whole = jnp.full(place.shape, 100.0)
         return Ground(
@@ -95,7 +95,7 @@ class Reed(Entity):
 
     @publishes(Need)
     def need(self, state: ReedState, place: Place, board: Board, draws: Draws) -> Need:
-        """The same every day."""
+        """Return the same every day."""
         return Need(water=jnp.full(place.shape, self.thirst), nutrients=jnp.full((4, *place.shape), 0.1))
 
     @action("dye", Parameter("colour", ("red", "green", "blue")), plot=False)

@@ -57,7 +57,7 @@ def test_water_and_nutrients_balance_in_company(together: FarmModel) -> None:
 
 @partial(jax.jit, static_argnums=0)
 def season(env: FarmModel, params: Any, order: jax.Array) -> dict[str, jax.Array]:
-    """Every variable on every of 40 days with the same order every day, by name."""
+    """Return every variable on every of 40 days with the same order every day, by name."""
 
     def step(state: Any, now: jax.Array) -> tuple[Any, Any]:
         after = env.transition(jax.random.fold_in(jax.random.key(7), now), state, order, params)
@@ -67,7 +67,7 @@ def season(env: FarmModel, params: Any, order: jax.Array) -> dict[str, jax.Array
 
 
 def history(env: FarmModel, order: int = 0) -> dict[str, np.ndarray]:
-    """That season, idle by default."""
+    """Return that season, idle by default."""
     return {name: np.asarray(values) for name, values in season(env, env.params, jnp.int32(order)).items()}
 
 

@@ -31,7 +31,7 @@ def do(entity: str, name: str, **values: Any) -> list[Any]:
 
 
 def farm() -> FarmModel:
-    """A square metre of loam with corn and beans, watered, and each crop harvested when it is ripe."""
+    """Return a square metre of loam with corn and beans, watered, and each crop harvested when it is ripe."""
     place = {"latitude#°": 47.45, "longitude#°": -122.31, "altitude#m": 132.0}
     entities = [["Weather", "seattle"], ["Soil", "loam"], ["Plant", "corn"], ["Plant", "bean"]]
     field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": entities}

@@ -28,7 +28,7 @@ END = [[[["Field-0", "Plant-2", "global_stage", []], "value", "in", ["harvested"
 
 
 def scripted(carry: Any, obs: Any, key: jax.Array) -> Any:
-    """The orders of a list, one a day."""
+    """Return the orders of a list, one a day."""
     orders, now = carry
     return (orders, now + 1), orders[now]
 
@@ -73,20 +73,20 @@ def crops(seasons: dict[str, Any]) -> list[Any]:
 
 
 def events(crop: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Where a bare plot was sown and where one in fruit or ripe was cleared; (season, evening), the first left out."""
+    """Find where a bare plot was sown and a plot in fruit or ripe was cleared; (season, evening), less the first."""
     stage = crop.stage[..., 0, 0]
     was, now = stage[:, :-1], stage[:, 1:]
     return (was == Stage.NONE) & (now != Stage.NONE), np.isin(was, (Stage.FRUIT, Stage.RIPE)) & (now == Stage.NONE)
 
 
 def years(happens: np.ndarray) -> np.ndarray:
-    """How often in each year of each season; (season, 3)."""
+    """Return how often in each year of each season; (season, 3)."""
     whole = np.concatenate([np.zeros_like(happens[:, :1]), happens], axis=1)
     return whole.reshape(SEASONS, 3, YEAR).sum(2)
 
 
 def kilograms(crop: Any) -> np.ndarray:
-    """The harvest of each day; (season, evening)."""
+    """Return the harvest of each day; (season, evening)."""
     return np.diff(crop.harvest_weight.sum((2, 3)), axis=1, prepend=0)
 
 
@@ -115,7 +115,7 @@ def order(entity: str, name: str, **values: Any) -> list[Any]:
 
 
 def again(crop: int, seeds: int, *windows: tuple[int, int]) -> list[dict[str, Any]]:
-    """The expert of one crop: as that of the file but that it sows this one, whenever the plot is bare in a window."""
+    """Return the expert of one crop: that of the file, but it sows this one whenever the plot is bare in a window."""
     plant, at = f"Plant-{crop}", {"plot": [0, 0]}
     day, bare = partial(event, "Weather-0", "day#int365"), event(plant, "stage", "in", ["none"])
     feeds, drinks = (

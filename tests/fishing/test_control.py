@@ -63,7 +63,7 @@ _FOUND: dict[int, dict[str, control.Policy]] = {}
 
 
 def policies_of(env: FishingModel) -> dict[str, control.Policy]:
-    """The policies of a fishery, solved once, and the ramp as the published table had it."""
+    """Return the policies of a fishery, solved once, and the ramp as the published table had it."""
     if id(env) not in _FOUND:
         after = {"dfo, B_MSY after harvest": control.ramp(env, 0.075 / 0.575, 0.2, 0.4)}
         _FOUND[id(env)] = policies(env) | after

@@ -119,7 +119,7 @@ def test_impossible_actions_are_refused(value: float) -> None:
 
 
 def test_nan_inside_compiled_code_catches_nothing() -> None:
-    """Where no error can be raised, NaN asks for no catch."""
+    """NaN, where no error can be raised, asks for no catch."""
     env = make("logistic-v0")
     state, _ = env.reset(jax.random.key(0), env.params)
     _, seen = env.step(jax.random.key(1), state, jnp.array([jnp.nan]), env.params)

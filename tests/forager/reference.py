@@ -20,7 +20,7 @@ def mix(x: int) -> int:
 
 
 def draw(key: tuple[int, int], a: int, b: int, c: int, n: int) -> int:
-    """The draw of stream `a` at (b, c), brought to 0 ... n - 1."""
+    """Return the draw of stream `a` at (b, c), brought to 0 ... n - 1."""
     h = mix(key[0] ^ mix(a * GOLDEN & MASK))
     h = mix(((h ^ key[1]) + b) & MASK)
     return mix((h + (c * GOLDEN & MASK) + key[0]) & MASK) * n >> 32
@@ -80,7 +80,7 @@ class Dense:
         return next(((y, x) for y, x in tries if self.grid[y, x] < 0 and (x, y) != (self.x, self.y)), None)
 
     def standing(self) -> np.ndarray:
-        """The grid without what is out of season."""
+        """Return the grid without what is out of season."""
         if not any(kind.lasts for kind in self.kinds):
             return self.grid
         grid = self.grid.copy()

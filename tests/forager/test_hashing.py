@@ -33,13 +33,13 @@ def random_words(number: int, seed: int = 0) -> np.ndarray:
 
 
 def host(function, *words: int) -> int:
-    """The function as the host engine computes it: words below 2^32 in 64-bit integers."""
+    """Return the function as the host engine computes it: words below 2^32 in 64-bit integers."""
     with np.errstate(over="ignore"):
         return int(function(*(np.uint64(w) for w in words)))
 
 
 def is_uniform(words: np.ndarray, cells: int = 64) -> bool:
-    """Whether a chi-square test accepts that the top bits of words are uniform."""
+    """Return whether a chi-square test accepts that the top bits of words are uniform."""
     counts = np.bincount(np.asarray(words, np.uint64) * np.uint64(cells) >> np.uint64(32), minlength=cells)
     return stats.chisquare(counts).pvalue > LEVEL
 

@@ -21,7 +21,7 @@ EXAMPLES = (
 
 
 def series(law, steps: int, words=WORDS, generation: int = 0) -> np.ndarray:
-    """The reward of a law at the first steps."""
+    """Return the reward of a law at the first steps."""
     return np.array([float(law(HostContext(t, words, 0, generation))) for t in range(steps)])
 
 

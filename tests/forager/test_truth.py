@@ -31,7 +31,7 @@ def world_of(width: int, height: int, counts: tuple[int, ...], edge: str = "toru
 
 
 def first_map(env: ForagerEnv) -> np.ndarray:
-    """The kind in every cell, in season or not, the first row southernmost."""
+    """Return the kind in every cell, in season or not, the first row southernmost."""
     cells = np.indices((env.world.height, env.world.width))
     return np.vectorize(lambda y, x: env.generated_kind_at(x, y))(*cells)
 
@@ -145,7 +145,7 @@ ENDLESS = world_of(10**6, 10**6, (2 * 10**11, 10**10, 10**11, 10**10), capacity=
 
 
 def trace(model: Forager, seed: int, actions: np.ndarray):
-    """The observations of an episode under JAX, step by step."""
+    """Return the observations of an episode under JAX, step by step."""
     params = model.params
 
     def live(words, actions):
@@ -160,7 +160,7 @@ def trace(model: Forager, seed: int, actions: np.ndarray):
 
 
 def assert_engines_agree(model: Forager, seed: int, steps: int) -> None:
-    """The same seed: the same map, moves, collisions and delays in both engines, and rewards to rounding."""
+    """Check on one seed the same map, moves, collisions and delays in both engines, and rewards to rounding."""
     actions = np.random.default_rng(seed).integers(0, 4, steps)
     first, (obs, reward, hit, x, y, events, refused) = trace(model, seed, actions)
     env = host_twin(model, seed)

@@ -157,7 +157,7 @@ def test_a_world_that_cannot_be_is_refused(make, says):
 
 
 def meadow(width: int, height: int, freq: float, seed: int = 1, aperture=(1, 1)) -> ForagerEnv:
-    """An episode in a world with a share `freq` of flowers and one per cent of walls."""
+    """Return an episode in a world with a share `freq` of flowers and one per cent of walls."""
     layers = ((0, int(freq * width * height)), (1, int(0.01 * width * height)))
     world = World(width, height, (Flower.row, Wall.row), (Region(0, 0, width, height, layers),))
     env = host_twin(Forager(world, aperture), seed)

@@ -68,7 +68,7 @@ class Berry(ForagerObject):
 
 
 def one_berry(cls=Berry, where=(5, 7), size=11, aperture=5, **more) -> ForagerEnv:
-    """An 11 x 11 world, the agent at (5, 5), with one object at `where`."""
+    """Return an 11 x 11 world, the agent at (5, 5), with one object at `where`."""
     env = ForagerEnv(ForagerConfig(size, {"berry": lambda: cls(where)}, aperture=aperture, **more))
     env.generate_objects(1 / size**2, "berry")
     env.start()
@@ -98,5 +98,5 @@ def measure_delays(delay: Delay, number: int) -> np.ndarray:
 
 
 def same(mine, other) -> bool:
-    """Whether two observations are equal, also if they are dicts."""
+    """Return whether two observations are equal, also if they are dicts."""
     return jax.tree.all(jax.tree.map(lambda a, b: bool((np.asarray(a) == b).all()), mine, other))

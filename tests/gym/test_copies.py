@@ -88,7 +88,7 @@ def play(env: Any) -> list[np.ndarray]:
 
 
 def begin(make: Callable[[], Any]) -> Any:
-    """An environment in mid-episode."""
+    """Return an environment in mid-episode."""
     env = make()
     env.seed(3) if hasattr(env, "step_wait") else None
     env.reset() if hasattr(env, "step_wait") else env.reset(seed=3)

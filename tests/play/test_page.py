@@ -33,7 +33,7 @@ GAMES = {
 
 
 class Served(NamedTuple):
-    """Where a game is, and the folder of what is kept of it."""
+    """Address of a game, and the folder of its files."""
 
     url: str
     folder: Path
@@ -41,7 +41,7 @@ class Served(NamedTuple):
 
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Served]]:
-    """A server for each game, all preparing at once."""
+    """Yield a server for each game, all preparing at once."""
     env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
     folders = {name: tmp_path_factory.mktemp(name) for name in GAMES}
     started = {
@@ -59,7 +59,7 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Served
 
 
 def address(process: subprocess.Popen[str]) -> str:
-    """The address that a server says it has, when it answers there."""
+    """Return the address that a server says it has, when it answers there."""
     assert process.stdout is not None
     for line in process.stdout:
         if found := re.search(r"http://\S+", line):
@@ -79,7 +79,7 @@ def wait_for(url: str) -> str:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A browser; its pictures of pages stay among pytest's own files where the run names no folder for them."""
+    """Yield a browser; its pictures of pages stay among pytest's own files where the run names no folder for them."""
     with pytest.MonkeyPatch.context() as patch, chromium() as found:
         if "HARVESTGYM_SHOTS" not in os.environ:
             patch.setenv("HARVESTGYM_SHOTS", str(tmp_path_factory.mktemp("shots")))
@@ -96,7 +96,7 @@ def wait_for_text(seen: Visit, name: str, text: str) -> None:
 
 
 def known(seen: Visit, what: str) -> str:
-    """A fact of the chosen plot, as the page says it."""
+    """Return a fact of the chosen plot, as the page says it."""
     return (
         seen.page.locator(f"{part('known')} dt", has_text=what).locator("xpath=following-sibling::dd[1]").inner_text()
     )

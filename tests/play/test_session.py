@@ -27,7 +27,7 @@ def farmer(id: str = FARM, seed: int = 3) -> FarmSession:
 
 @pytest.fixture(scope="module")
 def season() -> FarmSession:
-    """A season with water on the second day, its last day to come."""
+    """Return a season with water on the second day, its last day to come."""
     session = farmer()
     for day in range(DAYS - 1):
         if day == 1:

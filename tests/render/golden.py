@@ -15,7 +15,7 @@ WIDTH = 480
 
 
 def differs(name: str, scene: Scene) -> bool:
-    """Whether a scene looks otherwise than its golden picture: letters may lie a little elsewhere, no more."""
+    """Return whether a scene looks otherwise than its golden picture: letters may lie a little elsewhere, no more."""
     now = to_rgb(scene, WIDTH).astype(int)
     with Image.open(FOLDER / f"{name}.png") as image:
         then = np.asarray(image.convert("RGB")).astype(int)

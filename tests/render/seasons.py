@@ -21,19 +21,19 @@ MILD = {
 
 @lru_cache
 def farm(name: str, crop: str = "bean") -> FarmModel:
-    """A farm of the catalogue, made once."""
+    """Return a farm of the catalogue, made once."""
     return make(name) if crop == "bean" else make(name, {"Plant-0": crop})
 
 
 @lru_cache
 def company(shape: tuple[int, int]) -> FarmModel:
-    """All ten kinds and a hedge on a field of this shape."""
+    """Return all ten kinds and a hedge on a field of this shape."""
     plots = {"length#nb": shape[0], "width#nb": shape[1], "scale#m": 1.0}
     return make("full-10x10-v0", {"Facility-0": "hedge"}, fields={"Field-0": {"shape": plots}})
 
 
 def blank(env: FarmModel, steps: int = 3) -> Record:
-    """A season in which nothing stands on the fields and nothing happens, on mild and sunny days."""
+    """Return a season in which nothing stands on the fields and nothing happens, on mild and sunny days."""
     record = {v.name: np.full((steps, *v.shape), MILD.get(v.key, 0), float) for v in env.variables}
     for look in (*env.plan.items, *(env.offered.items if isinstance(env, ActiveFarm) else ())):
         record[f"seen/{look.variable.name}"] = np.zeros((steps, *look.variable.shape), bool)
@@ -66,7 +66,7 @@ def order(env: FarmModel, record: Record, step: int, asked: list[Any], effective
 
 
 def full(shape: tuple[int, int]) -> tuple[FarmModel, Record]:
-    """A field of all ten kinds on which everything is to be seen on day 1."""
+    """Return a field of all ten kinds on which everything is to be seen on day 1."""
     env = company(shape)
     record, some = blank(env), np.arange(shape[0] * shape[1]).reshape(shape)
     told: dict[str, dict[str, Any]] = {
@@ -116,7 +116,7 @@ def three_crops() -> tuple[FarmModel, Record]:
 
 
 def looks() -> tuple[FarmModel, Record]:
-    """A morning on which the water and the stage were asked for, in mode "ao"."""
+    """Return a morning on which the water and the stage were asked for, in mode "ao"."""
     env = farm("paid-looks-1x1-v0")
     record = blank(env)
     say(env, record, 1, "Field-0", "Plant-0", {"stage": 2, "population#nb": 16, "size#cm": 25})

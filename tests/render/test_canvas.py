@@ -27,7 +27,7 @@ def world(*marks: Mark, shape: tuple[int, int] = (4, 3), others: tuple[Panel, ..
 
 
 def where(pixels: np.ndarray, colour: str) -> np.ndarray:
-    """The rows and columns at which a picture has exactly a colour."""
+    """Return the rows and columns at which a picture has exactly a colour."""
     wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return np.argwhere((pixels == wanted).all(-1))
 
@@ -47,7 +47,7 @@ class Noting(SvgPainter):
 
 
 def overlaps(scene: Scene, width: int = 960) -> list[tuple[str, str]]:
-    """The pairs of texts of a page that lie on one another, and texts that leave the page."""
+    """Return the pairs of texts of a page that lie on one another, and texts that leave the page."""
     painter = Noting()
     layout.draw_scene(scene, painter, width)
     tall, found = layout.page_height(scene, width), []

@@ -120,7 +120,7 @@ def test_of_a_batch_the_mean_and_the_band_are_told(tmp_path: Path) -> None:
 
 
 def monitored(readings: np.ndarray, *sinks: Any, function: Any = value, unit: str = "L") -> Monitor:
-    """A monitor of one variable that takes the rows of an array, over and over."""
+    """Return a monitor of one variable that takes the rows of an array, over and over."""
     meta = Meta("var", (f"water#{unit}",), "water", high=1.0)
     turn = iter(range(10**9))
     read = lambda: [readings[next(turn) % len(readings)]]  # noqa: E731
@@ -128,7 +128,7 @@ def monitored(readings: np.ndarray, *sinks: Any, function: Any = value, unit: st
 
 
 def events(folder: Path) -> list[Any]:
-    """The events of a TensorBoard file: records of a length, its checksum, the data and its checksum."""
+    """Return the events of a TensorBoard file: records of a length, its checksum, the data and its checksum."""
     from tensorboardX.proto.event_pb2 import Event
 
     (path,), out, at = [*folder.iterdir()], [], 0

@@ -1,4 +1,4 @@
-"""How programs are compiled: JAX's persistent cache, on by default, and quick compilation of what runs once.
+"""Compilation of programs: JAX's persistent cache, on by default, and quick compilation of what runs once.
 
 Internals: names of JAX's configuration options and of XLA's compiler options.
 Gain: a second process starts in a third of the time (`benchmarks/start.py`); `QUICK` halves the time to compile.

@@ -1,4 +1,4 @@
-"""How XLA fuses operations on a CPU: one kernel for a small program, and no costly result computed twice.
+"""Fusion of operations on a CPU: one kernel for a small program, and no costly result computed twice.
 
 Internals: the equations of a jaxpr (`eqns`, `params`, `jax.extend.core.jaxpr_as_fun`) and two attributes of a call
 that XLA's CPU compiler reads (`xla_cpu_small_call`, `inlineable`), set by `jax.experimental.xla_metadata`.
@@ -194,7 +194,7 @@ def _as_function(program: Jaxpr) -> Callable[..., Any]:
 
 
 def _rewrite_loop(equation: JaxprEqn) -> JaxprEqn:
-    """The equation, with a rewritten body if it is a loop."""
+    """Return the equation, with a rewritten body if it is a loop."""
     if equation.primitive.name != "scan":
         return equation
     body = equation.params["jaxpr"]
@@ -202,7 +202,7 @@ def _rewrite_loop(equation: JaxprEqn) -> JaxprEqn:
 
 
 def _find_costly(program: Jaxpr) -> set[Any]:
-    """The variables whose repeated computation would cost more than `REPEATED` operations."""
+    """Return the variables whose repeated computation would cost more than `REPEATED` operations."""
     uses = Counter(v for equation in program.eqns for v in set(_variables(equation.invars)))
     uses += Counter(_variables(program.outvars))
     cost, costly = Counter[Any](), set()
@@ -219,7 +219,7 @@ def _find_costly(program: Jaxpr) -> set[Any]:
 
 
 def _cut(program: Jaxpr, ends: set[Any]) -> list[Jaxpr]:
-    """The programs that result from a cut after each operation that gives one of `ends`, in order."""
+    """Return the programs that result from a cut after each operation that gives one of `ends`, in order."""
     groups: list[list[JaxprEqn]] = [[]]
     for equation in program.eqns:
         groups[-1].append(equation)
@@ -264,5 +264,5 @@ def _is_literal(atom: Any) -> bool:
 
 
 def _is_program(value: Any) -> bool:
-    """Whether a parameter of an operation is a jaxpr, open or closed."""
+    """Return whether a parameter of an operation is a jaxpr, open or closed."""
     return hasattr(value, "eqns")

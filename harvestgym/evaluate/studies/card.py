@@ -72,7 +72,7 @@ class CardLine(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the mean lies in the published range."""
+        """Return whether the mean lies in the published range."""
         return self.low <= self.found.value <= self.high
 
 

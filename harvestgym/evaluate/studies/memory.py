@@ -135,7 +135,7 @@ def _layer(weights: Any, name: str, x: jax.Array) -> jax.Array:
 
 
 def _gated(weights: Any, memory: jax.Array, now: jax.Array) -> jax.Array:
-    """The gated recurrent unit of Cho et al. (2014)."""
+    """Return the gated recurrent unit of Cho et al. (2014)."""
     keep, reset = jnp.split(jax.nn.sigmoid(_layer(weights, "gate", jnp.concatenate([now, memory]))), 2)
     new = jnp.tanh(_layer(weights, "new", jnp.concatenate([now, reset * memory])))
     return keep * memory + (1 - keep) * new

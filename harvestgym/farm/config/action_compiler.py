@@ -16,7 +16,7 @@ from harvestgym.farm.schema import Interval, parse_plot
 def compile_actions(
     farmers: Sequence[str], fields: Sequence[FieldSlots], interventions: Mapping[str, Any] | None
 ) -> ActionTable:
-    """The action table of a farm: all actions, or those of the rules' `interventions`, which have canonical names."""
+    """Compile the action table of a farm: all actions, or those of the rules' `interventions`, in canonical names."""
     every = tuple(row for f, field in enumerate(fields) for row in _list_rows(f, field))
     table = ActionTable(tuple(farmers), every, tuple(fields))
     if interventions is None:
@@ -50,7 +50,7 @@ def _restrict(row: ActionRow, limits: Mapping[str, Any], fields: Sequence[FieldS
 
 
 def narrow_parameter(parameter: Parameter, limit: Any, where: str) -> Parameter:
-    """The parameter within a limit (choices, an interval, None for no limit); ConfigError if nothing is left of it."""
+    """Limit a parameter to choices, an interval or (None) nothing; ConfigError if no value is left."""
     if limit is None:
         return parameter
     where = f"{where} > {parameter.key}"

@@ -109,7 +109,7 @@ class BasicRule:
         self.cap, self.further = max_action_schedule_cost, dict(further or {})
 
     def read(self, actions: Collection[str]) -> dict[str, Any]:
-        """The rules in the form of a farm file, names as they were written; `actions` are those of the farm."""
+        """Return the rules in the form of a farm file, names as they were written; `actions` are those of the farm."""
         where = self._actions.label("rules")
         data = paper_files.read_actions(self._actions.read(), actions, where)
         validate(RulesSpec, data, where)
@@ -118,13 +118,13 @@ class BasicRule:
         return data | {"free_observations": list(self._free), "terminal_conditions": self._ends}
 
     def origins(self) -> dict[str, str]:
-        """The files of some parts of the rules, by their path in a farm file."""
+        """Return the files of some parts of the rules, by their path in a farm file."""
         files = {"init": self._init.label("rules > init")}
         files |= {part: f"{self._actions.label('rules')} > {part}" for part in ("interventions", "observations")}
         return {f"rules > {part}": file for part, file in files.items()}
 
     def missing(self, names: NameTable) -> dict[Path, str]:
-        """The texts of the files that are named and not there."""
+        """Return the texts of the files that are named and not there."""
         size = RulesSpec.model_fields["max_action_schedule_size"].default
         named = self._numbers["max_action_schedule_size"] or size
         return self._init.missing(paper_files.init_text(names)) | self._actions.missing(
@@ -165,7 +165,7 @@ class BasicScore:
         self.terms = dict(terms or {})
 
     def read(self) -> dict[str, Any]:
-        """The score in the form of a farm file, names as they were written."""
+        """Return the score in the form of a farm file, names as they were written."""
         data: dict[str, Any] = {}
         for source, keys in self._sources:
             said = paper_files.read_score(source.read(), keys, source.label("scoring"))
@@ -174,7 +174,7 @@ class BasicScore:
         return data | paper_files.read_score(self._values, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
 
     def missing(self, names: NameTable) -> dict[Path, str]:
-        """The texts of the files that are named and not there."""
+        """Return the texts of the files that are named and not there."""
         keys = paper_files.COST_KEYS + paper_files.REWARDS
         score = ScoreSpec.model_validate(paper_files.read_score(self._values, keys, "BasicScore"))
         score, out = resolve_score(names, score), {}
@@ -184,7 +184,7 @@ class BasicScore:
 
 
 def is_compiled(rules: RulesSpec) -> bool:
-    """Whether no stopping condition is called in Python."""
+    """Return whether no stopping condition is called in Python."""
     return not any(isinstance(c.mapping, Hosted) for group in rules.terminal_conditions for c in group)
 
 
@@ -196,7 +196,7 @@ def _once(what: str, *given: Any) -> None:
 def build_farm_model(
     fields: Sequence[Field], farmers: Sequence[Any], rules: BasicRule, scoring: BasicScore, mode: str, context: Any
 ) -> FarmModel:
-    """The model of a farm from its parts.
+    """Return the model of a farm from its parts.
 
     Raises:
         ConfigError: with the path of the mistake, in the configuration file where it stands in one.
@@ -239,7 +239,7 @@ def _check_parts(fields: Any, farmers: Any, rules: Any, scoring: Any) -> None:
 
 
 def _rebuild(thing: Any, base: type, where: str) -> Any:
-    """A farmer, rule or term with its parameters checked and in the engine's types."""
+    """Return a farmer, rule or term with its parameters checked and in the engine's types."""
     if not isinstance(thing, base):
         raise ConfigError(f"{where}: expected a {base.__name__} such as one of harvestgym.farm, got {thing!r}")
     return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

@@ -44,7 +44,7 @@ STOPS = "rules > terminal_conditions"
 def build(
     spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponents | None = None, on_host: bool = False
 ) -> FarmModel:
-    """The model of a farm, its rules and its expert checked.
+    """Return the model of a farm, its rules and its expert checked.
 
     Args:
         spec: the description.
@@ -66,7 +66,7 @@ def build(
 
 
 def build_text(text: str) -> FarmModel:
-    """The model of the text of a farm file, as `Farm.to_yaml` writes it."""
+    """Return the model of the text of a farm file, as `Farm.to_yaml` writes it."""
     return build(farm_spec(yaml_io.parse(text, "farm"), "farm"))
 
 
@@ -107,7 +107,7 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on
 
 
 def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
-    """The place and the entities of a field; instances `entities` replace those of the file."""
+    """Return the place and the entities of a field; instances `entities` replace those of the file."""
     made = tuple(entities) if entities is not None else tuple(load_kind(k).named(s) for k, s in spec.entities)
     labels = entity_names([type(e) for e in made])
     hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
@@ -123,13 +123,13 @@ def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> 
 
 
 def name_farm(fields: Mapping[str, FieldParams], farmers: Sequence[Any] = ()) -> NameTable:
-    """The names of everything on a farm."""
+    """Return the names of everything on a farm."""
     slots = tuple(build_slots(name, field.entities, field.place) for name, field in fields.items())
     return NameTable(tuple(number_repeats([type(f).__name__ for f in farmers])), slots, list_variables(slots))
 
 
 def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
-    """The items that can be requested, each number once and none that is free."""
+    """Return the items that can be requested, each number once and none that is free."""
     whole = {item.variable for item in (*requested.items, *free.items) if item.plot is None}
     kept = (item for item in requested.items if item not in free.items)
     return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))
@@ -159,7 +159,7 @@ def _check_fields(spec: FarmSpec, entities: Entities) -> None:
 
 
 def _advise(error: str) -> str:
-    """The kind to add, where an error says that nobody sends a message."""
+    """Return the kind to add, where an error says that nobody sends a message."""
     if "got 0" in error:
         for name in KINDS:
             if any(message.__name__ in error.split() for message, _ in load_kind(name).published):
@@ -176,12 +176,12 @@ def _i32(value: int) -> Any:
 
 
 def _list_tallies(model: FarmModel) -> tuple[str, ...]:
-    """The tallies of all entities, found by tracing one day (which also checks who needs whom)."""
+    """Return the tallies of all entities, found by tracing one day (which also checks who needs whom)."""
     return tuple(sorted(_first_day.eval_shape(model, _key(), model.defaults)))
 
 
 def _key() -> Any:
-    """The shape of a key, for which nothing is compiled."""
+    """Return the shape of a key, for which nothing is compiled."""
     return jax.eval_shape(jax.random.key, 0)
 
 

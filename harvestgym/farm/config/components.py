@@ -30,7 +30,7 @@ class ReadyComponents(NamedTuple):
 
 
 def load_class(name: str, known: Mapping[str, str], base: type[P], where: str) -> type[P]:
-    """The class of a component by its built-in name or as `module:Class`; ConfigError otherwise."""
+    """Return the class of a component by its built-in name or as `module:Class`; ConfigError otherwise."""
     target = name if ":" in name else known.get(name)
     if target is None:
         raise unknown(base.__name__.lower(), name, known, where)
@@ -38,22 +38,22 @@ def load_class(name: str, known: Mapping[str, str], base: type[P], where: str) -
 
 
 def load_kind(name: str) -> type[Entity]:
-    """The class of a kind of entity."""
+    """Return the class of a kind of entity."""
     return load_class(name, KINDS, Entity, "entities")
 
 
 def build_farmer(spec: ComponentSpec, where: str) -> Farmer:
-    """A farmer from its entry in a farm file."""
+    """Return a farmer from its entry in a farm file."""
     return _build(spec, FARMERS, Farmer, where)
 
 
 def build_rule(spec: ComponentSpec, where: str) -> Rule:
-    """A further rule from its entry in a farm file."""
+    """Return a further rule from its entry in a farm file."""
     return _build(spec, RULES, Rule, where)
 
 
 def build_term(spec: ComponentSpec, where: str) -> Term:
-    """A reward term from its entry in a farm file."""
+    """Return a reward term from its entry in a farm file."""
     return _build(spec, TERMS, Term, where)
 
 

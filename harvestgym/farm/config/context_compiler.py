@@ -81,7 +81,7 @@ def _shown(context: ContextSpec) -> list[str]:
 
 
 def _restrict_choices(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence[str]]) -> list[CompiledDraw]:
-    """The draws with those choices that are held back taken out of what is drawn."""
+    """Return the draws with those choices that are held back taken out of what is drawn."""
     choices = {read.draw.name: read.draw for read in reads if read.draw.kind == "choice"}
     for name, wanted in only.items():
         check_name("draw", name, choices, "context > only")
@@ -123,7 +123,7 @@ class _Reader:
         self.base = _leaves(model.defaults)
 
     def read(self, name: str, value: Interval | MixtureSpec | list[Any], shown: bool) -> CompiledDraw:
-        """The draw of one entry of the file."""
+        """Return the draw of one entry of the file."""
         where, single = f"{WHERE} > {name}", name.count("/") > 1 or self._of_place(name)
         if isinstance(value, Interval):
             return self._range(name, value, shown, where)
@@ -160,7 +160,7 @@ class _Reader:
         return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, decides, True)
 
     def _variant(self, name: str, value: Any, where: str) -> list[np.ndarray]:
-        """The leaves of the farm's parameters with `value` written at `name`."""
+        """Return the leaves of the farm's parameters with `value` written at `name`."""
         mix = value.mix if isinstance(value, MixtureSpec) else value.get("mix") if isinstance(value, Mapping) else None
         if mix is None:
             return self._written(name, value, where)
@@ -202,7 +202,7 @@ class _Reader:
         return farm_spec(data, field)
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
-        """The leaves, if they are those of the model in number and shape."""
+        """Return the leaves, if they are those of the model in number and shape."""
         if jax.tree.structure(params) != jax.tree.structure(self.model.defaults):
             what = "parameters of another structure"
         else:
@@ -219,7 +219,7 @@ class _Reader:
     def _compared(
         self, variants: Sequence[Sequence[np.ndarray]], where: str
     ) -> tuple[np.ndarray, tuple[LeafUpdate, ...], frozenset[tuple[int, int]]]:
-        """Where the variants differ from the farm or each other: values (variants, k), and what they are."""
+        """Return where the variants differ from the farm or each other: values (variants, k), and what they are."""
         columns, writes, decides = [], [], set()
         for leaf, base in enumerate(self.base):
             rows = np.stack([np.ravel(base), *(np.ravel(variant[leaf]) for variant in variants)])
@@ -238,12 +238,12 @@ class _Reader:
 
 
 def _places(spec: FarmSpec, field: str) -> list[str]:
-    """The numbers of a field's place that can be drawn."""
+    """Return the numbers of a field's place that can be drawn."""
     return [*spec.fields[field].localization.model_dump(by_alias=True), "scale#m"]
 
 
 def _with(which: str | Mapping[str, Any], keys: Sequence[str], value: Any) -> Mapping[str, Any]:
-    """A set with one parameter changed."""
+    """Return a set with one parameter changed."""
     nested = reduce(lambda inner, key: {key: inner}, reversed(keys), value)
     return merge({"extends": which} if isinstance(which, str) else which, nested)
 
@@ -283,7 +283,7 @@ def _check_finite(values: np.ndarray, where: str) -> None:
 
 
 def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:
-    """A name for each choice; those of a field by the sets that they name, if these differ."""
+    """Return a name for each choice; those of a field by the sets that they name, if these differ."""
     if of_field:
         short = tuple(", ".join(part for part in choice.values() if isinstance(part, str)) for choice in choices)
         if all(short) and len(set(short)) == len(short):

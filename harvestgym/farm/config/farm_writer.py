@@ -20,13 +20,13 @@ LINE_LENGTH = 90
 
 
 def name_kind(cls: type) -> str:
-    """The name of a class in a farm file: built-in ones by their name, others as `module:Class`."""
+    """Return the name of a class in a farm file: built-in ones by their name, others as `module:Class`."""
     ours = cls.__module__.startswith("harvestgym.farm.")
     return cls.__name__ if ours else f"{cls.__module__}:{cls.__qualname__}"
 
 
 def write_parameters(component: Any) -> dict[str, Any]:
-    """The parameters of a farmer, rule, term or entity as a file has them, without those left at their default."""
+    """Return the parameters of a farmer, rule, term or entity as a file has them, without default ones."""
     out: dict[str, Any] = {}
     for field in dataclasses.fields(component):
         meta, value = field.metadata.get("meta"), getattr(component, field.name)
@@ -44,7 +44,7 @@ def write_parameters(component: Any) -> dict[str, Any]:
 
 
 def write_set(component: Any) -> dict[str, Any]:
-    """The parameters as `write_parameters` gives them; the reason instead if no file can hold them."""
+    """Return the parameters as `write_parameters` gives them; the reason instead if no file can hold them."""
     try:
         return write_parameters(component)
     except ConfigError as error:
@@ -52,12 +52,12 @@ def write_set(component: Any) -> dict[str, Any]:
 
 
 def write_component(component: Any) -> dict[str, Any]:
-    """A farmer, rule or term as a farm file has it."""
+    """Return a farmer, rule or term as a farm file has it."""
     return {"kind": name_kind(type(component))} | write_set(component)
 
 
 def write_farm(spec: FarmSpec) -> str:
-    """A farm as YAML; ConfigError if a part of it lives in Python only."""
+    """Return a farm as YAML; ConfigError if a part of it lives in Python only."""
     for i, group in enumerate(spec.rules.terminal_conditions):
         for j, event in enumerate(group):
             if callable(event.mapping):

@@ -1,4 +1,4 @@
-"""The one walk over a farm description that writes every name in its canonical spelling.
+"""Walk over a farm description that writes every name in its canonical spelling.
 
 It runs once, as soon as the entities of a farm are known; everything after it compares canonical names.
 """
@@ -31,7 +31,7 @@ Resolve = Callable[[NameTable, At, Any, str], dict[str, Any]]
 
 
 def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
-    """The same farm with every name of its rules, score, context and expert in the canonical spelling.
+    """Return the same farm with every name of its rules, score, context and expert in the canonical spelling.
 
     Raises:
         ConfigError: for a name that the farm does not have, with its path and the nearest one; for a thing that is
@@ -67,7 +67,7 @@ def resolve_score(names: NameTable, score: ScoreSpec) -> ScoreSpec:
 
 
 def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, where: str) -> dict[str, Any]:
-    """A tree `field: entity: ...`."""
+    """Return a tree `field: entity: ...`."""
     out: dict[str, Any] = {}
     for field, entities in tree.items():
         inside: dict[str, Any] = {}
@@ -166,7 +166,7 @@ def _resolve_context(names: NameTable, context: ContextSpec) -> ContextSpec:
 
 
 def _resolve_draw(names: NameTable, path: str) -> str:
-    """The path of a draw, `Field-0/Soil-0/depth#m`; its unknown parts stay, for the context compiler to refuse."""
+    """Return the path of a draw, `Field-0/Soil-0/depth#m`; the context compiler refuses unknown parts."""
     words = path.split("/")
     fields = {field.name.casefold(): field for field in names.fields}
     field = fields.get(words[0].casefold())

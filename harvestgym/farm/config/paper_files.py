@@ -33,11 +33,11 @@ class Source:
         self.path, self._value = None if path is None else Path(path), value
 
     def label(self, otherwise: str) -> str:
-        """Its name in errors."""
+        """Return its name in errors."""
         return otherwise if self.path is None else str(self.path)
 
     def read(self) -> Mapping[str, Any]:
-        """Its content; empty if the file is still to be generated; ConfigError if it has no folder."""
+        """Return its content; empty if the file is still to be generated; ConfigError if it has no folder."""
         if self.path is None:
             return _mapping({} if self._value is None else self._value, "rules")
         if self.path.is_dir():
@@ -68,7 +68,7 @@ def read_init(tree: Any, where: str) -> dict[str, Any]:
 
 
 def _by_entity(tree: Any, where: str) -> Iterator[tuple[str, list[tuple[str, Mapping[str, Any], str]]]]:
-    """Each field of a tree `field: entity: ...`, with the name, the content and the path of its entities."""
+    """Yield each field of a tree `field: entity: ...`, with the name, the content and the path of its entities."""
     for field, entities in _mapping(tree, where).items():
         listed = _mapping(entities, f"{where} > {field}").items()
         paths = [(entity, f"{where} > {field} > {entity}", below) for entity, below in listed]
@@ -88,7 +88,7 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str) -> dict[str, Any]:
-    """The allowed actions in the form of a farm file; a block that is not there restricts nothing.
+    """Return the allowed actions in the form of a farm file; a block that is not there restricts nothing.
 
     `actions` are the names of all actions of the farm.
     """
@@ -106,7 +106,7 @@ def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str
 
 
 def _read_interventions(tree: Any, actions: Collection[str], where: str) -> dict[str, Any]:
-    """The allowed interventions; one that stands inside another, as the paper prints some, is put next to it."""
+    """Return the allowed interventions; one that stands inside another, as the paper prints some, is put next to it."""
     out: dict[str, Any] = {}
     for field, entities in _by_entity(tree, where):
         out[field] = {entity: _read_limits(below, actions, path) for entity, below, path in entities}
@@ -126,7 +126,7 @@ def _read_limits(given: Mapping[str, Any], actions: Collection[str], where: str)
 
 
 def _read_observations(tree: Any, where: str) -> list[Any]:
-    """The observations that can be requested: a list of `(field, entity, name, path)`, or the tree of a file."""
+    """Return the observations that can be requested: a list of `(field, entity, name, path)`, or the tree of a file."""
     if isinstance(tree, (list, tuple)):
         return list(tree)
     return [
@@ -139,7 +139,7 @@ def _read_observations(tree: Any, where: str) -> list[Any]:
 
 
 def _list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tuple[Any, ...]]:
-    """Every path of a tree of observations, `'*'` and plots included."""
+    """Yield every path of a tree of observations, `'*'` and plots included."""
     if below is None or below == {}:
         yield above
     elif isinstance(below, Mapping):
@@ -151,7 +151,7 @@ def _list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tupl
 
 
 def _parse_step(written: Any, where: str) -> Any:
-    """A step of a path, or a plot; ConfigError for half of a plot that YAML has cut at its comma."""
+    """Return a step of a path, or a plot; ConfigError for half of a plot that YAML has cut at its comma."""
     if isinstance(written, str) and written.count("(") != written.count(")"):
         raise ConfigError(f"{where}: expected a plot in quotes inside […], got {written!r}; try '(0, 1)'")
     return parse_plot(written)
@@ -168,7 +168,7 @@ def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> di
 
 
 def init_text(names: NameTable) -> str:
-    """An init file with every variable that a start may say; all are left to the entities."""
+    """Return an init file with every variable that a start may say; all are left to the entities."""
     lines = ["# Initial values: one, a list to draw from, or an interval '(low, high)'; empty is left to the entity."]
     for field in names.fields:
         lines.append(f"{field.name}:")
@@ -184,7 +184,7 @@ def _range(meta: Meta) -> str:
 
 
 def actions_text(names: NameTable, size: int) -> str:
-    """An actions file that allows every intervention with every value, and every observation."""
+    """Return an actions file that allows every intervention with every value, and every observation."""
     blocks = {"interventions": _every_intervention(names), "observations": _every_observation(names)}
     return to_yaml(blocks | {"params": {SIZE: size}})
 
@@ -226,7 +226,7 @@ def _branch(tree: Mapping[str, Any], shape: tuple[int, int]) -> dict[str, Any]:
 
 
 def score_text(names: NameTable, score: ScoreSpec, keys: Sequence[str]) -> str:
-    """A score file, or the costs or the rewards of one, with every entry."""
+    """Return a score file, or the costs or the rewards of one, with every entry."""
     entries = {k: v for k, v in score.model_dump(by_alias=True).items() if k in keys}
     if "intervention_costs" in entries:
         rows = [(f.name, s.name, a.name) for f in names.fields for s in f.slots for a in s.kind.actions]

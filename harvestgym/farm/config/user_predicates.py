@@ -110,7 +110,7 @@ class Hosted:
         return jax.pure_callback(self.test, truth, numbers, vmap_method="sequential")
 
     def test(self, numbers: Any) -> np.float32:
-        """The truth of the condition for some numbers, of NumPy."""
+        """Return the truth of the condition for some numbers, of NumPy."""
         dtype = {"int": np.int32, "bool": np.bool_}.get(self.meta.dtype, np.float32)
         out = self.function(LabelledArray(np.asarray(numbers).reshape(self.shape).astype(dtype), self.meta))
         return np.float32(
@@ -135,7 +135,7 @@ def _changes_nothing(function: Callable[[Any], Any]) -> bool:
 
 
 def prepare_predicates(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> list[list[ConditionSpec]]:
-    """A formula in canonical names with each Python mapping compiled, or else wrapped to be called on the host."""
+    """Compile each Python mapping of a formula in canonical names, or else wrap it to be called on the host."""
     return [
         [
             _prepare(condition, variables, f"{where} > {i} > {j}") if callable(condition.mapping) else condition

@@ -71,7 +71,7 @@ class ActionRow:
         return math.prod(len(grid) for grid in self.grids)
 
     def place(self, choice: Choice) -> int | None:
-        """The place of a choice among the concrete actions of the row; None if it is not in the grids."""
+        """Return the place of a choice among the concrete actions of the row; None if it is not in the grids."""
         plots, *grids = self.grids
         at = plots.index(choice.plot)
         for grid, value in zip(grids, choice.values, strict=True):
@@ -103,7 +103,7 @@ def _words(whole: Parameter) -> list[str]:
 
 
 def _encode(whole: Parameter, value: Any) -> float:
-    """A number as it is, a word as its position among those of the kind, also where the rules allow fewer."""
+    """Return a number as it is, a word as its position among those of the kind, also where the rules allow fewer."""
     return float(_words(whole).index(value)) if value in _words(whole) else float(value)
 
 
@@ -127,16 +127,16 @@ class ActionTable:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where each row begins among the actions of one farmer, and their number at the end."""
+        """Return where each row begins among the actions of one farmer, and their number at the end."""
         return np.cumsum([0, *(r.count for r in self.rows)]).astype(np.int32)
 
     def numbers(self, row: ActionRow, farmer: int = 0) -> range:
-        """The numbers of a row's actions in the integer form."""
+        """Return the numbers of a row's actions in the integer form."""
         r, each = self.rows.index(row), int(self.starts[-1])
         return range(*(1 + farmer * each + int(end) for end in self.starts[r : r + 2]))
 
     def choice(self, number: int) -> Choice | None:
-        """The action of a number; None for 0, to do nothing."""
+        """Return the action of a number; None for 0, to do nothing."""
         if number == 0:
             return None
         farmer, rest = divmod(number - 1, int(self.starts[-1]))
@@ -166,7 +166,7 @@ class ActionTable:
         return sizes, plots, values
 
     def orders(self, index: jax.Array | Orders) -> Orders:
-        """The orders of integer actions: `index` of shape (), one action, or (m,), a schedule; orders as they are.
+        """Return orders for integer actions: `index` of shape (), one action, or (m,), a schedule; orders as they are.
 
         A number that is no action is the order to do nothing: compiled code cannot raise.
         """
@@ -194,7 +194,7 @@ class ActionTable:
         )
 
     def minutes(self, orders: Orders) -> jax.Array:
-        """The `duration#min` of each order, float32 (m,); 0 where it names none."""
+        """Return the `duration#min` of each order, float32 (m,); 0 where it names none."""
         named = [[p.key == DURATION for p in r.allowed] for r in self.rows]
         column = np.asarray([-1, *(of.index(True) if True in of else -1 for of in named)], np.int32)
         if not (column >= 0).any():
@@ -204,7 +204,7 @@ class ActionTable:
         return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)
 
     def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
-        """A schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
+        """Return a schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
         if len(schedule) > size:
             raise ConfigError(f"schedule: expected at most {size} actions a day, got {len(schedule)}")
         read = [self.read(action) for action in schedule]
@@ -220,7 +220,7 @@ class ActionTable:
         return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
 
     def index(self, action: Sequence[Any]) -> int:
-        """The number of one of the paper's tuples in the integer form."""
+        """Return the number of one of the paper's tuples in the integer form."""
         choice = self.parse(action)
         at = choice.row.place(choice)
         if at is None:
@@ -228,11 +228,11 @@ class ActionTable:
         return self.numbers(choice.row, choice.farmer)[at]
 
     def parse(self, action: Sequence[Any]) -> Choice:
-        """One of the paper's tuples `(farmer, field, entity, name, parameters)` as a checked choice."""
+        """Return one of the paper's tuples `(farmer, field, entity, name, parameters)` as a checked choice."""
         return self.read(action)[1]
 
     def read(self, action: Sequence[Any]) -> tuple[int, Choice]:
-        """The number of its row and the checked choice of one of the paper's tuples, in any spelling."""
+        """Return the number of its row and the checked choice of one of the paper's tuples, in any spelling."""
         whole = isinstance(action, (tuple, list)) and len(action) == 5
         if not whole or not isinstance(action[4], (Mapping, type(None))):
             raise ConfigError(f"expected (farmer, field, entity, name, parameters), got {action!r}")
@@ -241,7 +241,7 @@ class ActionTable:
         return number, self._filled(self.rows[number], who, parameters or {})
 
     def _head(self, head: tuple[Any, ...]) -> tuple[int, int]:
-        """The farmer and the row of `(farmer, field, entity, name)`."""
+        """Return the farmer and the row of `(farmer, field, entity, name)`."""
         if not all(isinstance(name, str) for name in head) or head not in self._heads:
             farmer, field, entity, name = head
             who, at = self._names.farmer(farmer), self._names.entity(field, entity)
@@ -260,7 +260,7 @@ class ActionTable:
         return NameTable(self.farmers, self.fields, ())
 
     def row_number(self, field: str, entity: str, name: str) -> int:
-        """The number of the row of an action by canonical names; ConfigError if it is not allowed."""
+        """Return the number of the row of an action by canonical names; ConfigError if it is not allowed."""
         if (field, entity, name) not in self.row_numbers:
             allowed = [action for *where, action in self.row_numbers if where == [field, entity]]
             raise unknown("action", name, allowed, f"{field} > {entity}")
@@ -282,7 +282,7 @@ class ActionTable:
         return Choice(row, farmer, plot, tuple(_encode(w, check_value(p, given[p.key], where)) for p, w in pairs))
 
     def tuple(self, choice: Choice | None) -> ActionTuple | None:
-        """A choice in the paper's form; None for nothing."""
+        """Return a choice in the paper's form; None for nothing."""
         if choice is None:
             return None
         named: dict[str, Any] = {} if choice.plot is None else {"plot": choice.plot}
@@ -321,7 +321,7 @@ def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str)
 
 
 def check_value(parameter: Parameter, value: Any, where: str) -> Any:
-    """A value that the parameter allows, as it is; ConfigError otherwise."""
+    """Return a value that the parameter allows, as it is; ConfigError otherwise."""
     if parameter.continuous:
         low, high = parameter.range
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:

@@ -44,6 +44,6 @@ def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) 
 
 
 def _part(total: jax.Array, stock: jax.Array) -> jax.Array:
-    """The fraction of the total request that the stock allows, 0 to 1."""
+    """Return the fraction of the total request that the stock allows, 0 to 1."""
     short = total > stock
     return jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)

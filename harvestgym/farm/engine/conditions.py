@@ -57,15 +57,15 @@ class CompiledCondition:
 
     @property
     def by_plot(self) -> bool:
-        """Whether it can be asked of each plot alone."""
+        """Return whether it can be asked of each plot alone."""
         return self.item.variable.per_plot and self.item.plot is None and self.mapping is keep_value
 
     def test(self, value: Any, numbers: jax.Array) -> jax.Array:
-        """Whether it occurs on each of the numbers that its mapping leaves of what is seen."""
+        """Return whether it occurs on each of the numbers that its mapping leaves of what is seen."""
         return OPERATORS[self.operator](self.mapping(numbers), jnp.asarray(value))
 
     def holds(self, value: Any, read: ValueReader) -> jax.Array:
-        """Whether the event occurs (on every seen entry, if several are seen)."""
+        """Return whether the event occurs (on every seen entry, if several are seen)."""
         return jnp.all(self.test(value, read(self.item)))
 
 
@@ -75,14 +75,14 @@ ReferenceValues = tuple[tuple[Any, ...], ...]
 
 
 def occurs(formula: Formula, values: ReferenceValues, read: ValueReader) -> jax.Array:
-    """Whether any of the groups holds in all its events; an empty formula never does."""
+    """Return whether any of the groups holds in all its events; an empty formula never does."""
     pairs = [list(zip(group, of_group, strict=True)) for group, of_group in zip(formula, values, strict=True)]
     groups = [jnp.all(jnp.stack([event.holds(v, read) for event, v in pair])) for pair in pairs if pair]
     return jnp.any(jnp.stack(groups)) if groups else jnp.asarray(False)
 
 
 def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> tuple[Formula, ReferenceValues]:
-    """The events of a formula in canonical names and their values, every mapping tried."""
+    """Return the events of a formula in canonical names and their values, every mapping tried."""
     compiled = [
         [_compile_condition(condition, variables, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
         for i, group in enumerate(formula)
@@ -106,7 +106,7 @@ def _compile_condition(
 
 
 def find_one_item(variables: Sequence[Variable], reference: Sequence[Any], where: str) -> ObservedItem:
-    """The one item of an observation in canonical names; ConfigError for a group of variables."""
+    """Return the one item of an observation in canonical names; ConfigError for a group of variables."""
     found = find_items(variables, reference)
     if len(found) != 1:
         keys = ", ".join(item.variable.key for item in found)
@@ -130,7 +130,7 @@ def trace_event(event: CompiledCondition, value: np.ndarray, where: str) -> None
 
 
 def encode_reference(condition: ConditionSpec, meta: Meta, where: str) -> np.ndarray:
-    """The reference value of a condition as numbers."""
+    """Return the reference value of a condition as numbers."""
     check_reference(condition, where)
     value = condition.value
     codes = (

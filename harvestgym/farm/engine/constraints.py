@@ -16,14 +16,14 @@ class Rule:
     """Base of all further rules: forbids nothing, ends nothing."""
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
-        """Which of the orders of a day are allowed, bool (m,).
+        """Return which of the orders of a day are allowed, bool (m,).
 
         `prices` is what the score charges for each, 0 where an earlier rule refuses it. Farmers come after the rules.
         """
         return jnp.ones(orders.kind.shape, bool)
 
     def ends(self, context: RewardContext) -> jax.Array:
-        """Whether the game has ended."""
+        """Return whether the game has ended."""
         return jnp.asarray(False)
 
 

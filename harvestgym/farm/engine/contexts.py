@@ -63,7 +63,7 @@ class LeafUpdate:
     entries: tuple[int, ...] = ()
 
     def apply(self, leaf: Any, values: jax.Array) -> jax.Array:
-        """The leaf with `values` (size,) in it."""
+        """Return the leaf with `values` (size,) in it."""
         old = jnp.asarray(leaf)
         if not self.entries:
             return values.astype(old.dtype).reshape(old.shape)
@@ -104,7 +104,7 @@ class ContextDraw:
         return [self.name] if self.kind == "range" else [f"{self.name}/{label}" for label in self.labels]
 
     def sample(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
-        """Its numbers from uniforms (..., width): all choices alike, all shares alike (Dirichlet of ones)."""
+        """Return its numbers from uniforms (..., width): all choices alike, all shares alike (Dirichlet of ones)."""
         if self.kind == "choice":
             eligible = np.asarray(self.only or range(len(self.labels)), np.float32)
             at = jnp.minimum(jnp.floor(uniform * len(eligible)), len(eligible) - 1).astype(jnp.int32)
@@ -115,32 +115,32 @@ class ContextDraw:
         return table[0, 0] + uniform * (table[1, 0] - table[0, 0])
 
     def values(self, numbers: jax.Array, table: jax.Array) -> jax.Array:
-        """The entries (k,) that it decides, from its numbers (width,)."""
+        """Return the entries (k,) that it decides, from its numbers (width,)."""
         if self.kind == "choice":
             return jnp.asarray(table)[numbers[0].astype(jnp.int32)]
         return numbers if self.kind == "range" else numbers @ table
 
     def features_of(self, numbers: jax.Array) -> jax.Array:
-        """The visible features (..., features) of numbers (..., width)."""
+        """Return the visible features (..., features) of numbers (..., width)."""
         if self.kind == "choice":
             return (numbers == jnp.arange(len(self.labels))).astype(jnp.float32)
         return numbers
 
     def ends(self, table: jax.Array) -> jax.Array:
-        """The least and the greatest value of each feature, (2, features)."""
+        """Return the least and the greatest value of each feature, (2, features)."""
         if self.kind == "range":
             return jnp.asarray(table)
         return jnp.stack([jnp.zeros(len(self.labels)), jnp.ones(len(self.labels))])
 
     def range_text(self, table: Any) -> str:
-        """Its choices or range in words."""
+        """Return its choices or range in words."""
         if self.kind == "range":
             return f"{table[0, 0]:g} to {table[1, 0]:g}"
         drawn = [self.labels[i] for i in self.only] or self.labels
         return (" or " if self.kind == "choice" else " with ").join(drawn)
 
     def text(self, numbers: np.ndarray) -> str:
-        """The numbers in words."""
+        """Return the numbers in words."""
         if self.kind == "choice":
             return self.labels[int(numbers[0])]
         if self.kind == "range":
@@ -177,17 +177,17 @@ class ContextSampler:
 
     @property
     def when(self) -> str:
-        """When there is a new context, in words."""
+        """Return when there is a new context, in words."""
         number, unit = (self.days, "day") if self.days else (self.episodes, "episode")
         return f"every {unit}" if number == 1 else f"every {number} {unit}s"
 
     def texts(self, params: FarmParams) -> list[str]:
-        """The choices or range of each draw, in words."""
+        """Return the choices or range of each draw, in words."""
         assert isinstance(params, ContextParams)
         return [draw.range_text(table) for draw, table in zip(self.draws, params.tables, strict=True)]
 
     def split(self, numbers: Any) -> list[Any]:
-        """The numbers of each draw."""
+        """Return the numbers of each draw."""
         ends = np.cumsum([draw.width for draw in self.draws])
         return [numbers[..., end - draw.width : end] for draw, end in zip(self.draws, ends, strict=True)]
 
@@ -197,18 +197,18 @@ class ContextSampler:
         return jnp.concatenate([draw.sample(u, table) for draw, u, table in parts], -1)
 
     def features_of(self, numbers: jax.Array) -> jax.Array:
-        """The visible features (..., features of a day) of numbers (..., width)."""
+        """Return the visible features (..., features of a day) of numbers (..., width)."""
         pairs = [(draw, part) for draw, part in zip(self.draws, self.split(numbers), strict=True) if draw.shown]
         nothing = jnp.zeros((*numbers.shape[:-1], 0))
         return jnp.concatenate([nothing, *(draw.features_of(part) for draw, part in pairs)], -1)
 
     def ends(self, params: ContextParams) -> jax.Array:
-        """The least and the greatest value of each number of a day that is seen, (2, features of a day)."""
+        """Return the least and the greatest value of each number of a day that is seen, (2, features of a day)."""
         pairs = zip(self.draws, params.tables, strict=True)
         return jnp.concatenate([jnp.zeros((2, 0)), *(draw.ends(table) for draw, table in pairs if draw.shown)], 1)
 
     def apply(self, params: ContextParams, numbers: jax.Array) -> FarmParams:
-        """The parameters in force: plain ones, so that nothing is put into them twice."""
+        """Return the parameters in force: plain ones, so that nothing is put into them twice."""
         names = FarmParams.__dataclass_fields__
         leaves, tree = jax.tree.flatten(FarmParams(**{name: getattr(params, name) for name in names}))
         for draw, part, table in zip(self.draws, self.split(numbers), params.tables, strict=True):
@@ -219,7 +219,7 @@ class ContextSampler:
         return tree.unflatten(leaves)
 
     def sample_context(self, key: jax.Array, params: ContextParams) -> Context:
-        """A new context, with those of the days to come where they are forecast."""
+        """Return a new context, with those of the days to come where they are forecast."""
         now, later = keys_for(key, ("now", "forecast"))
         drawn = self.sample(jax.random.uniform(now, (1 + self.lookahead, self.width)), params)
         return Context(
@@ -227,13 +227,13 @@ class ContextSampler:
         )
 
     def next_episode(self, key: jax.Array, last: Context, renew: jax.Array, params: ContextParams) -> Context:
-        """The context of the next episode: a new one where the episodes of `last` are over, or where `renew`."""
+        """Return the context of the next episode: a new one where the episodes of `last` are over, or where `renew`."""
         fresh, kept = self.sample_context(key, params), replace(last, episodes=last.episodes + 1)
         over = renew | (last.episodes >= self.episodes)
         return jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, kept)
 
     def next_day(self, key: jax.Array, context: Context, day: jax.Array, params: ContextParams) -> Context:
-        """The context of day `day` of the episode."""
+        """Return the context of day `day` of the episode."""
         if not self.days:
             return context
         now, later = keys_for(key, ("now", "forecast"))
@@ -242,7 +242,7 @@ class ContextSampler:
         return replace(context, numbers=numbers, ahead=drawn[1:], forecast=self._forecast(later, drawn[1:], params))
 
     def _forecast(self, key: jax.Array, ahead: jax.Array, params: ContextParams) -> jax.Array:
-        """The forecast of the days ahead, with an error whose variance grows with the lead, within the ends."""
+        """Return the forecast of the days ahead, with an error whose variance grows with the lead, within the ends."""
         seen = self.features_of(ahead)
         if not self.lookahead:
             return seen
@@ -283,7 +283,7 @@ class ContextFarm(FarmModel):
         return [name for names in named for name in names]
 
     def context_text(self, state: FarmState) -> str:
-        """The context of one state, in words."""
+        """Return the context of one state, in words."""
         parts = zip(self.sampler.draws, self.sampler.split(np.asarray(state.context.numbers)), strict=True)
         return "; ".join(f"{draw.name}: {draw.text(part)}" for draw, part in parts)
 
@@ -309,7 +309,7 @@ class ContextFarm(FarmModel):
         return replace(new, context=self.sampler.next_day(key_for(key, STREAM), state.context, new.day, params)), report
 
     def apply_context(self, state: FarmState, params: FarmParams) -> FarmParams:
-        """The parameters in force in a state; plain parameters as they are."""
+        """Return the parameters in force in a state; plain parameters as they are."""
         return self.sampler.apply(params, state.context.numbers) if isinstance(params, ContextParams) else params
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:

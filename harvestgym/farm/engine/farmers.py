@@ -35,7 +35,7 @@ class WorkRequest(NamedTuple):
 
 
 class WorkResult(NamedTuple):
-    """Which orders a farmer did (bool (n,)), its new memory, and the wages."""
+    """Orders that a farmer did (bool (n,)), its new memory, and the wages."""
 
     done: jax.Array
     memory: Any
@@ -47,15 +47,15 @@ class Farmer:
     """Base of all farmers: does everything, for nothing."""
 
     def init(self) -> Any:
-        """The memory on the first morning."""
+        """Return the memory on the first morning."""
         return ()
 
     def work(self, memory: Any, work: WorkRequest) -> WorkResult:
-        """The interventions of a day."""
+        """Return the interventions of a day."""
         return WorkResult(work.wanted, memory, jnp.float32(0.0))
 
     def look(self, memory: Any, work: WorkRequest) -> WorkResult:
-        """The observations of a morning, before the interventions of the same day."""
+        """Return the observations of a morning, before the interventions of the same day."""
         return WorkResult(work.wanted, memory, jnp.float32(0.0))
 
 
@@ -123,5 +123,5 @@ class HourlyFarmer(Farmer):
 
 
 def _first(wanted: jax.Array, limit: jax.Array) -> jax.Array:
-    """The first `limit` of those wanted."""
+    """Return the first `limit` of those wanted."""
     return wanted & (jnp.cumsum(wanted) <= limit)

@@ -21,7 +21,7 @@ Posts = dict[type[Message], dict[str, Message]]
 def simulate_day(
     key: jax.Array, field: FieldSlots, place: Place, entities: tuple[Entity, ...], states: list[Any]
 ) -> tuple[tuple[Any, ...], list[Ledger]]:
-    """The states of tomorrow, and what crossed the boundary through each entity."""
+    """Return the states of tomorrow, and what crossed the boundary through each entity."""
     draws = _draws(key, field)
     posts = publish(field, entities, states, place, draws)
     new, ledgers = [], []
@@ -36,7 +36,7 @@ def simulate_day(
 def publish(
     field: FieldSlots, entities: tuple[Entity, ...], states: list[Any], place: Place, draws: list[Draws]
 ) -> Posts:
-    """All messages of a field on one day, rank by rank, the allocator's share among them."""
+    """Return all messages of a field on one day, rank by rank, the allocator's share among them."""
     speakers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
     posts: Posts = {}
     for rank in sorted({message.rank for message, _, _ in speakers} | {ALLOCATION_RANK}):
@@ -58,7 +58,7 @@ def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
 
 
 def _draws(key: jax.Array, field: FieldSlots) -> list[Draws]:
-    """The uniforms of the day of every entity of a field, drawn at once and sliced by entity and use."""
+    """Return the uniforms of the day of every entity of a field, drawn at once and sliced by entity and use."""
     shapes = {f"{field.name}/{slot.name}": _shapes(slot) for slot in field.slots}
     counts = {name: sum(int(np.prod(shape)) for shape in uses.values()) for name, uses in shapes.items()}
     flat = uniforms(key, counts)
@@ -66,7 +66,7 @@ def _draws(key: jax.Array, field: FieldSlots) -> list[Draws]:
 
 
 def _shapes(slot: EntitySlot) -> dict[str, tuple[int, ...]]:
-    """The shape of the uniforms of each use."""
+    """Return the shape of the uniforms of each use."""
     sizes = dict(slot.sizes)
     return {use: sum((sizes[a] for a in axes), ()) for use, axes in slot.kind.randomness.items()}
 

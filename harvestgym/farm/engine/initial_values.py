@@ -19,13 +19,13 @@ from .variables import Variable, encode_label
 
 @dataclass(frozen=True)
 class InitialValue:
-    """Which variable gets an initial value, and how: one of several choices, or any number in between."""
+    """Variable with its kind of initial value: one of several choices, or any number in between."""
 
     variable: Variable
     between: bool
 
     def draw(self, key: jax.Array, values: jax.Array) -> jax.Array:
-        """The value of an episode, broadcast to the plots; `values` are the choices or the two ends."""
+        """Return the value of an episode, broadcast to the plots; `values` are the choices or the two ends."""
         if self.between and self.variable.meta.dtype != "float":
             drawn = jax.random.randint(key, (), jnp.int32(values[0]), jnp.int32(values[1]) + 1)
         elif self.between:
@@ -45,7 +45,7 @@ class InitialValue:
 def compile_initial_values(
     init: Mapping[str, Any], variables: Sequence[Variable], limits: Callable[[int, int], Mapping[str, float]]
 ) -> list[tuple[InitialValue, Any]]:
-    """The initial values `field: entity: variable: values` of a farm file in canonical names, with their numbers.
+    """Compile the initial values `field: entity: variable: values` of a farm file to canonical names and numbers.
 
     `limits` gives, for a field and an entity, the most that parameters allow some fields of its state.
     """

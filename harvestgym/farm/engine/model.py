@@ -128,12 +128,12 @@ class FarmModel(Env[FarmState, FarmParams]):
         self.__post_init__()
 
     def recipe(self) -> dict[str, str]:
-        """The text of its farm file, for `core.checkpoint`; ConfigError if a part lives in Python only."""
+        """Return the text of its farm file, for `core.checkpoint`; ConfigError if a part lives in Python only."""
         return {"text": load_object("harvestgym.farm.config.farm_writer:write_farm")(self.spec)}
 
     @classmethod
     def from_recipe(cls, text: str) -> FarmModel:
-        """The farm of the text of a file."""
+        """Return the farm of the text of a file."""
         return load_object("harvestgym.farm.config.compile:build_text")(text)
 
     def __hash__(self) -> int:
@@ -190,7 +190,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return self.day(key, state, self.actions.orders(action), params)[0]
 
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
-        """One day with a schedule of orders: the next state and what crossed the boundary.
+        """Return one day with a schedule of orders: the next state and what crossed the boundary.
 
         Days after the end go on, but earn and cost nothing.
         """
@@ -220,7 +220,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return new, report
 
     def _permitted(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> jax.Array:
-        """Which orders the further rules let pass."""
+        """Return which orders the further rules let pass."""
         asked = orders.kind > 0
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
@@ -229,7 +229,7 @@ class FarmModel(Env[FarmState, FarmParams]):
     def _work(
         self, state: FarmState, orders: Orders, permitted: jax.Array, prices: jax.Array, params: FarmParams
     ) -> tuple[jax.Array, tuple[Any, ...], jax.Array]:
-        """Which orders the farmers take, what they remember, and their wages."""
+        """Return which orders the farmers take, what they remember, and their wages."""
         minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
         taken, memories, wages = jnp.zeros_like(permitted), [], jnp.float32(0.0)
         for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
@@ -240,7 +240,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return taken, tuple(memories), wages
 
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
-        """The values that scores and rules may read."""
+        """Return the values that scores and rules may read."""
         return RewardContext(
             state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day
         )
@@ -257,13 +257,13 @@ class FarmModel(Env[FarmState, FarmParams]):
         return NameTable(self.actions.farmers, self.fields, self.variables)
 
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Whether the game is over in `state`, by a condition, by the clock, or since before."""
+        """Return whether the game is over in `state`, by a condition, by the clock, or since before."""
         return state.over | self.terminal(state, params) | self.truncation(state, params)
 
     def _act(
         self, fields: tuple[tuple[Any, ...], ...], orders: Orders, accepted: jax.Array, params: FarmParams
     ) -> tuple[list[list[Any]], list[list[Ledger]], jax.Array]:
-        """The fields after the orders, in list order; what crossed the boundary by them; which had an effect."""
+        """Return the fields after the orders, in list order; what crossed the boundary by them; which had an effect."""
 
         def follow(now: Any, order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
             after, ledgers, hit = self._follow(now, *order, params)
@@ -299,7 +299,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return total
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
-        """The array of a variable in a state."""
+        """Return the array of a variable in a state."""
         entity = params.fields[variable.field].entities[variable.entity]
         return variable.value(entity, state.fields[variable.field][variable.entity])
 
@@ -316,7 +316,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return state.day >= params.horizon
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """The named terms of the gain of the day that led to `state`: stages, and at the end, once, the rest."""
+        """Return the named terms of the gain of the day that led to `state`: stages, and at the end, once, the rest."""
         ended, context = self.ended(state, params), self.reward_context(state, params)
         terms = params.score.daily(context)
         for name, value in params.score.final(context).items():
@@ -324,7 +324,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return {name: jnp.where(state.over, 0.0, value) for name, value in terms.items()}
 
     def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """The mean of each index over the entities that give it."""
+        """Return the mean of each index over the entities that give it."""
         found: dict[str, list[jax.Array]] = {}
         for field, states in zip(params.fields, state.fields, strict=True):
             for entity, mine in zip(field.entities, states, strict=True):
@@ -337,7 +337,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return gain - sum(self.costs(after, params).values(), jnp.float32(0.0))
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """The costs of the step that led to `state`, by name; free observations cost nothing."""
+        """Return the costs of the step that led to `state`, by name; free observations cost nothing."""
         named = {"intervention cost": state.cost, "wages": state.wages}
         costs = {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
         return costs | {"observation cost": jnp.float32(0.0)}
@@ -365,7 +365,7 @@ def _parts(params: FarmParams, f: int) -> tuple[Place, tuple[Entity, ...]]:
 
 
 def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
-    """The plots an order is aimed at: one, or the whole field for (-1, -1)."""
+    """Return the plots an order is aimed at: one, or the whole field for (-1, -1)."""
     x, y = np.indices(shape)
     return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 

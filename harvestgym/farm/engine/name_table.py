@@ -43,7 +43,7 @@ _NORMAL_FORMS: tuple[Callable[[str], str], ...] = (
 
 
 def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> str:
-    """The canonical name that `name` spells; ConfigError with the nearest one if there is none."""
+    """Return the canonical name that `name` spells; ConfigError with the nearest one if there is none."""
     known = list(valid)
     if name in known:
         return name
@@ -60,7 +60,7 @@ def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> 
 
 
 def find_name(what: str, name: Any, names: Sequence[str], where: str = "") -> int:
-    """The position of a name in a list, in any case; ConfigError with the nearest if it is not there."""
+    """Return the position of a name in a list, in any case; ConfigError with the nearest if it is not there."""
     folded = [n.casefold() for n in names]
     if str(name).casefold() not in folded:
         raise unknown(what, name, names, where)
@@ -75,7 +75,7 @@ def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
 
 
 def parameter_keys(action: Action) -> list[str]:
-    """The names of all parameters of an intervention, its plot first."""
+    """Return the names of all parameters of an intervention, its plot first."""
     return ["plot"] * action.plot + [p.key for p in action.parameters]
 
 
@@ -104,34 +104,34 @@ class NameTable:
         return out
 
     def farmer(self, name: Any, where: str = "") -> int:
-        """The number of a farmer, `BasicFarmer-0`, or `farmer-0` for the first of any kind."""
+        """Return the number of a farmer, `BasicFarmer-0`, or `farmer-0` for the first of any kind."""
         plain = [f"farmer-{i}" for i in range(len(self.farmers))]
         if str(name).casefold() in plain:
             return plain.index(str(name).casefold())
         return find_name("farmer", name, self.farmers, where)
 
     def field(self, name: Any, where: str = "") -> int:
-        """The number of a field."""
+        """Return the number of a field."""
         return find_name("field", name, [field.name for field in self.fields], where)
 
     def entity(self, field: Any, entity: Any, where: str = "") -> tuple[int, int]:
-        """The numbers of a field and of an entity on it."""
+        """Return the numbers of a field and of an entity on it."""
         f = self.field(field, where)
         inside = f"{where} > {field}" if where else self.fields[f].name
         return f, find_name("entity", entity, [slot.name for slot in self.fields[f].slots], inside)
 
     def where(self, at: tuple[int, int]) -> tuple[str, str]:
-        """The names of a field and of an entity."""
+        """Return the names of a field and of an entity."""
         field = self.fields[at[0]]
         return field.name, field.slots[at[1]].name
 
     def action(self, at: tuple[int, int], name: Any, where: str) -> Action:
-        """An intervention of an entity."""
+        """Return an intervention of an entity."""
         known = {a.name: a for a in self.fields[at[0]].slots[at[1]].kind.actions}
         return known[resolve_spelling("action", name, known, where)]
 
     def parameters(self, action: Action, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """The parameters of an intervention under their canonical names."""
+        """Return the parameters of an intervention under their canonical names."""
         out: dict[str, Any] = {}
         for key, value in given.items():
             name = resolve_spelling("parameter", key, parameter_keys(action), where)
@@ -139,7 +139,7 @@ class NameTable:
         return out
 
     def below(self, entity: tuple[str, str], words: Sequence[str], where: str) -> tuple[list[str], Any]:
-        """The canonical spelling of a path of keys, and what it leads to: a `Variable`, or a tree of several."""
+        """Return the canonical spelling of a path of keys, and what it leads to: a `Variable`, or a tree of several."""
         found: Any = self.tree[entity]
         path: list[str] = []
         for word in words:
@@ -150,7 +150,7 @@ class NameTable:
         return path, found
 
     def observation(self, written: Any, where: str = "") -> Reference:
-        """An observation `(field, entity, name, path)` in its canonical form; the path ends in a plot or nowhere."""
+        """Return an observation `(field, entity, name, path)` in canonical form; the path ends in a plot or nowhere."""
         if not isinstance(written, (tuple, list)) or len(written) not in (3, 4):
             place = f"{where}: " if where else ""
             raise ConfigError(f"{place}expected (field, entity, name, path), got {written!r}")
@@ -168,7 +168,7 @@ class NameTable:
         return (*mine, keys[0], [*keys[1:], *(check_plot(p, self.fields[at[0]].shape, inside) for p in plots)])
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
-        """The variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""
+        """Return the variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""
         mine = self.where(self.entity(field, entity, where))
         inside = f"{where} > {mine[0]} > {mine[1]}" if where else " > ".join(mine)
         keys, found = self.below(mine, key.split("/"), inside)
@@ -179,7 +179,7 @@ class NameTable:
 
 
 def _path_steps(path: Any, where: str) -> Sequence[Any]:
-    """A path as a list; `'*'` and nothing stand for the whole."""
+    """Return a path as a list; `'*'` and nothing stand for the whole."""
     if path is None or path == WHOLE:
         return []
     if not isinstance(path, (list, tuple)):

@@ -51,7 +51,7 @@ class ObservedItem:
         return [(at[-2], at[-1]) if self.variable.per_plot else (-1, -1) for at in self.entries]
 
     def take(self, array: jax.Array) -> jax.Array:
-        """The seen numbers of the variable's array, flat float32."""
+        """Return the seen numbers of the variable's array, flat float32."""
         seen = array if self.plot is None else array[..., self.plot[0], self.plot[1]]
         return jnp.ravel(seen).astype(jnp.float32)
 
@@ -81,12 +81,12 @@ class ObservationPlan:
         return gymnasium.spaces.Box(np.asarray(low, np.float32), np.asarray(high, np.float32), dtype=np.float32)
 
     def see(self, values: Any) -> jax.Array:
-        """The observation; `values` maps a `Variable` to its array."""
+        """Return the observation; `values` maps a `Variable` to its array."""
         seen = [item.take(values(item.variable)) for item in self.items]
         return jnp.concatenate(seen) if seen else jnp.zeros(0, jnp.float32)
 
     def entries(self, item: ObservedItem) -> np.ndarray:
-        """The entries of the observation of an item (KeyError unless the plan shows it)."""
+        """Return the entries of the observation of an item (KeyError unless the plan shows it)."""
         start = 0
         for mine in self.items:
             if mine.variable == item.variable and mine.plot in (None, item.plot):
@@ -103,7 +103,7 @@ class ObservationPlan:
 
 
 def find_items(variables: Sequence[Variable], reference: Sequence[Any]) -> list[ObservedItem]:
-    """The variables of an observation `(field, entity, name, path)` in canonical names, whole or on one plot."""
+    """Return the variables of an observation `(field, entity, name, path)` in canonical names, whole or on one plot."""
     field, entity, name, path = reference
     key = "/".join((name, *(step for step in path if isinstance(step, str))))
     plot = next((tuple(step) for step in path if not isinstance(step, str)), None)
@@ -112,7 +112,7 @@ def find_items(variables: Sequence[Variable], reference: Sequence[Any]) -> list[
 
 
 def plan_observations(variables: Sequence[Variable], references: Sequence[Sequence[Any]] | None) -> ObservationPlan:
-    """The plan of a list of observations `(field, entity, name, path)`, each item once; None stands for everything."""
+    """Plan a list of observations `(field, entity, name, path)`, each item once; None stands for everything."""
     if references is None:
         return ObservationPlan(tuple(ObservedItem(v) for v in variables))
     found = [item for reference in references for item in find_items(variables, reference)]
@@ -175,14 +175,14 @@ class RequestTable:
 
     @cached_property
     def _members(self) -> np.ndarray:
-        """Which variables each group holds, bool (1 + groups, variables)."""
+        """Return which variables each group holds, bool (1 + groups, variables)."""
         held = np.zeros((1 + len(self.groups), len(self.variables)), bool)
         for row, members in enumerate(self.groups.values(), start=1):
             held[row, list(members)] = True
         return held
 
     def covered(self, requests: Requests) -> jax.Array:
-        """Which entries each request is for, bool (m, entries)."""
+        """Return which entries each request is for, bool (m, entries)."""
         of_group = jnp.asarray(self._members[:, self.owner])[requests.group]
         plot = jnp.asarray(requests.plot)[:, None]
         return of_group & ((plot[..., 0] < 0) | (jnp.asarray(self.plots) == plot).all(-1))

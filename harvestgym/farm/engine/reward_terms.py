@@ -40,11 +40,11 @@ class Term:
     """Base of all terms: worth nothing."""
 
     def daily(self, context: RewardContext) -> jax.Array:
-        """The reward of the day."""
+        """Return the reward of the day."""
         return jnp.float32(0.0)
 
     def final(self, context: RewardContext) -> jax.Array:
-        """The reward of the season, paid once when it ends."""
+        """Return the reward of the season, paid once when it ends."""
         return jnp.float32(0.0)
 
 

@@ -38,25 +38,25 @@ class Score:
     terms: dict[str, Term]
 
     def prices(self, orders: Orders) -> jax.Array:
-        """The price of each order if it is executed, float32 (m,)."""
+        """Return the price of each order if it is executed, float32 (m,)."""
         if not self.intervention_costs.shape[-1]:
             return jnp.zeros(orders.kind.shape)
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
         return jnp.where(orders.kind > 0, each, 0.0)
 
     def observation_prices(self, plan: ObservationPlan, table: Sequence[Variable]) -> jax.Array:
-        """The price of each item of a plan: the unit cost of its variable times the entries seen."""
+        """Return the price of each item of a plan: the unit cost of its variable times the entries seen."""
         at = np.asarray([table.index(item.variable) for item in plan.items], int)
         entries = np.asarray([item.size for item in plan.items], np.float32)
         return jnp.asarray(self.observation_costs)[at] * entries
 
     def daily(self, context: RewardContext) -> dict[str, jax.Array]:
-        """The terms of the reward of a day, by name: stages passed, and the further terms."""
+        """Return the terms of the reward of a day, by name: stages passed, and the further terms."""
         stage = self.stage * context.today.get("stages#nb", jnp.float32(0.0))
         return {"stage": stage} | {name: term.daily(context) for name, term in self.terms.items()}
 
     def final(self, context: RewardContext) -> dict[str, jax.Array]:
-        """The weighted terms of the final reward, by name."""
+        """Return the weighted terms of the final reward, by name."""
         zero = jnp.float32(0.0)
         raw = {
             "bio": _weighted(LIFE, context.totals),
@@ -76,7 +76,7 @@ def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> 
 def compile_score(
     spec: ScoreSpec, actions: ActionTable, variables: Sequence[Variable], terms: dict[str, Term]
 ) -> Score:
-    """The score of a farm from its description in canonical names and its further `terms`."""
+    """Return the score of a farm from its description in canonical names and its further `terms`."""
     columns = {(*v.where, v.key): i for i, v in enumerate(variables)}
     weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
     if taken := [name for name in terms if name in ("stage", *SCORE_TERMS)]:
@@ -93,7 +93,7 @@ def compile_score(
 def _fill(
     default: float, costs: Mapping[str, Any], columns: Mapping[tuple[str, str, str], int], what: str
 ) -> np.ndarray:
-    """The cost in each column: the one given for its field, entity and name, or the default."""
+    """Return the cost in each column: the one given for its field, entity and name, or the default."""
     out = np.full(len(columns), default, np.float32)
     for field, of_field in costs.items():
         for entity, of_entity in of_field.items():

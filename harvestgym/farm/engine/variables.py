@@ -62,16 +62,16 @@ class Variable:
 
     @property
     def per_plot(self) -> bool:
-        """Whether there is one value for each plot."""
+        """Return whether there is one value for each plot."""
         return self.meta.axes[-1:] == ("plot",)
 
     @property
     def is_initial(self) -> bool:
-        """Whether a farm file may give its initial value."""
+        """Return whether a farm file may give its initial value."""
         return not self.derived and not self.meta.settled
 
     def value(self, entity: Entity, state: Any) -> jax.Array:
-        """The array of this variable in a state of its entity."""
+        """Return the array of this variable in a state of its entity."""
         if self.derived:
             return entity.views(state)[self.attr]
         leaf = getattr(state, self.attr)
@@ -84,12 +84,12 @@ def entity_names(kinds: Sequence[type[Entity]]) -> list[str]:
 
 
 def number_repeats(names: Sequence[str]) -> list[str]:
-    """Each name with the number of times that it has stood before."""
+    """Return each name with the number of times that it has stood before."""
     return [f"{name}-{names[:i].count(name)}" for i, name in enumerate(names)]
 
 
 def build_slots(name: str, entities: Sequence[Entity], place: Place) -> FieldSlots:
-    """The slots of a field from its entities."""
+    """Return the slots of a field from its entities."""
     names = entity_names([type(e) for e in entities])
     axes = (("host", place.hosts), ("target", place.targets))
     pairs = zip(names, entities, strict=True)
@@ -99,7 +99,7 @@ def build_slots(name: str, entities: Sequence[Entity], place: Place) -> FieldSlo
 
 
 def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
-    """Every variable of every entity, in the order of the files and of the classes."""
+    """Return every variable of every entity, in the order of the files and of the classes."""
     out: list[Variable] = []
     for f, field in enumerate(fields):
         for e, slot in enumerate(field.slots):
@@ -117,7 +117,7 @@ def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
 
 
 def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, int | None]]:
-    """The key of each variable that a field of a state is, and its place on the leading axis."""
+    """Return the key of each variable that a field of a state is, and its place on the leading axis."""
     if meta.stacked:
         return [(key, i) for i, key in enumerate(meta.keys)]
     if meta.axes and meta.axes[0] in names:
@@ -140,7 +140,7 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
 
 
 def encode_label(value: Any, meta: Meta, where: str) -> float:
-    """A number, a truth or a label of a variable as a number; ConfigError otherwise."""
+    """Return a number, a truth or a label of a variable as a number; ConfigError otherwise."""
     if isinstance(value, str) and meta.labels:
         if value not in meta.labels:
             raise unknown("value", value, meta.labels, where)

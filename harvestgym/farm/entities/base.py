@@ -96,7 +96,7 @@ class Parameter:
 
     @property
     def continuous(self) -> bool:
-        """Whether any number of the range may be asked for."""
+        """Return whether any number of the range may be asked for."""
         return not self.choices
 
 
@@ -254,7 +254,7 @@ class Board:
         self._rank = rank
 
     def one(self, kind: type[MessageT]) -> MessageT:
-        """The single message of this kind on the field; ConfigError unless exactly one entity sent it."""
+        """Return the single message of this kind on the field; ConfigError unless exactly one entity sent it."""
         found = self._read(kind)
         if len(found) != 1:
             who = f" ({', '.join(found)})" if found else ""
@@ -262,12 +262,12 @@ class Board:
         return next(iter(found.values()))  # pyright: ignore[reportReturnType]
 
     def heard(self, kind: type[MessageT]) -> MessageT:
-        """The sum of all messages of this kind; zero where nobody sends it."""
+        """Return the sum of all messages of this kind; zero where nobody sends it."""
         found = [message.whole(self.place.sizes) for message in self._read(kind).values()]
         return reduce(operator.add, found) if found else kind.zero(self.place.sizes)  # pyright: ignore[reportReturnType]
 
     def by_host(self, kind: type[MessageT]) -> MessageT:
-        """The messages of all hosts stacked along a leading host axis, in the order of `place.hosts`; zero of those
+        """Stack the messages of all hosts along a leading host axis, in the order of `place.hosts`; zero of those
         that say nothing."""
         found, sizes = self._read(kind), self.place.sizes
         if not self.place.hosts:
@@ -276,12 +276,12 @@ class Board:
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *said)  # pyright: ignore
 
     def others(self, kind: type[MessageT]) -> list[MessageT]:
-        """The messages of the hosts but the reader, of those that say something, in the order of `place.hosts`."""
+        """Return the messages of the other hosts that say something, in the order of `place.hosts`."""
         found = self._read(kind)
         return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
 
     def mine(self, kind: type[MessageT]) -> MessageT:
-        """The entry of the reader on the host axis of a message (`Load`, `Strain`, `Share`), summed."""
+        """Return the entry of the reader on the host axis of a message (`Load`, `Strain`, `Share`), summed."""
         at = self.place.hosts.index(self._reader)
         axis = {name: int(bool(m.stacked)) for name, m in iterate_metas(kind)}
         total = self.heard(kind)

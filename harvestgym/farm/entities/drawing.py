@@ -38,7 +38,7 @@ class DrawContext(dict[str, np.ndarray]):
         self.margin, self.crowded = margin, crowded
 
     def number(self, key: str) -> float:
-        """The value of a variable of the field; NaN if it is not known."""
+        """Return the value of a variable of the field; NaN if it is not known."""
         return float(self[key]) if key in self else float("nan")
 
     def plots(self, key: str) -> Iterator[tuple[int, int, float]]:
@@ -49,7 +49,7 @@ class DrawContext(dict[str, np.ndarray]):
                 yield x, y, float(values[x, y])
 
     def total(self, key: str) -> float:
-        """The sum over the plots on which a variable is known; NaN if it is on none."""
+        """Return the sum over the plots on which a variable is known; NaN if it is on none."""
         values = np.asarray(self.get(key, np.nan), float)
         return float(np.nansum(values)) if np.isfinite(values).any() else float("nan")
 

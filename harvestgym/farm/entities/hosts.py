@@ -19,12 +19,12 @@ Drivers = dict[str, jax.Array]
 
 
 def driver_names(response: type[Response]) -> tuple[str, ...]:
-    """The drivers of a response: the names of its windows, in their order."""
+    """Return the drivers of a response: the names of its windows, in their order."""
     return tuple(field.name for field in dataclasses.fields(response) if field.name != "intercept")
 
 
 def exponent_terms(response: Response, drivers: Drivers) -> Drivers:
-    """The exponent terms of a response, by driver."""
+    """Return the exponent terms of a response, by driver."""
     return exponents(response, **{name: drivers[name] for name in driver_names(type(response))})
 
 
@@ -35,7 +35,7 @@ def probability(response: Response, drivers: Drivers, strain: jax.Array | None =
 
 
 def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
-    """How far the soil falls short of the day: g of N, P, K, C per plant, and of water a share (negative is plenty).
+    """Compute the deficit of the soil today: g of N, P, K, C per plant, and a share of water (negative is plenty).
 
     The share is of the water that the soil can hold for plants, so that each soil is as dry as it feels. Arguments:
     the nutrients that the `number` of plants of a plot ask, g; the water of eq. (5), L.

@@ -124,7 +124,7 @@ class BoxActions(ActionWrapper):
 
     @cached_property
     def _ranges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Whether each parameter of each row is continuous, its lower and its upper end; (rows, width)."""
+        """Return whether each parameter of each row is continuous, its lower and its upper end; (rows, width)."""
         rows = self.env.actions.rows
         continuous = np.zeros((len(rows), self.env.actions.width), bool)
         low, high = np.zeros(continuous.shape, np.float32), np.zeros(continuous.shape, np.float32)
@@ -182,7 +182,7 @@ class ScheduleActions(ActionWrapper):
 
 
 def _bin(position: jax.Array, n: Any) -> jax.Array:
-    """The number, from 0, of the one of n equal parts of [0, 1] that a position falls in."""
+    """Return the number, from 0, of the one of n equal parts of [0, 1] that a position falls in."""
     return jnp.minimum(jnp.floor(position * n), jnp.asarray(n) - 1).astype(jnp.int32)
 
 

@@ -127,7 +127,7 @@ class Farm(GymEnv):
 
     @property
     def acting(self) -> bool:
-        """Whether the next step is one of interventions: always, except in mode "ao"."""
+        """Return whether the next step is one of interventions: always, except in mode "ao"."""
         return self._acting or not isinstance(self._model, ActiveFarm)
 
     def _accept_run_state(self, run: RunState) -> None:
@@ -176,7 +176,7 @@ class Farm(GymEnv):
         return obs, info["gain"], terminated, truncated, info
 
     def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[FarmerAction]:
-        """The actions that were not due in this step, or not permitted by a farmer or a rule."""
+        """Yield the actions that were not due in this step, or not permitted by a farmer or a rule."""
         accepted = iter(info["accepted"])
         for action in actions:
             if isinstance(action.what, int):
@@ -187,7 +187,7 @@ class Farm(GymEnv):
                 yield action
 
     def observations(self) -> list[Item]:
-        """The last observations as items: the free ones, then those asked for (None if refused)."""
+        """Return the last observations as items: the free ones, then those asked for (None if refused)."""
         paths = [action.what for action in self._asked if not isinstance(action.what, int)]
         return [*self._free(self._obs), *(self.language.item(path, self._obs) for path in paths)]
 
@@ -200,7 +200,7 @@ class Farm(GymEnv):
         return self.language.reader([ObservationPath.of(names.observation(ref)) for ref in free])
 
     def state(self) -> tuple[Any, ...]:
-        """The state of everything, a member of `state_space`."""
+        """Return the state of everything, a member of `state_space`."""
         state, params = self.run_state.state, self.params
         read = {v.name: self._model.value(v, state, params) for v in self._model.variables}
         return state_member(self.language.names, jax.device_get(read))
@@ -248,7 +248,7 @@ class Farm(GymEnv):
         return video.write_video(video.EpisodeFrames.of_record(scene, self._model, record, width), target, fps)
 
     def recipe(self) -> dict[str, Any]:
-        """The arguments of `from_recipe`, for `core.checkpoint`: the text of `to_yaml`, and the name."""
+        """Return the arguments of `from_recipe`, for `core.checkpoint`: the text of `to_yaml`, and the name."""
         text = write_farm(self.written)
         return {"text": text, "name": self.name, "seed": self._seed, "render_mode": self.render_mode}
 
@@ -258,7 +258,7 @@ class Farm(GymEnv):
         return cls._from_spec(farm_spec(yaml_io.parse(text, name), name), name, seed, render_mode)
 
     def kept(self) -> dict[str, Any]:
-        """The state to save, for `core.checkpoint`."""
+        """Return the state to save, for `core.checkpoint`."""
         return super().kept() | {"acting": self._acting, "moves": self._asked, "obs": self._obs}
 
     def restore(self, kept: dict[str, Any]) -> Farm:

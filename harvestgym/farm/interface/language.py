@@ -71,7 +71,7 @@ class Language:
         return MultiUnion(each, self.model.schedule)
 
     def from_pair(self, pair: tuple[Any, Any]) -> FarmerAction:
-        """The action of a pair (number, member of that space of the union)."""
+        """Return the action of a pair (number, member of that space of the union)."""
         farmer, what = self._members[int(pair[0])]
         if not isinstance(what, int):
             return FarmerAction(farmer, what)
@@ -84,7 +84,7 @@ class Language:
         return FarmerAction(farmer, what, plot, tuple(values))
 
     def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
-        """The pair of an action."""
+        """Return the pair of an action."""
         at = np.int64(self._index[action.farmer, action.what])
         row = self.model.actions.rows[action.what] if isinstance(action.what, int) else None
         if row is None or not parameter_keys(row.action):
@@ -98,7 +98,7 @@ class Language:
     # The paper's tuples.
 
     def from_tuples(self, schedule: Any) -> list[FarmerAction]:
-        """The actions of a list of tuples; ConfigError unless all are allowed."""
+        """Return the actions of a list of tuples; ConfigError unless all are allowed."""
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
             raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
         if len(schedule) > self.model.schedule:
@@ -115,7 +115,7 @@ class Language:
         return actions
 
     def from_tuple(self, written: Any) -> FarmerAction:
-        """The action of a tuple, remembered by its spelling; ConfigError unless it is allowed."""
+        """Return the action of a tuple, remembered by its spelling; ConfigError unless it is allowed."""
         key = repr(written)
         if key not in self._parsed:
             if len(self._parsed) == CACHED_ACTIONS:
@@ -163,7 +163,7 @@ class Language:
         return frozenset(self.paths)
 
     def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
-        """The tuple of an action."""
+        """Return the tuple of an action."""
         table, what = self.model.actions, action.what
         if not isinstance(what, int):
             return (table.farmers[action.farmer], *what.where, what.name, list(what.path))
@@ -198,7 +198,7 @@ class Language:
         return {name: number for number, name in enumerate(groups)}
 
     def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
-        """The member of the model's action space that does a gym action in the half-step of acting or of observing.
+        """Translate a gym action to the model's action space, in the half-step of acting or of observing.
 
         What is not due in this half-step is left out. ConfigError if the model's space has no such action.
         """
@@ -213,7 +213,7 @@ class Language:
         return {"order": order} | ({"request": self._request(model, asked)} if model.offered.items else {})
 
     def _request(self, model: ActiveFarm, asked: Sequence[FarmerAction]) -> np.ndarray:
-        """Which of the offered observations are asked for, int32 (offered,)."""
+        """Return which of the offered observations are asked for, int32 (offered,)."""
         requests = [(a.farmer, a.what.group, a.what.plot) for a in asked if isinstance(a.what, ObservationPath)]
         covered = np.asarray(model.request_table.covered(model.request_table.encode(requests, len(requests)))).any(0)
         parts = np.split(covered, np.cumsum([item.size for item in model.offered.items])[:-1])
@@ -228,11 +228,11 @@ class Language:
     # Observations.
 
     def reader(self, paths: Sequence[ObservationPath]) -> ItemReader:
-        """The reader of the items of some paths, to be made once."""
+        """Return the reader of the items of some paths, to be made once."""
         return ItemReader(paths, self.names, self._positions)
 
     def item(self, path: ObservationPath, obs: Any) -> Item:
-        """The item of a path in an observation."""
+        """Return the item of a path in an observation."""
         if path not in self._readers:
             self._readers[path] = self.reader([path])
         return self._readers[path](obs)[0]
@@ -243,7 +243,7 @@ class Language:
 
 
 def _row_space(row: ActionRow) -> spaces.Space[Any]:
-    """The parameters of an intervention; `Discrete(1)` for one that has none."""
+    """Return the parameters of an intervention; `Discrete(1)` for one that has none."""
     if not parameter_keys(row.action):
         return spaces.Discrete(1)
     inside: dict[str, spaces.Space[Any]] = {"plot": spaces.Discrete(len(row.plots))} if row.action.plot else {}

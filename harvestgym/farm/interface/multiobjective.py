@@ -74,7 +74,7 @@ class MultiObjectiveEnv(GymEnv):
         return obs, np.asarray(reward, np.float32), terminated, truncated, info
 
     def kept(self) -> Info:
-        """The state to save, for `core.checkpoint`."""
+        """Return the state to save, for `core.checkpoint`."""
         return super().kept() | {"weighted": to_arrays(self._weighted)}
 
     def restore(self, kept: Info) -> MultiObjectiveEnv:
@@ -86,7 +86,7 @@ class MultiObjectiveEnv(GymEnv):
 
 
 def _unweighted(params: Any) -> Any:
-    """The parameters of the same farm with weight 1 for each term of its `BasicScore`."""
+    """Return the parameters of the same farm with weight 1 for each term of its `BasicScore`."""
     score = params.score
     one = replace(score, stage=np.float32(1.0), weights=np.ones(len(SCORE_TERMS), np.float32))
     return replace(params, score=one)

@@ -31,7 +31,7 @@ class ObservationPath(NamedTuple):
 
     @classmethod
     def of(cls, ref: Reference) -> ObservationPath:
-        """The path of a canonical `(field, entity, name, path)`."""
+        """Return the path of a canonical `(field, entity, name, path)`."""
         return cls((ref[0], ref[1]), ref[2], tuple(ref[3]))
 
     @property
@@ -45,7 +45,7 @@ class ObservationPath(NamedTuple):
         return next((s for s in self.path if not isinstance(s, str)), None)
 
     def find(self, names: NameTable) -> Any:
-        """The variable, or a tree of several by their keys."""
+        """Return the variable, or a tree of several by their keys."""
         found: Any = names.tree[self.where][self.name]
         for step in self.path:
             found = found[step] if isinstance(step, str) else found
@@ -53,7 +53,7 @@ class ObservationPath(NamedTuple):
 
 
 def requestable_paths(model: FarmModel, names: NameTable) -> list[ObservationPath]:
-    """The observations that can be requested: those that the rules list, or all; without the free ones."""
+    """Return the observations that can be requested: those that the rules list, or all; without the free ones."""
     if not isinstance(model, ActiveFarm):
         return []
     listed = model.spec.rules.observations
@@ -68,7 +68,7 @@ def requestable_paths(model: FarmModel, names: NameTable) -> list[ObservationPat
 
 
 def _every_path(names: NameTable) -> Iterator[ObservationPath]:
-    """Every variable and every group of variables, whole, and each variable on each plot."""
+    """Yield every variable and every group of variables, whole, and each variable on each plot."""
     shapes = {field.name: field.shape for field in names.fields}
     for where, tree in names.tree.items():
         yield from (ObservationPath(where, path[0], path[1:]) for path in _paths(tree, shapes[where[0]]))
@@ -84,7 +84,7 @@ def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterator[tuple[An
 
 
 def observation_positions(model: FarmModel) -> dict[str, np.ndarray]:
-    """The position of each number of each variable in the observation, -1 where it is not observed."""
+    """Return the position of each number of each variable in the observation, -1 where it is not observed."""
     items = model.plan.items + (model.offered.items if isinstance(model, ActiveFarm) else ())
     out = {v.name: np.full(v.shape, -1) for v in model.variables}
     starts = np.cumsum([0, *(item.size for item in items)])
@@ -149,7 +149,7 @@ class ItemReader:
         self._rows = [(*path.where, path.name, path.path, at) for path, at in zip(paths, places, strict=True)]
 
     def __call__(self, obs: Any) -> list[Item]:
-        """The items of an observation."""
+        """Return the items of an observation."""
         values, mask = (obs["values"], obs["mask"]) if isinstance(obs, dict) else (obs, None)
         taken = values.take(self._at)
         read: list[Any] = []
@@ -164,7 +164,7 @@ class ItemReader:
 
 
 def _group_reader(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], list[Any]]:
-    """A function from the numbers of variables of one sort to a Python value or an array for each variable."""
+    """Return a function from the numbers of variables of one sort to a Python value or an array for each variable."""
     convert, parts, start = _converter(leaves), [], 0
     for shape, group in itertools.groupby(leaf.at.shape for leaf in leaves):
         many = len(list(group))
@@ -182,7 +182,7 @@ def _group_reader(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], list[Any]]:
 
 
 def _converter(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], np.ndarray]:
-    """A function from the numbers of variables of one sort to values of their type, labels as words."""
+    """Return a function from the numbers of variables of one sort to values of their type, labels as words."""
     meta = leaves[0].meta
     if not meta.labels:
         return lambda numbers: numbers.astype(ITEM_DTYPES[meta.dtype], copy=False)
@@ -201,7 +201,7 @@ def _leaves(found: Any) -> Iterator[Variable]:
 
 
 def _numbered_tree(found: Any, item: int, number: Mapping[Any, int]) -> Any:
-    """The tree of an item with the number of its leaf in place of each variable."""
+    """Return the tree of an item with the number of its leaf in place of each variable."""
     if isinstance(found, Variable):
         return number.get((item, found.name), len(number))
     return {key: _numbered_tree(below, item, number) for key, below in found.items()}

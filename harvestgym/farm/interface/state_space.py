@@ -13,7 +13,7 @@ from harvestgym.farm.engine.variables import Variable
 
 
 def state_space(names: NameTable) -> spaces.Tuple:
-    """A component for each variable; a `Dict` for one that has parts."""
+    """Return a component for each variable; a `Dict` for one that has parts."""
     return spaces.Tuple([_space(below) for tree in names.tree.values() for below in tree.values()])
 
 
@@ -26,7 +26,7 @@ def _space(found: Any) -> spaces.Space[Any]:
 
 
 def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The member of `state_space` with these arrays, given by the name of the variable."""
+    """Return the member of `state_space` with these arrays, given by the name of the variable."""
 
     def member(found: Any) -> Any:
         if not isinstance(found, Variable):
@@ -38,7 +38,7 @@ def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]
 
 
 def _is_code(variable: Variable) -> bool:
-    """Whether it is a single label or truth value."""
+    """Return whether it is a single label or truth value."""
     return not variable.shape and bool(variable.meta.labels or variable.meta.dtype == "bool")
 
 

@@ -55,7 +55,7 @@ class ExpertMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class CompiledRule:
-    """When any of the all-of groups holds (always, if there is none): one action, or one on each of some plots.
+    """Condition (any of the all-of groups; always, if there is none) and its action, or one on each of some plots.
 
     Attributes:
         trigger: the formula.
@@ -73,7 +73,7 @@ class CompiledRule:
         return max(len(self.plots), 1)
 
     def fires(self, values: ReferenceValues, read: ReadObserved) -> tuple[jax.Array, jax.Array]:
-        """Whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
+        """Return whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
         groups = zip(self.trigger, values, strict=True)
         held = [[self._event(e, v, read) for e, v in zip(*group, strict=True)] for group in groups]
         size = max(len(self.plots), 1)
@@ -109,7 +109,7 @@ class RuleSet:
     offered: int | None
 
     def __call__(self, numbers: RuleParams, carry: ExpertMemory, obs: Any, key: jax.Array) -> tuple[ExpertMemory, Any]:
-        """The first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
+        """Return the first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
         read = self._reader(obs)
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
         wanted = jnp.concatenate([fired for fired, _ in found]) & (carry.since >= numbers.pause)
@@ -131,21 +131,21 @@ class RuleSet:
 
     @property
     def _asking(self) -> np.ndarray:
-        """Which candidates are observations."""
+        """Return which candidates are observations."""
         return np.asarray([bool(self.rules[i].requests) for i in self._ranks])
 
     def _select(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
-        """The interventions of a day: those wanted, by rule, within a rule by need, as many as the schedule holds."""
+        """Choose the interventions of a day: those wanted, by rule, in a rule by need, as the schedule allows."""
         return jnp.lexsort((-need, self._ranks, ~(wanted & ~self._asking)))[: self.schedule]
 
     def _remember(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
-        """A day is counted for an intervention when it is its turn, for an observation when it is that one's."""
+        """Return a day is counted for an intervention when it is its turn, for an observation when it is that one's."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)
         return ExpertMemory(jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None))
 
     def _request(self, wanted: jax.Array) -> dict[str, jax.Array]:
-        """Which of the offered observations are asked for; nothing to say where none is offered."""
+        """Return which of the offered observations are asked for; nothing to say where none is offered."""
         if not self.offered:
             return {}
         asked = jnp.zeros(self.offered, jnp.int32)
@@ -166,7 +166,7 @@ class RuleSet:
 
 
 def rule_policy(env: FarmModel) -> Policy:
-    """The expert of a farm file as a policy; ConfigError if a rule reads what cannot be seen."""
+    """Return the expert of a farm file as a policy; ConfigError if a rule reads what cannot be seen."""
     if not env.spec.expert:
         raise ConfigError("expert: expected at least one rule in the farm file, got none")
     offered = env.offered.items if isinstance(env, ActiveFarm) else ()

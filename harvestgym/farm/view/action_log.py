@@ -53,13 +53,13 @@ class LoggedAction(NamedTuple):
 
 
 def is_morning(record: Record, step: int) -> bool:
-    """Whether no day passed in a step: the half-step of observations in mode "ao"."""
+    """Return whether no day passed in a step: the half-step of observations in mode "ao"."""
     days = record["info/day"]
     return step > 0 and bool(days[step] == days[step - 1])
 
 
 def ordered_actions(env: FarmModel, record: Record, step: int) -> Iterator[LoggedAction]:
-    """The interventions ordered in a step."""
+    """Yield the interventions ordered in a step."""
     kinds, prices = record["orders/kind"][step], record["orders/price"][step]
     for i in np.flatnonzero(kinds).tolist():
         row = env.actions.rows[int(kinds[i]) - 1]
@@ -71,7 +71,7 @@ def ordered_actions(env: FarmModel, record: Record, step: int) -> Iterator[Logge
 
 
 def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[ObservedItem, float]]:
-    """The observations that were requested and made in a morning step, with their prices."""
+    """Return the observations that were requested and made in a morning step, with their prices."""
     if not isinstance(env, ActiveFarm) or not is_morning(record, step):
         return []
     prices = np.asarray(env.params.score.observation_prices(env.offered, env.variables)).tolist()
@@ -95,7 +95,7 @@ def _observations_of_day(env: FarmModel, record: Record, step: int) -> list[tupl
 
 
 def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: float, crowded: bool) -> list[Mark]:
-    """A tool in the north-west of each plot with an effective action; west of the field for actions on all of it."""
+    """Mark each plot with an effective action with a tool, north-west; west of the field for actions on all of it."""
     by_plot: dict[tuple[int, int] | None, list[Choice]] = {}
     for action in ordered_actions(env, record, step):
         if action.choice.row.field == field and action.effective:
@@ -112,7 +112,7 @@ def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: 
 
 
 def _corner(plot: tuple[int, int] | None, n: int, margin: float, crowded: bool) -> tuple[tuple[float, float], float]:
-    """The centre and the size of the n-th tool of a plot."""
+    """Return the centre and the size of the n-th tool of a plot."""
     if plot is None:
         return (-0.5 * margin, (2.4 + n) * margin), 0.9 * margin
     size = 2.5 * TOOL_SIZE if crowded else TOOL_SIZE
@@ -120,7 +120,7 @@ def _corner(plot: tuple[int, int] | None, n: int, margin: float, crowded: bool) 
 
 
 def _observation_marks(env: FarmModel, record: Record, step: int, field: int) -> list[Mark]:
-    """An eye in the north-east of each plot with an observation of today."""
+    """Return an eye in the north-east of each plot with an observation of today."""
     items = [item for item, _ in _observations_of_day(env, record, step)]
     items = [item for item in items if item.variable.field == field and item.variable.per_plot]
     plots = dict.fromkeys(plot for item in items for plot in item.plots)
@@ -128,7 +128,7 @@ def _observation_marks(env: FarmModel, record: Record, step: int, field: int) ->
 
 
 def _tool(env: FarmModel, choice: Choice) -> Sprite:
-    """The sprite of an action: that of its kind, or a hand."""
+    """Return the sprite of an action: that of its kind, or a hand."""
     kind = env.fields[choice.row.field].slots[choice.row.entity].kind
     return kind.sprites().get(choice.row.action.name) or _own_sprite("hand")
 
@@ -141,7 +141,7 @@ def _own_sprite(name: str) -> Sprite:
 
 
 def describe_action(env: FarmModel, choice: Choice) -> str:
-    """An action in words: `Soil: watering on plot (0, 0), amount 20 L`, with the field where there are several."""
+    """Say an action in words: `Soil: watering on plot (0, 0), amount 20 L`, with the field where there are several."""
     field = f"{choice.row.names[0]} " if len(env.fields) > 1 else ""
     plot = f" on plot {choice.plot}" if choice.plot is not None else ""
     values = "".join(f", {key_words(key)} {text}" for key, text in _value_texts(env, choice).items())
@@ -149,7 +149,7 @@ def describe_action(env: FarmModel, choice: Choice) -> str:
 
 
 def action_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
-    """A line for alike interventions of a step: action, amount, plots, and cost or outcome."""
+    """Yield a line for alike interventions of a step: action, amount, plots, and cost or outcome."""
     alike: dict[tuple[str, str], list[LoggedAction]] = {}
     for action in ordered_actions(env, record, step):
         alike.setdefault((_brief(env, action.choice), action.outcome), []).append(action)
@@ -160,7 +160,7 @@ def action_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
 
 
 def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
-    """A line for each variable that was requested today, with its plots and cost."""
+    """Yield a line for each variable that was requested today, with its plots and cost."""
     alike: dict[Variable, list[tuple[ObservedItem, float]]] = {}
     for item, price in _observations_of_day(env, record, step):
         alike.setdefault(item.variable, []).append((item, price))
@@ -178,7 +178,7 @@ def _brief(env: FarmModel, choice: Choice) -> str:
 
 
 def _verb(env: FarmModel, choice: Choice) -> str:
-    """The action in words, with the parameter set of its entity where several entities have such an action."""
+    """Return the action in words, with the parameter set of its entity where several entities have such an action."""
     rows = {row.names for row in env.actions.rows if row.action.name == choice.row.action.name}
     words = _plain_name(choice)
     if len(rows) == 1 or words.startswith("watering"):
@@ -194,19 +194,19 @@ def _plain_name(choice: Choice) -> str:
 
 
 def _value_texts(env: FarmModel, choice: Choice) -> dict[str, str]:
-    """The parameters of an action by key, without the plot: `20 L`, `15`, `basic`."""
+    """Return the parameters of an action by key, without the plot: `20 L`, `15`, `basic`."""
     _, _, _, _, values = env.actions.tuple(choice) or ("", "", "", "", {})
     return {key: number_text(value, key_unit(key)) for key, value in values.items() if key != "plot"}
 
 
 def _amount(env: FarmModel, choice: Choice) -> str:
-    """The first parameter that is neither duration nor spacing."""
+    """Return the first parameter that is neither duration nor spacing."""
     texts = _value_texts(env, choice).items()
     return next((text for key, text in texts if key != DURATION and not key.startswith("spacing")), "")
 
 
 def _plots_text(plots: Sequence[tuple[int, int] | None]) -> str:
-    """The plots, or their number if they are many."""
+    """Return the plots, or their number if they are many."""
     named = [str(plot) for plot in plots if plot is not None]
     if len(named) > MOST_NAMED:
         return f" on {len(named)} plots"

@@ -103,7 +103,7 @@ def context_table(env: ContextFarm) -> Table:
 
 
 def _codes_text(meta: Meta) -> str:
-    """The range of an observed number; the meaning of each number if it is a code."""
+    """Return the range of an observed number; the meaning of each number if it is a code."""
     labels = ("no", "yes") if meta.dtype == "bool" else meta.labels
     return ", ".join(f"{code} {label}" for code, label in enumerate(labels)) or describe_range(meta)
 

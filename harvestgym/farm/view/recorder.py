@@ -33,7 +33,7 @@ def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) 
 
 
 def observed_masks(env: FarmModel, state: Any) -> dict[str, jax.Array]:
-    """Which numbers of each variable the farmer observes now, as `seen/<name>`."""
+    """Return which numbers of each variable the farmer observes now, as `seen/<name>`."""
     masks: dict[str, jax.Array] = {}
     _add_masks(masks, env.plan, jnp.ones(env.plan.size, bool))
     if isinstance(env, ActiveFarm):
@@ -76,11 +76,11 @@ def last_observed(record: Mapping[str, np.ndarray], variable: Variable) -> LastO
 
 
 def known(env: FarmModel, record: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The record as the farmer knows it: each number as last observed; orders and info as they are."""
+    """Return the record as the farmer knows it: each number as last observed; orders and info as they are."""
     return dict(record) | {v.name: last_observed(record, v).values for v in env.variables}
 
 
 def mean_of_plots(values: Any) -> np.ndarray:
-    """The mean over the plots of each step, float (steps,); NaN where a plot is unknown."""
+    """Return the mean over the plots of each step, float (steps,); NaN where a plot is unknown."""
     array = np.asarray(values, float)
     return array.reshape(len(array), -1).mean(1)

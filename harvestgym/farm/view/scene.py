@@ -45,7 +45,7 @@ def scene(env: FarmModel, record: Record, step: int) -> Scene:
 
 
 def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int) -> tuple[Map, list[str]]:
-    """The map of a field, and the lines of its entities."""
+    """Return the map of a field, and the lines of its entities."""
     field, place, room = env.fields[f], params.fields[f].place, margin(env.fields[f].shape)
     marks: list[Mark] = []
     lines: list[str] = []
@@ -59,7 +59,7 @@ def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int
 
 
 def _join_short(lines: list[str]) -> list[str]:
-    """The lines, the short ones joined to one."""
+    """Return the lines, the short ones joined to one."""
     short = [line for line in lines if len(line) <= LABEL_LENGTH]
     return [line for line in lines if len(line) > LABEL_LENGTH] + [", ".join(short)] * bool(short)
 
@@ -70,12 +70,12 @@ def margin(shape: tuple[int, int]) -> float:
 
 
 def crowded(shape: tuple[int, int]) -> bool:
-    """Whether a field has so many plots that marks go to their corners, without numbers."""
+    """Return whether a field has so many plots that marks go to their corners, without numbers."""
     return max(shape) > 12
 
 
 def _params_of_day(env: FarmModel, record: Record, step: int) -> FarmParams:
-    """The parameters of the day; a context may have drawn some of them."""
+    """Return the parameters of the day; a context may have drawn some of them."""
     if isinstance(env, ContextFarm) and isinstance(env.params, ContextParams):
         return jax.device_get(env.sampler.apply(env.params, np.asarray(record["info/context"][step])))  # pyright: ignore
     return env.params
@@ -84,7 +84,7 @@ def _params_of_day(env: FarmModel, record: Record, step: int) -> FarmParams:
 def _entities(
     env: FarmModel, params: FarmParams, record: Record, step: int, f: int
 ) -> Iterator[tuple[Any, DrawContext]]:
-    """Each entity of a field with its known values; the soil first, then in the order of the file."""
+    """Yield each entity of a field with its known values; the soil first, then in the order of the file."""
     field = env.fields[f]
     values: dict[int, dict[str, np.ndarray]] = {}
     for variable in env.variables:
@@ -101,7 +101,7 @@ def _entities(
 
 
 def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots, e: int) -> tuple[str, ...]:
-    """The name of the parameter set of an entity, from the file or a context, and of the sets that it extends."""
+    """Return the parameter set of an entity, from the file or a context, and the sets that it extends, by name."""
     slot, which = field.slots[e], env.spec.fields[field.name].entities[e][1]
     if isinstance(env, ContextFarm):
         numbers = env.sampler.split(np.asarray(record["info/context"][step]))
@@ -118,7 +118,7 @@ def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots,
 
 @lru_cache
 def _parents(path: Path) -> dict[str, str]:
-    """The sets of a file, each with the one that it extends."""
+    """Return the sets of a file, each with the one that it extends."""
     return {name: data.get("extends", "") for name, data in yaml_io.read_file(path).items()} if path.is_file() else {}
 
 
@@ -128,7 +128,7 @@ def _coordinates(place: Place) -> str:
 
 
 def _context_lines(env: FarmModel, record: Record, step: int) -> list[str]:
-    """The values that the context of this day has drawn."""
+    """Return the values that the context of this day has drawn."""
     if not isinstance(env, ContextFarm):
         return []
     parts = env.sampler.split(np.asarray(record["info/context"][step]))
@@ -136,7 +136,7 @@ def _context_lines(env: FarmModel, record: Record, step: int) -> list[str]:
 
 
 def _title(env: FarmModel, record: Record, step: int) -> str:
-    """The day of the game and the date, and in mode "ao" the part of the day."""
+    """Return the day of the game and the date, and in mode "ao" the part of the day."""
     day, days = int(record["info/day"][step]), int(env.params.horizon)
     year = [v.name for v in env.variables if v.key == "day#int365" and v.name in record]
     number = float(record[year[0]][step]) if year else float("nan")
@@ -176,7 +176,7 @@ def _charts(env: FarmModel, params: FarmParams, record: Record, step: int) -> It
 
 
 def _soil_levels(params: FarmParams) -> dict[str, float]:
-    """The capacity and the wilting point of the soil, in a farm of one field."""
+    """Return the capacity and the wilting point of the soil, in a farm of one field."""
     soils = [(of.place, e) for of in params.fields for e in of.entities if isinstance(e, Soil)]
     if len(soils) != 1:
         return {}

@@ -57,7 +57,7 @@ def season(env: FarmModel, record: Record) -> Any:
 
 
 def _balance(text: str, most: int = 100) -> str:
-    """The text in lines of about one length, at most `most`."""
+    """Return the text in lines of about one length, at most `most`."""
     few = len(textwrap.wrap(text, most))
     width = next(n for n in range(1, most + 1) if len(textwrap.wrap(text, n)) <= few)
     return "\n".join(textwrap.wrap(text, width))
@@ -89,18 +89,18 @@ def _crop_rows(env: FarmModel, days: Record) -> Iterator[PanelRow]:
 
 
 def _set_name(env: FarmModel, days: Record, field: int, entity: int) -> str:
-    """The parameter set of an entity on the first day; the name of the entity if it has none."""
+    """Return the parameter set of an entity on the first day; the name of the entity if it has none."""
     names = parameter_sets(env, days, 0, env.fields[field], entity)
     return names[0] if names else env.fields[field].slots[entity].name
 
 
 def _of_field(env: FarmModel, field: str, text: str) -> str:
-    """A text about a field, with its name if there are several."""
+    """Return a text about a field, with its name if there are several."""
     return ", ".join(part for part in (field if len(env.fields) > 1 else "", text) if part)
 
 
 def _daily_mean(env: FarmModel, days: Record, field: int, key: str) -> np.ndarray | None:
-    """A variable of a field over the season, the mean of the plots; None if the field has none."""
+    """Return a variable of a field over the season, the mean of the plots; None if the field has none."""
     found = next((v for v in env.variables if v.field == field and v.key == key and v.name in days), None)
     return None if found is None else mean_of_plots(days[found.name])
 
@@ -143,7 +143,7 @@ def _draw_crop(title: str, variables: dict[str, Variable], days: Record, panel: 
         return values.reshape(len(values), -1)
 
     def standing_mean(key: str) -> np.ndarray:
-        """The mean of the plots on which the crop stands, NaN where there is none."""
+        """Return the mean of the plots on which the crop stands, NaN where there is none."""
         return np.where(plots > 0, (stands * by_plot(key)).sum(1) / np.maximum(plots, 1), np.nan)
 
     stage = by_plot("stage")
@@ -164,7 +164,7 @@ def _draw_crop(title: str, variables: dict[str, Variable], days: Record, panel: 
 
 
 def _draw_stages(panel: Any, stage: np.ndarray, labels: tuple[str, ...]) -> None:
-    """The share of the plots in each stage as background, seeds at the foot, named where most plots begin it."""
+    """Draw the share of the plots in each stage as background, seeds at the foot, named where most plots begin it."""
     shares = np.stack([(stage == code).mean(1) for code in range(1, len(labels))])
     tops = np.cumsum(shares, 0)
     edges = np.arange(-0.5, len(stage))
@@ -181,7 +181,7 @@ def _draw_stages(panel: Any, stage: np.ndarray, labels: tuple[str, ...]) -> None
 
 
 def _draw_limits(panel: Any, factor: np.ndarray, labels: tuple[str, ...]) -> None:
-    """A mark at the foot for each day with slowed growth on some plot, a row for each reason."""
+    """Draw a mark at the foot for each day with slowed growth on some plot, a row for each reason."""
     reasons = np.unique(factor[factor > 0]).astype(int)
     for row, reason in enumerate(reasons):
         days = np.flatnonzero((factor == reason).any(1))
@@ -192,7 +192,7 @@ def _draw_limits(panel: Any, factor: np.ndarray, labels: tuple[str, ...]) -> Non
 
 
 def _draw_reward(env: FarmModel, record: Record, panel: Any) -> None:
-    """The reward so far with the effective actions; watering is in the panel of the water."""
+    """Draw the reward so far with the effective actions; watering is in the panel of the water."""
     _label(panel, "", "reward")
     total, day = np.cumsum(record["reward"]), record["info/day"]
     panel.plot(day, total, color=GREY, label="net reward so far")
@@ -216,7 +216,7 @@ def _label(panel: Any, title: str, unit: str) -> None:
 
 
 def _add_legend(*panels: Any) -> None:
-    """One legend for the panels of one place, to the right of their second axis."""
+    """Add one legend for the panels of one place, to the right of their second axis."""
     from matplotlib.transforms import ScaledTranslation
 
     entries = [panel.get_legend_handles_labels() for panel in panels]

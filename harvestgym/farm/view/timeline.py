@@ -69,7 +69,7 @@ def _total_tracks(record: Record) -> Iterator[Track]:
 
 
 def _actions(env: FarmModel, record: Record) -> Iterator[DoneAction]:
-    """The interventions and the paid observations, by step."""
+    """Yield the interventions and the paid observations, by step."""
     for step in range(len(record["reward"])):
         for action in ordered_actions(env, record, step):
             farmer = env.actions.farmers[action.choice.farmer]
@@ -80,7 +80,7 @@ def _actions(env: FarmModel, record: Record) -> Iterator[DoneAction]:
 
 
 def _deaths(env: FarmModel, record: Record) -> Iterator[Death]:
-    """The end of each plant that lived, with the causes that slowed its growth."""
+    """Yield the end of each plant that lived, with the causes that slowed its growth."""
     mornings = np.asarray([is_morning(record, step) for step in range(len(record["reward"]))])
     for cause in (v for v in env.variables if v.attr == "cause_of_death"):
         variables = {v.attr: v for v in env.variables if v.where == cause.where}
@@ -94,7 +94,7 @@ def _deaths(env: FarmModel, record: Record) -> Iterator[Death]:
 def _lives(
     who: str, values: Mapping[str, np.ndarray], variables: Mapping[str, Variable], mornings: np.ndarray
 ) -> Iterator[Death]:
-    """The lives on one plot, each from its first day to its death, harvest or the end of the record."""
+    """Yield the lives on one plot, each from its first day to its death, harvest or the end of the record."""
     stages, dead = variables["stage"].meta.labels, variables["stage"].meta.labels.index("dead")
     stands = (values["stage"] > 0) & (values["stage"] != dead)
     for start in np.flatnonzero(np.diff(stands.astype(int), prepend=0) > 0).tolist():
@@ -111,7 +111,7 @@ def _lives(
 
 
 def _limits_text(limits: np.ndarray, meta: Meta) -> str:
-    """The causes that slowed growth and their days, the commonest first."""
+    """Return the causes that slowed growth and their days, the commonest first."""
     counts = Counter(int(code) for code in limits if code > 0).most_common(3)
     causes = [f"{number} by {meta.labels[code]}" for code, number in counts]
     return f"growth slowed on days: {', '.join(causes)}" if causes else "nothing slowed its growth"

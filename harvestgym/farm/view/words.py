@@ -14,44 +14,44 @@ NO_UNITS = ("", "nb", "bin", "int5", "int365")
 
 
 def key_label(key: str) -> str:
-    """The key without units: `rain/amount` of `rain/amount#mm`."""
+    """Return the key without units: `rain/amount` of `rain/amount#mm`."""
     return re.sub(r"#[^/]*", "", key)
 
 
 def key_words(key: str) -> str:
-    """The key in words: `rain amount` of `rain/amount#mm`."""
+    """Return the key in words: `rain amount` of `rain/amount#mm`."""
     return re.sub("[/_]", " ", key_label(key))
 
 
 def key_unit(key: str) -> str:
-    """The unit of a key; empty for a count."""
+    """Return the unit of a key; empty for a count."""
     unit = key.partition("#")[2].partition("/")[0]
     return "" if unit in NO_UNITS else unit
 
 
 def number_text(value: float | str, unit: str = "") -> str:
-    """A number of four digits and its unit, or a word as it is."""
+    """Return a number of four digits and its unit, or a word as it is."""
     return value if isinstance(value, str) else f"{value:.4g} {unit}".strip()
 
 
 def code_labels(meta: Meta) -> tuple[str, ...]:
-    """The meaning of the numbers 0, 1, ... of a variable that holds codes."""
+    """Return the meaning of the numbers 0, 1, ... of a variable that holds codes."""
     return ("no", "yes") if meta.dtype == "bool" else meta.labels
 
 
 def value_text(value: Any, meta: Meta) -> str:
-    """A number of a variable, or the label that it stands for."""
+    """Return a number of a variable, or the label that it stands for."""
     labels = code_labels(meta)
     return labels[int(value)] if labels else f"{round(float(value), 2):g}"
 
 
 def calendar_date(day_of_year: float) -> datetime.date:
-    """The date of a day of the year (1 is 1 January)."""
+    """Return the date of a day of the year (1 is 1 January)."""
     return datetime.date(2001, 1, 1) + datetime.timedelta(days=int(day_of_year) - 1)
 
 
 def entity_titles(env: FarmModel) -> dict[tuple[str, str], str]:
-    """The title of each entity: `Soil`, or `Plant 0 (corn)` where a field has several of a kind."""
+    """Return the title of each entity: `Soil`, or `Plant 0 (corn)` where a field has several of a kind."""
     titles = {}
     for field, spec in zip(env.fields, env.spec.fields.values(), strict=True):
         kinds = [slot.kind for slot in field.slots]

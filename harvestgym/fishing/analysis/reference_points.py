@@ -108,7 +108,7 @@ class FixedPoint(NamedTuple):
 
     @property
     def stable(self) -> bool:
-        """Whether a small disturbance dies out."""
+        """Return whether a small disturbance dies out."""
         return abs(self.slope) < 1
 
 

@@ -19,7 +19,7 @@ from .view import find_cell_ahead, find_kind_ahead, locate_in_view, patch
 def collide(
     world: World, state: ForagerState, action: jax.Array, params: ForagerParams
 ) -> tuple[ForagerState, jax.Array]:
-    """The collision with the object ahead, and whether the way is free."""
+    """Return the collision with the object ahead, and whether the way is free."""
     x, y = find_cell_ahead(world, state, action)
     stays = (x == state.x) & (y == state.y)
     kind = jnp.where(stays, EMPTY, find_kind_ahead(world, state, action))
@@ -60,7 +60,7 @@ def _take(
 
 
 def _find_target(world: World, kind: jax.Array, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The cell to return to: a fixed target, or else the one where the object was taken."""
+    """Return the cell to return to: a fixed target, or else the one where the object was taken."""
     fixed = jnp.array([k.place == ReturnPlace.FIXED for k in world.kinds])[kind]
     target = jnp.array([k.target for k in world.kinds], jnp.uint32)[kind]
     return jnp.where(fixed, target[0], x), jnp.where(fixed, target[1], y)

@@ -124,7 +124,7 @@ def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerSt
 
 
 def teleport(world: World, state: ForagerState) -> ForagerState:
-    """Every so many steps put the agent on a free cell of the next region in turn."""
+    """Put the agent every so many steps on a free cell of the next region in turn."""
     every, stops = world.teleport_every, world.teleport_to or (0,)
     phase = clock_phase(state, every * len(stops))
     turn, now = phase // every, (phase + 1) % every == 0

@@ -40,7 +40,7 @@ def _select(region: jax.Array, values: Sequence[Any] | jax.Array) -> jax.Array:
 
 
 def is_inside(g: Region, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Whether each cell lies in the rectangle."""
+    """Return whether each cell lies in the rectangle."""
     across = (x >= np.uint32(g.x)) & (x < np.uint32(g.x + g.width))
     return across & (y >= np.uint32(g.y)) & (y < np.uint32(g.y + g.height))
 
@@ -59,7 +59,7 @@ def find_region(world: World, x: jax.Array, y: jax.Array) -> jax.Array:
 def rank_cell(
     regions: Sequence[Region], keys: jax.Array, region: jax.Array, x: jax.Array, y: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """The rank pair (p, q) of each cell in its region, before the reserved cell changes places."""
+    """Return the rank pair (p, q) of each cell in its region, before the reserved cell changes places."""
     select = lambda values: _select(region, list(values))  # noqa: E731
     p, q = x - select(g.x for g in regions), y - select(g.y for g in regions)
     a, b = select(g.grid[0] for g in regions), select(g.grid[1] for g in regions)
@@ -127,12 +127,12 @@ def key_region(
 
 
 def unpack_state(slots: jax.Array) -> jax.Array:
-    """The state of each slot: `world.VACANT`, `STANDING`, `AWAY` or `GONE`."""
+    """Return the state of each slot: `world.VACANT`, `STANDING`, `AWAY` or `GONE`."""
     return (slots[META] & np.uint32(3)).astype(jnp.int32)
 
 
 def unpack_kind(slots: jax.Array) -> jax.Array:
-    """The kind of the object in each slot."""
+    """Return the kind of the object in each slot."""
     return (slots[META] >> np.uint32(2)).astype(jnp.int32)
 
 
@@ -142,12 +142,12 @@ def pack(state: Any, kind: Any) -> jax.Array:
 
 
 def current_cells(slots: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Where each object stands or will stand: its own rows, or its home where every object returns there."""
+    """Return where each object stands or will stand: its own rows, or its home where every object returns there."""
     return (slots[AT_X], slots[AT_Y]) if len(slots) > AT_X else (slots[HOME_X], slots[HOME_Y])
 
 
 def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-    """The slot of the changed object that stands in a cell, -1 for none."""
+    """Return the slot of the changed object that stands in a cell, -1 for none."""
     at_x, at_y = current_cells(slots)
     here = (at_x == x) & (at_y == y) & (unpack_state(slots) == STANDING)
     return jnp.where(jnp.any(here), jnp.argmax(here), -1)
@@ -157,7 +157,7 @@ def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Whether objects of a kind that come from the cells (x, y) stand now, or never expire."""
+    """Return whether objects of a kind that come from the cells (x, y) stand now, or never expire."""
     out = jnp.ones(jnp.shape(kind), bool)
     for i, k in enumerate(world.kinds):
         if k.lasts:
@@ -169,7 +169,7 @@ def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Arra
 
 
 def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hidden: bool = False) -> jax.Array:
-    """The kind or EMPTY in each of the cells now; with `hidden` also the objects out of season; shapes (n,)."""
+    """Return the kind or EMPTY in each of the cells now; with `hidden` also the objects out of season; shapes (n,)."""
     index = jnp.arange(len(x))[:, None]
     cells = lambda sx, sy: jnp.where((sx == x[:, None]) & (sy == y[:, None]), index, -1)  # noqa: E731
     return _overlay(world, state, x, y, cells, hidden)
@@ -190,7 +190,7 @@ def find_kinds_along(world: World, state: ForagerState, x: jax.Array, y: jax.Arr
 def _overlay(
     world: World, state: ForagerState, x: jax.Array, y: jax.Array, cells: FindCells, hidden: bool
 ) -> jax.Array:
-    """The kinds that the world generated in the cells, less the objects taken, and the objects that stand instead."""
+    """Return the kinds that the world generated in the cells, less those taken, and the objects that stand instead."""
     slots, index, slot_state = state.slots, jnp.arange(len(x))[:, None], unpack_state(state.slots)
     home = jnp.where(slot_state != VACANT, cells(slots[HOME_X], slots[HOME_Y]), -1)
     first = jnp.where(jnp.any(home == index, 1), EMPTY, generate_kind(world, state, x, y))

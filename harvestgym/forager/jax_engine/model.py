@@ -101,11 +101,11 @@ class Forager(Env[ForagerState, ForagerParams]):
     # -- the five parts ------------------------------------------------------------------------------------
 
     def initial(self, key: jax.Array, params: ForagerParams) -> ForagerState:
-        """An episode whose seed is 64 bits of the key."""
+        """Return an episode whose seed is 64 bits of the key."""
         return self.begin(draw_seed(key))
 
     def begin(self, words: Any) -> ForagerState:
-        """The start of the episode of a seed of two words (`hashing.seed_words`): the same map as the host engine's."""
+        """Start the episode of a seed of two words (`hashing.seed_words`): the same map as the host engine's."""
         world, words, n = self.world, to_word(words), len(self.world.regions)
         x, y = to_word(world.start[0]), to_word(world.start[1])
         keyed = [key_region(world, words, r, jnp.uint32(0), x, y) for r in range(n)]
@@ -131,7 +131,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return refresh(world, state)
 
     def transition(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> ForagerState:
-        """One step."""
+        """Return one step."""
         world, action = self.world, jnp.asarray(action)
         state = renew(world, state) if world.renews else state
         state = return_objects(world, state)
@@ -143,7 +143,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return replace(state, clock=jnp.stack([state.clock[0] + (low == 0), low]))
 
     def observation(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:
-        """The observation of the mode; with a hint a dict."""
+        """Return the observation of the mode; with a hint a dict."""
         mode = MODES[self.mode]
         seen = mode.observe(encode(self.world, state, mode), jnp)
         if not self.hint[0]:
@@ -163,7 +163,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return after.paid
 
     def truncation(self, state: ForagerState, params: ForagerParams) -> jax.Array:
-        """Whether the horizon is reached."""
+        """Return whether the horizon is reached."""
         low = jnp.asarray(params.horizon).astype(jnp.uint32)
         return (low > 0) & ((state.clock[0] > 0) | (state.clock[1] >= low))
 

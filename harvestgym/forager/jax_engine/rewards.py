@@ -16,7 +16,7 @@ from .state import ForagerParams, ForagerState
 
 
 def reward_context(state: ForagerState, kind: int, generation: jax.Array) -> JaxContext:
-    """The time and the draws that the reward law of a kind reads."""
+    """Return the time and the draws that the reward law of a kind reads."""
     return JaxContext(state.clock[0], state.clock[1], state.words, kind, generation)
 
 

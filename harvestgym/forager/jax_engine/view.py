@@ -28,7 +28,7 @@ def _wrap(v: jax.Array, n: int) -> jax.Array:
 
 
 def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cells:
-    """The cell that an action leads to; the agent's own where a wall ends the world."""
+    """Return the cell that an action leads to; the agent's own where a wall ends the world."""
     dx, dy = jnp.asarray(MOVES, jnp.int32)[action]
     x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
     w, h = world.width, world.height
@@ -38,7 +38,7 @@ def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cel
 
 
 def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax.Array:
-    """The kind in the cell ahead, read from the view where the view reaches so far."""
+    """Return the kind in the cell ahead, read from the view where the view reaches so far."""
     rows, cols = state.view.shape
     if min(rows, cols) < 3:
         x, y = find_cell_ahead(world, state, action)
@@ -67,7 +67,7 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
 
 
 def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Array:
-    """The kinds in the line ahead of a state that has moved: a row west to east or a column north to south."""
+    """Return the kinds in the line ahead of a state that has moved: a row west to east or a column north to south."""
     rows, cols = state.view.shape
     level, i = (action == NORTH) | (action == SOUTH), np.arange(max(rows, cols))
     across, down = np.minimum(i, cols - 1) - cols // 2, rows // 2 - np.minimum(i, rows - 1)
@@ -99,7 +99,7 @@ def refresh(world: World, state: ForagerState) -> ForagerState:
 
 
 def _find_block(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:
-    """The kinds in a block of cells, a row at a time."""
+    """Return the kinds in a block of cells, a row at a time."""
     return jax.lax.map(lambda row: find_kind(world, state, row[0], row[1]), (x, y))
 
 
@@ -114,13 +114,13 @@ def locate_in_view(world: World, state: ForagerState, x: jax.Array, y: jax.Array
 
 
 def is_in_view(state: ForagerState, row: jax.Array, col: jax.Array) -> jax.Array:
-    """Whether positions lie in the view."""
+    """Return whether positions lie in the view."""
     rows, cols = state.view.shape
     return (row >= 0) & (row < rows) & (col >= 0) & (col < cols)
 
 
 def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where: jax.Array) -> jax.Array:
-    """The view with one cell changed, if `where` and if it is in the view."""
+    """Return the view with one cell changed, if `where` and if it is in the view."""
     rows, cols = state.view.shape
     shown = where & is_in_view(state, row, col)
     # A scatter, since XLA on CPUs would compute the compared values again for every cell.
@@ -138,7 +138,7 @@ def survey(world: World, state: ForagerState) -> jax.Array:
 
 
 def encode(world: World, state: ForagerState, mode: ObservationMode) -> jax.Array:
-    """The cells that a mode shows, (rows, columns, depth), encoded by its table."""
+    """Return the cells that a mode shows, (rows, columns, depth), encoded by its table."""
     if mode.whole:
         return _encode_world(world, state)
     if mode.table is channel_table:

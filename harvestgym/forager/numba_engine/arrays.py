@@ -62,7 +62,7 @@ CHANGING = ("head", "regions", "agents", "slots", "lookup", "taken", "heap", "vi
 def new_arrays(
     world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1
 ) -> EpisodeArrays:
-    """The arrays of an episode in `world`, not yet begun; `codes` are (kinds + 2, tints, depth) bytes."""
+    """Return the arrays of an episode in `world`, not yet begun; `codes` are (kinds + 2, tints, depth) bytes."""
     rows, cols = aperture
     head = np.zeros(HEAD, np.int64)
     head[[WIDTH, HEIGHT, WALL_EDGE]] = world.width, world.height, world.edge == "wall"
@@ -95,7 +95,7 @@ def slot_tables(room: int) -> dict[str, np.ndarray]:
 
 
 def region_tables(world: World) -> tuple[np.ndarray, np.ndarray]:
-    """The regions and their layers as integers."""
+    """Return the regions and their layers as integers."""
     regions = np.zeros((len(world.regions), REGION), np.int64)
     layers = []
     for i, region in enumerate(world.regions):
@@ -107,7 +107,7 @@ def region_tables(world: World) -> tuple[np.ndarray, np.ndarray]:
 
 
 def kind_table(world: World) -> np.ndarray:
-    """The kinds as integers."""
+    """Return the kinds as integers."""
     rows = [
         (
             k.blocking, k.collectable, k.delay.law, k.delay.a, k.delay.b, k.place,

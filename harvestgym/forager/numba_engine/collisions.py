@@ -20,7 +20,7 @@ _WORD = 0xFFFFFFFF
 
 @compiled
 def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> None:
-    """The collision with the object of a kind that stands at (x, y)."""
+    """Resolve the collision with the object of a kind that stands at (x, y)."""
     head, slot = arrays.head, find_slot(arrays.head, arrays.lookup, arrays.taken, x, y)
     head[col.HIT_SLOT], head[col.HIT_CELL] = -1, x + y * head[col.WIDTH]
     head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else head[col.HIT_CELL]
@@ -64,7 +64,7 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
 
 @compiled
 def draw_delay(arrays: EpisodeArrays, kind: int, event: int) -> int:
-    """The steps that the `event`-th collected object stays away."""
+    """Return the steps that the `event`-th collected object stays away."""
     k0, k1, low, high = _U(arrays.head[col.KEY_0]), _U(arrays.head[col.KEY_1]), _U(event & _WORD), _U(0)
     a, b = arrays.kinds[kind, col.DELAY_A], arrays.kinds[kind, col.DELAY_B]
     if arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.UNIFORM:

@@ -29,7 +29,7 @@ _WORD = 0xFFFFFFFF
 
 @compiled
 def is_occupied(arrays: EpisodeArrays, x: int, y: int) -> bool:
-    """Whether an agent or an object, if only one out of season, has a cell."""
+    """Return whether an agent or an object, if only one out of season, has a cell."""
     for agent in range(len(arrays.agents)):
         if arrays.agents[agent, col.AGENT_X] == x and arrays.agents[agent, col.AGENT_Y] == y:
             return True
@@ -39,7 +39,7 @@ def is_occupied(arrays: EpisodeArrays, x: int, y: int) -> bool:
 
 @compiled
 def draw_free_cell(arrays: EpisodeArrays, r: int, stream: int, b: int) -> int:
-    """A random free cell of region `r`, or -1 if none of the cells drawn is free."""
+    """Return a random free cell of region `r`, or -1 if none of the cells drawn is free."""
     g, k0, k1 = arrays.regions[r], _U(arrays.head[col.KEY_0]), _U(arrays.head[col.KEY_1])
     clock = _U(arrays.head[col.CLOCK] & _WORD)
     for i in range(TRIES):
@@ -53,7 +53,7 @@ def draw_free_cell(arrays: EpisodeArrays, r: int, stream: int, b: int) -> int:
 
 @compiled
 def find_return_cell(arrays: EpisodeArrays, slot: int) -> int:
-    """The cell where an object can return now, or -1."""
+    """Return the cell where an object can return now, or -1."""
     row, width = arrays.slots[slot], arrays.head[col.WIDTH]
     if row[col.WHERE] == ReturnPlace.ANYWHERE:
         return draw_free_cell(arrays, 0, RETURN, row[col.BORN] & _WORD)
@@ -114,7 +114,7 @@ def key_region(arrays: EpisodeArrays, r: int) -> None:
 
 @compiled
 def renew(arrays: EpisodeArrays) -> None:
-    """A new generation for each region that is eaten up or whose time has come."""
+    """Make a new generation for each region that is eaten up or whose time has come."""
     clock, changed = arrays.head[col.CLOCK], False
     for r in range(len(arrays.regions)):
         g = arrays.regions[r]
@@ -149,7 +149,7 @@ def put_agent(arrays: EpisodeArrays, agent: int, cell: int) -> None:
 
 @compiled
 def teleport(arrays: EpisodeArrays) -> None:
-    """Every so many steps put the agent on a free cell of the next region in turn."""
+    """Put the agent every so many steps on a free cell of the next region in turn."""
     head = arrays.head
     turn = (head[col.CLOCK] + 1) // head[col.EVERY]
     if (head[col.CLOCK] + 1) % head[col.EVERY] == 0:

@@ -33,7 +33,7 @@ _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_
 
 
 def check_action(action: Any) -> int:
-    """An action as 0-3; ConfigError for anything else."""
+    """Return an action as 0-3; ConfigError for anything else."""
     try:
         whole = int(action)
     except (TypeError, ValueError):
@@ -44,7 +44,7 @@ def check_action(action: Any) -> int:
 
 
 def check_delay(delay: Any, name: str) -> int | None:
-    """A delay as whole steps, or None for never; ConfigError for anything else."""
+    """Return a delay as whole steps, or None for never; ConfigError for anything else."""
     if delay is None:
         return None
     whole = int(delay) if isinstance(delay, int | float | np.number) and math.isfinite(delay) else -1
@@ -113,7 +113,7 @@ class ForagerEnv(EditableEpisode):
             self._bind()
 
     def _collide(self, kind: int) -> float:
-        """The reward of a collision that is not a constant; calls the methods of a Python object."""
+        """Return the reward of a collision that is not a constant; calls the methods of a Python object."""
         row, clock = self.world.kinds[kind], self.clock - 1
         if not row.python:
             region = lookup.find_region(self.arrays.regions, *self._cell_ahead)
@@ -153,7 +153,7 @@ class ForagerEnv(EditableEpisode):
     # -- saving ----------------------------------------------------------------------------------------------
 
     def recipe(self) -> dict[str, Any]:
-        """How it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.checkpoint`."""
         return {"config": self.config, "world": self.world}
 
     def kept(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class ForagerEnv(EditableEpisode):
         return _remake, (type(self), self.recipe(), self.kept())
 
     def copy(self) -> ForagerEnv:
-        """A copy in mid-episode, sharing nothing that changes."""
+        """Return a copy in mid-episode, sharing nothing that changes."""
         return copy.deepcopy(self)
 
     def save(self, path: str | Path) -> None:
@@ -198,7 +198,7 @@ class ForagerEnv(EditableEpisode):
 
     @classmethod
     def load(cls, path: str | Path) -> ForagerEnv:
-        """An episode from a file that `save` wrote. It is a pickle: open only files that you trust."""
+        """Return an episode from a file that `save` wrote. It is a pickle: open only files that you trust."""
         env = pickle.loads(Path(path).read_bytes())
         if not isinstance(env, cls):
             raise ConfigError(f"{path}: expected a saved ForagerEnv, got {type(env).__name__}")
@@ -210,7 +210,7 @@ def _remake(cls: type[ForagerEnv], recipe: dict[str, Any], kept: dict[str, Any])
 
 
 def host_twin(model: Any, seed: int | tuple[int, int] = 0) -> ForagerEnv:
-    """A `ForagerEnv` with the world and the mode of a functional `Forager`."""
+    """Return a `ForagerEnv` with the world and the mode of a functional `Forager`."""
     world = model.world
     kinds = {kind.name: kind for kind in world.kinds}
     size = world.width, world.height

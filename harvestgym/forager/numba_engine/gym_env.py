@@ -68,7 +68,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
 
     @classmethod
     def of(cls, model: Forager, render_mode: str | None = None) -> ForagerGym:
-        """The host engine's environment for a functional forager."""
+        """Return the host engine's environment for a functional forager."""
         return cls(host_twin(model), model.horizon, render_mode)
 
     def _make_model(self) -> Forager:
@@ -90,7 +90,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         return obs, self._report(NO_ACTION, 0.0)
 
     def _draw_seed(self, seed: int | None) -> tuple[int, int]:
-        """The seed words of the next episode."""
+        """Return the seed words of the next episode."""
         if seed is None and self._key is not None:
             key = _skip_steps(self._key, jnp.int32(self._steps))
         else:
@@ -111,7 +111,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         return obs, reward, False, self._over, self._report(action, reward)
 
     def _report(self, action: int, reward: float) -> Info:
-        """The info of a step, which is also recorded where pictures are drawn."""
+        """Return the info of a step, which is also recorded where pictures are drawn."""
         info = self._info()
         if self._frames is not None:
             env, (x, y) = self.env, self.env.position
@@ -122,7 +122,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         return info
 
     def _info(self) -> Info:
-        """The names and numbers of the functional environment."""
+        """Return the names and numbers of the functional environment."""
         env, head = self.env, self.env.arrays.head
         values = self._values if self._steady else env.biome_values
         biome = env.biome if len(values) > 1 else 0
@@ -138,7 +138,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         }
 
     def render(self) -> Any:
-        """The agent's view, its place and its rewards, in the `render_mode` chosen; None without one."""
+        """Return the agent's view, its place and its rewards, in the `render_mode` chosen; None without one."""
         if self._frames is None:
             return None
         if not len(self._frames):
@@ -163,7 +163,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
     # -- saving ----------------------------------------------------------------------------------------------
 
     def recipe(self) -> Info:
-        """How it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.checkpoint`."""
         return {"env": self.env, "horizon": self.horizon, "render_mode": self.render_mode}
 
     def kept(self) -> Info:

@@ -54,13 +54,13 @@ class ReadableEpisode:
     # -- what is seen ----------------------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        """The observation now."""
+        """Return the observation now."""
         cells = np.empty(self._shape, np.uint8)
         cells.reshape(-1)[:] = self.arrays.views[0, self.arrays.head[col.SIDE]]
         return self._observe_cells(cells)
 
     def _observe_cells(self, encoded: np.ndarray) -> Any:
-        """The observation of an encoded view."""
+        """Return the observation of an encoded view."""
         if self._mode.whole:
             cells = self._encode_world()
         else:
@@ -95,14 +95,14 @@ class ReadableEpisode:
         return seen
 
     def kind_at(self, x: int, y: int) -> int:
-        """The kind in a cell, -1 for none, the number of kinds outside a walled world."""
+        """Return the kind in a cell, -1 for none, the number of kinds outside a walled world."""
         width, height = self.world.width, self.world.height
         if self.world.edge == "wall" and not (0 <= x < width and 0 <= y < height):
             return len(self.world.kinds)
         return int(lookup.find_kind(self.arrays, x % width, y % height))
 
     def generated_kind_at(self, x: int, y: int) -> int:
-        """The kind that the world put in a cell at first, or -1."""
+        """Return the kind that the world put in a cell at first, or -1."""
         return int(lookup.generate_kind(self.arrays.regions, self.arrays.layers, x, y))
 
     def _recolor(self, home: int, thing: ForagerObject) -> None:

@@ -22,7 +22,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 @inlined
 def find_grid_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
-    """The position of a cell in the grid of region `r`, which the bijection permutes."""
+    """Return the position of a cell in the grid of region `r`, which the bijection permutes."""
     p, q = x - regions[r, col.X0], y - regions[r, col.Y0]
     if regions[r, col.NARROW]:
         i = p + q * regions[r, col.W]
@@ -52,7 +52,7 @@ def rank_cells(regions: np.ndarray, r: int, p: np.ndarray, q: np.ndarray) -> Non
 
 @inlined
 def rank_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
-    """The rank pair of one cell in region `r`."""
+    """Return the rank pair of one cell in region `r`."""
     a, b, cells = regions[r, col.A], regions[r, col.B], regions[r, col.W] * regions[r, col.H]
     k0, k1 = _U(regions[r, col.KEY_P]), _U(regions[r, col.KEY_Q])
     p, q = find_grid_cell(regions, r, x, y)
@@ -64,7 +64,7 @@ def rank_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
 
 @inlined
 def find_region(regions: np.ndarray, x: int, y: int) -> int:
-    """The region of a cell: the last that contains it."""
+    """Return the region of a cell: the last that contains it."""
     for r in range(len(regions) - 1, 0, -1):
         if 0 <= x - regions[r, col.X0] < regions[r, col.W] and 0 <= y - regions[r, col.Y0] < regions[r, col.H]:
             return r
@@ -73,7 +73,7 @@ def find_region(regions: np.ndarray, x: int, y: int) -> int:
 
 @inlined
 def kind_at_rank(regions: np.ndarray, layers: np.ndarray, r: int, p: int, q: int) -> int:
-    """The kind that the world put at first in the cell of a rank pair of region `r`."""
+    """Return the kind that the world put at first in the cell of a rank pair of region `r`."""
     a, last = regions[r, col.A], regions[r, col.W] * regions[r, col.H] - 1
     keep_p, keep_q = regions[r, col.KEEP_P], regions[r, col.KEEP_Q]
     if p == keep_p and q == keep_q:
@@ -90,7 +90,7 @@ def kind_at_rank(regions: np.ndarray, layers: np.ndarray, r: int, p: int, q: int
 
 @inlined
 def generate_kind(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> int:
-    """The kind that the world put in a cell at first."""
+    """Return the kind that the world put in a cell at first."""
     r = find_region(regions, x, y)
     p, q = rank_cell(regions, r, x, y)
     return kind_at_rank(regions, layers, r, p, q)
@@ -98,19 +98,19 @@ def generate_kind(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> in
 
 @inlined
 def hash_bucket(index: np.ndarray, cell: int) -> int:
-    """The row where the search for a cell begins."""
+    """Return the row where the search for a cell begins."""
     return int((_U(cell) * _SPREAD) >> _U(32)) & (len(index) - 1)
 
 
 @inlined
 def is_taken(taken: np.ndarray, i: int) -> bool:
-    """Whether a row of the index holds a cell."""
+    """Return whether a row of the index holds a cell."""
     return (taken[_U(i) >> _U(6)] >> _U(i & 63)) & _U(1) != _U(0)
 
 
 @inlined
 def find_row(index: np.ndarray, taken: np.ndarray, cell: int) -> int:
-    """The row of a cell in the index, or the free row where it would stand."""
+    """Return the row of a cell in the index, or the free row where it would stand."""
     i = hash_bucket(index, cell)
     while is_taken(taken, i) and index[i, 0] != cell + 1:
         i = (i + 1) & (len(index) - 1)
@@ -119,7 +119,7 @@ def find_row(index: np.ndarray, taken: np.ndarray, cell: int) -> int:
 
 @inlined
 def find_slot(head: np.ndarray, index: np.ndarray, taken: np.ndarray, x: int, y: int) -> int:
-    """The slot of the object that stands in a cell; -1 if the cell is as at first, -2 if it was emptied."""
+    """Return the slot of the object that stands in a cell; -1 if the cell is as at first, -2 if it was emptied."""
     if head[col.ENTRIES] == 0:
         return -1
     i = find_row(index, taken, x + y * head[col.WIDTH])
@@ -133,7 +133,7 @@ def find_slot(head: np.ndarray, index: np.ndarray, taken: np.ndarray, x: int, y:
 @inlined
 def find_standing_kind(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, slots: np.ndarray, index: np.ndarray,
             taken: np.ndarray, x: int, y: int) -> int:  # fmt: skip
-    """The kind, or EMPTY, that stands in a cell now."""
+    """Return the kind, or EMPTY, that stands in a cell now."""
     slot = find_slot(head, index, taken, x, y)
     if slot == -1:
         return generate_kind(regions, layers, x, y)
@@ -142,7 +142,7 @@ def find_standing_kind(head: np.ndarray, regions: np.ndarray, layers: np.ndarray
 
 @inlined
 def is_in_season(head: np.ndarray, kinds: np.ndarray, kind: int, home: int, cell: int) -> bool:
-    """Whether an object that comes from the cell `home`, or else has its place in `cell`, stands now."""
+    """Return whether an object that comes from the cell `home`, or else has its place in `cell`, stands now."""
     period = kinds[kind, col.LASTS] + kinds[kind, col.RESTS]
     if period == 0:
         return True
@@ -173,7 +173,7 @@ def find_visible_kind(head: np.ndarray, regions: np.ndarray, layers: np.ndarray,
 
 @compiled
 def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """The kind, or EMPTY, in a cell now, less what is out of season."""
+    """Return the kind, or EMPTY, in a cell now, less what is out of season."""
     return find_visible_kind(
         arrays.head, arrays.regions, arrays.layers, arrays.kinds, arrays.slots, arrays.lookup, arrays.taken, x, y
     )
@@ -276,7 +276,7 @@ def rebuild_index(arrays: EpisodeArrays) -> None:
 
 
 def grow_arrays(arrays: EpisodeArrays, room: int) -> EpisodeArrays:
-    """The same episode with tables for `room` changed objects; its slots keep their numbers."""
+    """Return the same episode with tables for `room` changed objects; its slots keep their numbers."""
     tables = slot_tables(room)
     tables["slots"][: len(arrays.slots)] = arrays.slots
     bigger = arrays._replace(**tables)

@@ -82,7 +82,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         )
 
     def step(self, actions: Actions) -> tuple[dict[str, Any], ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One step of all agents."""
+        """Return one step of all agents."""
         n = len(self.possible_agents)
         moves = np.array([self._move(actions, agent) for agent in self.agents], np.int64)
         room = len(self._arrays.slots)
@@ -121,7 +121,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         return int(self._arrays.head[col.EATEN_ALL])
 
     def recipe(self) -> dict[str, Any]:
-        """How it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.checkpoint`."""
         return {"model": self.model, "number": len(self.possible_agents)}
 
     def kept(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         return int(action)
 
     def _views(self, encoded: np.ndarray) -> dict[str, Any]:
-        """The observation of each agent, the other agents included."""
+        """Return the observation of each agent, the other agents included."""
         model, every = self.model, max(self.model.hint[1], 1)
         phase = np.full(len(encoded), self._steps % every)
         seen = add_hint(model.world, model.hint, self._mode.observe(self._cells(encoded), np), phase, self._biomes)

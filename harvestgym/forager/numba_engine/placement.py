@@ -89,7 +89,7 @@ class EditableEpisode(ReadableEpisode):
         lookup.rebuild_index(self.arrays)
 
     def _make_way(self, kind: int) -> None:
-        """Where a new layer meets the agent or an object that moved, the layer's object waits for the cell."""
+        """Let a layer's object wait for its cell where it meets the agent or an object that moved."""
         slots, width = self.arrays.slots, self.world.width
         here = self.position[0] + self.position[1] * width
         taken = {here, *slots[slots[:, col.STATE] == STANDING, col.AT].tolist()}

@@ -22,7 +22,7 @@ ExpectedReward = Callable[[int, int], Any]
 
 
 def check_reward(reward: Any, name: str) -> float:
-    """A reward as a float; ConfigError if it is not a finite number."""
+    """Return a reward as a float; ConfigError if it is not a finite number."""
     value = float(reward)
     if not math.isfinite(value):
         raise ConfigError(f"reward of {name!r}: expected a finite number, got {reward!r}")
@@ -30,7 +30,7 @@ def check_reward(reward: Any, name: str) -> float:
 
 
 def draw_reward(kind: Kind, now: HostContext) -> float:
-    """The reward of a collision with a kind, noise included; ConfigError if it is not finite."""
+    """Return the reward of a collision with a kind, noise included; ConfigError if it is not finite."""
     return check_reward(float(kind.reward(now)) + kind.noise * now.noise(), kind.name)
 
 
@@ -75,7 +75,7 @@ def region_values(world: World, expected: ExpectedReward) -> list[Any]:
 
 
 def is_steady(world: World) -> bool:
-    """Whether no reward ever changes."""
+    """Return whether no reward ever changes."""
     return all(isinstance(kind.reward, Constant) for kind in world.kinds)
 
 

@@ -58,7 +58,7 @@ def prepare(arrays: EpisodeArrays) -> None:
 def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, teleports: np.ndarray,
          agents: np.ndarray, slots: np.ndarray, index: np.ndarray, taken: np.ndarray, heap: np.ndarray,
          codes: np.ndarray, views: np.ndarray, action: int, out: np.ndarray) -> int:  # fmt: skip
-    """One step of the only agent; its encoded view goes to `out`; the kind that it met, or EMPTY.
+    """Make one step of the only agent; its encoded view goes to `out`; the kind that it met, or EMPTY.
 
     The arrays are separate arguments: numba unpacks a tuple of them in twice the time of the step itself.
     """
@@ -83,7 +83,7 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
 
 @compiled
 def step_together(arrays: EpisodeArrays, actions: np.ndarray, out: np.ndarray, hits: np.ndarray) -> None:
-    """One step of all agents, in their order; `out` is (agents, bytes of a view)."""
+    """Make one step of all agents, in their order; `out` is (agents, bytes of a view)."""
     head = arrays.head
     prepare(arrays)
     for agent in range(len(arrays.agents)):
@@ -98,7 +98,7 @@ def step_together(arrays: EpisodeArrays, actions: np.ndarray, out: np.ndarray, h
 def step_many(
     batch: EpisodeArrays, actions: np.ndarray, out: np.ndarray, hits: np.ndarray, first: int, last: int
 ) -> None:
-    """One step of the episodes `first` ... `last` - 1 of a batch, each with its own row of `actions`, `out`, `hits`."""
+    """Step the episodes `first` ... `last` - 1 of a batch, each with its own row of `actions`, `out`, `hits`."""
     head, regions, agents, slots = (
         borrowed(batch.head), borrowed(batch.regions), borrowed(batch.agents), borrowed(batch.slots),
     )  # fmt: skip

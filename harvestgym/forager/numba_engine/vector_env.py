@@ -26,7 +26,7 @@ from .rewards import BatchRegionValues, CollisionRewards
 
 
 def _new_batch(model: Forager, number: int) -> EpisodeArrays:
-    """The arrays of `number` episodes; those that never change are shared."""
+    """Return the arrays of `number` episodes; those that never change are shared."""
     room = 16
     while room < model.capacity:
         room *= 2
@@ -76,7 +76,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         self._hits[envs], self._rate[envs] = EMPTY, 0.0
 
     def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """One step of each episode; an episode that was truncated begins again instead."""
+        """Return one step of each episode; an episode that was truncated begins again instead."""
         actions = np.ascontiguousarray(actions, np.int64)
         if actions.shape != (self.num_envs,) or actions.min() < 0 or actions.max() > 3:
             raise ConfigError(f"actions: expected {self.num_envs} whole numbers from 0 to 3, got {actions!r}")
@@ -100,7 +100,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         rewards[envs] = 0.0
 
     def _context(self, i: int, kind: int) -> HostContext:
-        """The context of the last collision of an episode."""
+        """Return the context of the last collision of an episode."""
         head, world = self._batch.head[i], self.model.world
         cell = int(head[col.HIT_CELL])
         region = world.region_at(np.array(cell % world.width), np.array(cell // world.width))
@@ -113,7 +113,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         return self.model.world.region_at(agents[:, col.AGENT_X], agents[:, col.AGENT_Y])
 
     def _observe(self, encoded: np.ndarray) -> Any:
-        """The observations of encoded views."""
+        """Return the observations of encoded views."""
         model, hint = self.model, self.model.hint
         cells = encoded.reshape(self.num_envs, *model.aperture, -1).view(self._dtype)
         seen = self._mode.observe(cells, np)
@@ -124,7 +124,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         return self._batch.head[:, col.CLOCK]
 
     def _info(self) -> Info:
-        """The names of the functional environment, an array for each."""
+        """Return the names of the functional environment, an array for each."""
         head, biome = self._batch.head, self._biomes
         return {
             "reward_rate": self._rate.copy(),
@@ -137,7 +137,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         }
 
     def recipe(self) -> Info:
-        """How it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.checkpoint`."""
         return {"model": self.model, "num_envs": self.num_envs}
 
     def kept(self) -> Info:

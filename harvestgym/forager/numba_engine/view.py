@@ -17,7 +17,7 @@ _U = np.uint64
 
 @inlined
 def find_cell_ahead(head: np.ndarray, agents: np.ndarray, agent: int, action: int) -> tuple[int, int]:
-    """The cell that an action leads to; the agent's own where a wall ends the world."""
+    """Return the cell that an action leads to; the agent's own where a wall ends the world."""
     x, y = agents[agent, col.AGENT_X], agents[agent, col.AGENT_Y]
     to_x = x + (1 if action == EAST else (-1 if action > SOUTH else 0))
     to_y = y + (1 if action == NORTH else (-1 if action == SOUTH else 0))
@@ -42,7 +42,7 @@ def encode_cell(head: np.ndarray, kinds: np.ndarray, codes: np.ndarray, view: np
 
 @inlined
 def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
-    """A cell at most one world away from the map, on it if the world is a torus."""
+    """Return a cell at most one world away from the map, on it if the world is a torus."""
     if head[col.WALL_EDGE]:
         return x, y
     x = x + head[col.WIDTH] if x < 0 else (x - head[col.WIDTH] if x >= head[col.WIDTH] else x)
@@ -108,7 +108,7 @@ def refresh(arrays: EpisodeArrays) -> None:
 
 @inlined
 def find_front(head: np.ndarray, action: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The rows and columns that come into view with a move."""
+    """Return the rows and columns that come into view with a move."""
     rows, cols = head[col.ROWS], head[col.COLS]
     if action == NORTH:
         return (0, 1), (0, cols)
@@ -152,7 +152,7 @@ def patch(arrays: EpisodeArrays, cell: int, kind: int) -> None:
 
 @compiled
 def survey(arrays: EpisodeArrays, out: np.ndarray) -> None:
-    """The kind (or EMPTY) in every cell, int16 (height, width), the first row northernmost."""
+    """Write the kind (or EMPTY) in every cell, int16 (height, width), the first row northernmost."""
     for row in range(arrays.head[col.HEIGHT]):
         for x in range(arrays.head[col.WIDTH]):
             out[row, x] = find_kind(arrays, x, arrays.head[col.HEIGHT] - 1 - row)

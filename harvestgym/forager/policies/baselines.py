@@ -78,7 +78,7 @@ def neighbours(grid: jax.Array) -> jax.Array:
 
 
 def choose_best(choices: jax.Array, key: jax.Array) -> jax.Array:
-    """The best action; where several are as good, a random one of them."""
+    """Return the best action; where several are as good, a random one of them."""
     tie = jax.random.uniform(key, (4,))
     return jnp.argmax(jnp.where(choices >= jnp.max(choices) - 1e-6, 1 + tie, 0)).astype(jnp.int32)
 
@@ -119,5 +119,5 @@ def greedy(env: Forager) -> Policy:
 
 
 def planner(env: Forager, discount: float = 0.9) -> Policy:
-    """The path of most discounted reward within the aperture."""
+    """Return the path of most discounted reward within the aperture."""
     return Policy((), _Planner(env, _table(env), sum(env.aperture) // 2 + 1, discount))

@@ -85,6 +85,6 @@ class _Navigator:
 
 
 def navigator(env: Forager, discount: float = 0.9) -> Policy:
-    """The expert for observations in colours, from the start of an episode on."""
+    """Return the expert for observations in colours, from the start of an episode on."""
     x, y = env.world.start
     return Policy((jnp.int32(x), jnp.int32(y), jnp.int32(0)), _Navigator(env, discount))

@@ -9,7 +9,7 @@ from harvestgym.forager.kinds import Delay, DelayLaw, Kind
 
 
 def describe(env: Forager) -> list[Table]:
-    """The tables of `harvestgym show`: kinds, regions, spaces, state and parameters."""
+    """Return the tables of `harvestgym show`: kinds, regions, spaces, state and parameters."""
     state, params = make_fields_table("State", ForagerState), make_fields_table("Parameters", ForagerParams)
     return [_kinds(env), _regions(env), _spaces(env), state, params]
 

@@ -40,7 +40,7 @@ def aperture(env: Forager, past: Record) -> Map:
 
 
 def whole(env: Forager, past: Record) -> Map:
-    """All of a small world as it is: biomes, what stands where, what is in view, the agent's way."""
+    """Return all of a small world as it is: biomes, what stands where, what is in view, the agent's way."""
     world, cells = env.world, past["world"][-1]
     y, x = np.meshgrid(np.arange(world.height)[::-1], np.arange(world.width), indexing="ij")
     ground = world.region_at(x, y)
@@ -68,7 +68,7 @@ def neighbourhood(env: Forager, past: Record) -> Map:
 
 
 def visited(env: Forager, past: Record) -> Map:
-    """Where the agent has been, in as large cells as are needed to show all of it."""
+    """Return where the agent has been, in as large cells as are needed to show all of it."""
     x, y = _unrolled(past["x#cell"], env.world.width), _unrolled(past["y#cell"], env.world.height)
     left, low = x.min(), y.min()
     side = max(1, -(-int(max(x.max() - left, y.max() - low) + 1) // COARSE))
@@ -96,7 +96,7 @@ def _things(env: Forager, cells: np.ndarray, colors: list[str], labels: list[str
 
 
 def _thing(kind: Kind, cell: tuple[float, float], color: str, label: str) -> Mark:
-    """An object: what blocks is a square, food is a disc, what stays and pays is a ring."""
+    """Return an object: what blocks is a square, food is a disc, what stays and pays is a ring."""
     shape, size = ("square", 1.0) if kind.blocking else ("disc", 0.7) if kind.collectable else ("ring", 0.8)
     return Mark(shape, _centre(cell), size, color, meaning=label)
 
@@ -115,14 +115,14 @@ def _legend(env: Forager, colors: list[str], labels: list[str]) -> tuple[Mark, .
 
 
 def label_kind(kind: Kind) -> str:
-    """The legend entry of a kind."""
+    """Return the legend entry of a kind."""
     worth = kind.constant
     pays = f", {worth:+g}" if worth else ""
     return f"{kind.name}{pays}{', in the way' if kind.blocking else ''}"
 
 
 def distinct_colors(env: Forager) -> list[str]:
-    """A colour for each kind, that of the aperture unless a kind before it has the same."""
+    """Return a colour for each kind, that of the aperture unless a kind before it has the same."""
     colors = _hex(tints[0] for tints in choose_colors(env.world.kinds))
     spare = [color for color in _hex(PALETTE) if color not in colors]
     return [spare.pop(0) if color in colors[:i] and spare else color for i, color in enumerate(colors)]
@@ -165,7 +165,7 @@ UNKNOWN_CELL = -2
 
 
 def _corner(env: Forager) -> tuple[int, int]:
-    """The cell in the north-western corner of the map of a whole world."""
+    """Return the cell in the north-western corner of the map of a whole world."""
     return 0, env.world.height - 1
 
 
@@ -182,7 +182,7 @@ def _place(env: Forager, x: np.ndarray, y: np.ndarray, west: int, north: int) ->
 
 
 def _trail(env: Forager, past: Record, west: int, north: int) -> list[tuple[tuple[int, int], float]]:
-    """The places of the last steps, oldest first, and their age from 1 to 0."""
+    """Return the places of the last steps, oldest first, and their age from 1 to 0."""
     x, y = past["x#cell"][-TRAIL:], past["y#cell"][-TRAIL:]
     places = _place(env, x, y, west, north)
     return [(at, 1 - (i + 1) / len(places)) for i, at in enumerate(places[:-1])]
@@ -212,7 +212,7 @@ def remember_cells(env: Forager, past: Record, across: int, down: int) -> np.nda
 
 
 def _short(way: np.ndarray, side: int) -> np.ndarray:
-    """A way on a ring of `side` cells, in the shorter direction."""
+    """Return a way on a ring of `side` cells, in the shorter direction."""
     return (way.astype(np.int64) + side // 2) % side - side // 2
 
 

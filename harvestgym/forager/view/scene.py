@@ -25,7 +25,7 @@ RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
 
 
 def scene(env: Forager, record: Record, step: int) -> Scene:
-    """The picture of an episode at `step` of a record."""
+    """Return the picture of an episode at `step` of a record."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
     maps = [aperture(env, past), whole(env, past)] if "world" in past else [
         aperture(env, past), neighbourhood(env, past), visited(env, past)]  # fmt: skip

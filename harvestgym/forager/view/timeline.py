@@ -23,7 +23,7 @@ DOCS = {
 
 
 def timeline(env: Forager, record: Record) -> Timeline:
-    """The steps of a record, as `record_episode` makes it; the view is in the picture only."""
+    """Return the steps of a record, as `record_episode` makes it; the view is in the picture only."""
     return Timeline(
         when=[f"step {step}" for step in range(len(record["reward"]))],
         watcher="",
@@ -53,7 +53,7 @@ def _meetings(env: Forager, record: Record) -> Iterator[DoneAction]:
 
 
 def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:
-    """The rewards by the kind that paid them; as one where a kind pays later than it is met."""
+    """Return the rewards by the kind that paid them; as one where a kind pays later than it is met."""
     if any(kind.pays_after for kind in env.world.kinds):
         return {"reward": record["reward"]}
     pays = {name: np.where(record["collided"] == i, record["reward"], 0) for i, name in enumerate(env.world.names)}

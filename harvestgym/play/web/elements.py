@@ -66,7 +66,7 @@ def number(value: str, name: str, classes: str = "", part: str = "") -> None:
 
 
 def cell_text(value: Any) -> str:
-    """The text of a value in a table."""
+    """Return the text of a value in a table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

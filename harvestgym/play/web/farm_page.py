@@ -62,7 +62,7 @@ class FarmPage(Page):
             part.refresh()
 
     def _of_field(self, joined: str = " of ") -> str:
-        """The name of the chosen field, where there are several."""
+        """Return the name of the chosen field, where there are several."""
         fields = self.session.env.fields
         return f"{joined}{fields[self.field].name}" if len(fields) > 1 else ""
 
@@ -92,7 +92,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def sky(self) -> None:
-        """The day, its weather and the forecast, for each field."""
+        """Show the day, its weather and the forecast, for each field."""
         for field in range(len(self.session.env.fields)):
             weather_strip(self.session, field)
 
@@ -107,7 +107,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def fields(self) -> None:
-        """The fields, each plot a button."""
+        """Show the fields, each plot a button."""
         scene = self.scene
         maps = [panel for panel in scene.panels if isinstance(panel, Map)]
         with box("section", "card fields"):
@@ -120,7 +120,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def charts(self) -> None:
-        """The course of the season, as far as known."""
+        """Show the course of the season, as far as known."""
         with box("section", "card charts"):
             for panel in self.scene.panels:
                 if isinstance(panel, Chart):
@@ -142,7 +142,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def knowledge(self) -> None:
-        """The known values of the plot and of the field."""
+        """Show the known values of the plot and of the field."""
         with box("section", "card known", "known"):
             words("h2", f"Known of plot {self.plot}{self._of_field()}")
             self._facts(self.session.facts(self.field, self.plot))
@@ -163,7 +163,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """The actions. Not redrawn every day, so that a quick click is not lost."""
+        """Show the actions. Not redrawn every day, so that a quick click is not lost."""
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
@@ -177,7 +177,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def observations(self) -> None:
-        """The observations of this morning, and their prices."""
+        """Show the observations of this morning and their prices."""
         if self.session.over or not self.session.offered:
             return
         with box("section", "card looks", "looks"):
@@ -199,7 +199,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def bill(self) -> None:
-        """The button that buys the ticked observations, with their cost."""
+        """Show the button that buys the ticked observations, with their cost."""
         if not self.session.looked:
             price = float(sum(self.session.prices[list(self.ticked)]))
             button(f"Look, for {price:g}", self.guarded(lambda: self.session.look(sorted(self.ticked))), "", "look")
@@ -219,7 +219,7 @@ class FarmPage(Page):
                 button("Add", self.guarded(lambda r=r: self._add(r)), "add", f"add-{r}")
 
     def _pick(self, place: tuple[int, int], parameter: Any, grid: Any) -> None:
-        """A choice of the value of a parameter, by its index; it persists until another is chosen."""
+        """Show a choice of the value of a parameter, by its index; it persists until another is chosen."""
         values = grid if parameter.continuous else parameter.choices
         texts = {i: number_text(value, key_unit(parameter.key)) for i, value in enumerate(values)}
 
@@ -237,7 +237,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def today(self) -> None:
-        """The orders of today, each with a button that takes it off."""
+        """Show the orders of today, each with a button that takes it off."""
         if self.session.over:
             return
         with box("section", "card today", "today"):

@@ -51,7 +51,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def year(self) -> None:
-        """The year, the survey, and the catch of last year."""
+        """Show the year, the survey, and the catch of last year."""
         with box("section", "card sky", "sky"):
             number(f"Year {self.session.year}", f"of {self.session.longest}", "date", "day")
             for name, seen in zip(self._names(), self.session.survey, strict=True):
@@ -105,7 +105,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """A slider and a number for each target."""
+        """Show a slider and a number for each target."""
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
@@ -116,7 +116,7 @@ class FishingPage(Page):
             button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance_by(SPAN)), "quiet", "span")
 
     def _slider(self, target: int) -> None:
-        """A slider over the lower half of the quotas, and a number for any of them."""
+        """Show a slider over the lower half of the quotas, and a number for any of them."""
         choices = self.session.choices
         step, most = float(choices[1] - choices[0]), float(choices[-1])
         with box("div", "slide"):
@@ -141,7 +141,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def share(self) -> None:
-        """A quota as a share of the observed stock."""
+        """Show a quota as a share of the observed stock."""
         observed = float(self.session.survey.sum())
         if self.session.protects or self.session.env.units.control == "rate" or observed <= 0:
             return

@@ -61,7 +61,7 @@ class ForagerPage(Page):
 
     @ui.refreshable_method
     def view(self) -> None:
-        """The view with the forager in its centre; at the end the world."""
+        """Show the view with the forager in its centre; at the end the world."""
         record = {name: values for name, values in self.session.record.items() if self.finished or name != "world"}
         scene = self.session.scene(record)
         with box("section", "card fields", "view"):
@@ -74,7 +74,7 @@ class ForagerPage(Page):
 
     @ui.refreshable_method
     def paid(self) -> None:
-        """The reward of the last step."""
+        """Show the reward of the last step."""
         number(f"{self.session.last['reward']:+g}", "reward of the last step", "date", "paid")
 
     def _direction_pad(self) -> None:
@@ -87,7 +87,7 @@ class ForagerPage(Page):
 
     @ui.refreshable_method
     def course(self) -> None:
-        """The reward so far."""
+        """Show the reward so far."""
         total = np.cumsum([0.0, *self.session.rewards])
         lines = (Line("", total, "#009e73"),)
         with box("section", "card course"):

@@ -56,7 +56,7 @@ class Page:
     # Defined by the families.
 
     def body(self) -> None:
-        """The middle of the page."""
+        """Show the middle of the page."""
         raise NotImplementedError
 
     def advance(self) -> None:
@@ -92,7 +92,7 @@ class Page:
 
     @ui.refreshable_method
     def bar(self) -> None:
-        """The score and its parts."""
+        """Show the score and its parts."""
         with box("div", "tallies"):
             number(f"{self.session.total:.3f}", "score so far", "score", "score")
             for name, value in self.tallies():
@@ -105,7 +105,7 @@ class Page:
 
     @ui.refreshable_method
     def ending(self) -> None:
-        """The result next to those of others on the same seed; empty before the end."""
+        """Show the result next to those of others on the same seed; empty before the end."""
         if not self.finished:
             return
         with box("section", "card ending", "ending"):
@@ -122,7 +122,7 @@ class Page:
 
     @ui.refreshable_method
     def again(self) -> None:
-        """A link to the replay of the episode, or a button that makes it."""
+        """Show a link to the replay of the episode, or a button that makes it."""
         if self.replay:
             ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")
         else:
@@ -130,11 +130,11 @@ class Page:
 
     @property
     def finished(self) -> bool:
-        """Whether to show the end."""
+        """Return whether to show the end."""
         return self.session.over
 
     def verdict(self) -> str:
-        """The end in a sentence."""
+        """Return the end in a sentence."""
         unit = self.session.unit + ("s" if self.lasted != 1 else "")
         return f"The end, after {self.lasted} {unit}: a score of {self.session.total:.3f}"
 

@@ -78,6 +78,6 @@ def find_port(host: str, port: int) -> int:
 
 
 def address(host: str, port: int) -> str:
-    """The address of the page for a browser on this machine."""
+    """Return the address of the page for a browser on this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{f'[{name}]' if ':' in name else name}:{port}/"

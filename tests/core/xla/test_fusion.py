@@ -25,7 +25,7 @@ X, N = jnp.linspace(-1.0, 2.0, 12).reshape(3, 4), jnp.int32(3)
 
 
 def day(x: jax.Array, n: jax.Array) -> jax.Array:
-    """A reduction, a loop, a branch, an update and what the samplers are made of."""
+    """Return a reduction, a loop, a branch, an update and what the samplers are made of."""
     x = jax.lax.fori_loop(0, n, lambda i, x: jnp.where(x > i, jnp.exp(-x), x + 1), x)
     x = jax.lax.cond(n > 2, lambda: x * jax.scipy.special.ndtri(jnp.clip(x, 0.1, 0.9)), lambda: x)
     return x.at[1].set(jnp.cumsum(x[0]) + x.sum(1).max() + jax.random.uniform(jax.random.key(n), (4,)))
@@ -110,7 +110,7 @@ def test_the_environments_have_no_obstacle_to_a_single_kernel(id: str) -> None:
 
 @pytest.fixture
 def warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """The warnings logged so far; none has been reported before."""
+    """Return the warnings logged so far; none has been reported before."""
     monkeypatch.setattr(fallback, "reported", set())
     caplog.set_level(logging.WARNING, "harvestgym")
     return lambda: [r.getMessage() for r in caplog.records if r.name == "harvestgym"]

@@ -44,7 +44,7 @@ def told(one: Episode) -> list[Any]:
 
 @pytest.fixture
 def toy() -> Iterator[str]:
-    """An id whose observations are dicts of three kinds of parts."""
+    """Yield an id whose observations are dicts of three kinds of parts."""
     harvestgym.register("toy/box-stock-v0", "tests.toy:BoxStock")
     yield "toy/box-stock-v0"
     registry.unregister("toy/box-stock-v0")
@@ -156,14 +156,14 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(table.replace_schema_metadata({FORMAT: json.dumps({"version": 0})}), older)
     (tmp_path / "folder").mkdir()
     for wrong, says in ((cut, "complete Parquet"), (other, "got another table"), (older, "got version 0"),
-                        (tmp_path / "folder", "expected a Minari dataset"), (tmp_path / "none", "got nothing")):  # fmt: skip
+                        (tmp_path / "folder", "a Minari dataset"), (tmp_path / "none", "got nothing")):  # fmt: skip
         with pytest.raises(ConfigError, match=says):
             read_demonstrations(wrong)
 
 
 @pytest.fixture(scope="module")
 def by_hand() -> Episode:
-    """A season in which a user looks at the soil each morning, wants water too early, and waters when it is dry."""
+    """Record a season: a user looks at the soil each morning, wants water too early, and waters when it is dry."""
     farm, mornings = Farm.from_yaml(CATALOGUE / f"{LOOKS.partition('/')[2]}.yaml"), iter(range(1000))
     look = ("BasicFarmer-0", "Field-0", "Soil-0", "available_Water#L", [])
     water = ("BasicFarmer-0", "Field-0", "Soil-0", "watering_discrete")

@@ -54,7 +54,7 @@ def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:
 
 
 def test_foresight_cuts_once_and_late() -> None:
-    """Who knows when the reed is full cuts at the end: one cut is paid, and nearly all that was drunk is harvested."""
+    """A planner that knows when the reed is full cuts at the end: it pays one cut and harvests nearly all water."""
     env = reeds()
     found = plan_with_foresight(env, KEY, rule_policy(env), SEASONS, SEARCH)
     assert (found.returns > found.expert + CUT).all()

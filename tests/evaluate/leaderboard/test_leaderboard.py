@@ -28,7 +28,7 @@ QUICK = Search(trials=8, generations=6, elites=2)
 
 @pytest.fixture
 def id() -> Iterator[str]:
-    """The reeds, on which looking costs, as a registered id for the time of a test."""
+    """Yield the reeds, on which looking costs, as a registered id for the time of a test."""
     name = "test/reeds-v0"
     registry.register(name, "tests.evaluate.reeds:reeds", mode="ao")
     yield name
@@ -94,7 +94,7 @@ def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None
 
 
 def test_the_page_says_who_falls_short_of_whom(tmp_path: Path) -> None:
-    """Where intervals do not meet: the agent of a-v0 lies below the expert, that of b-v0 only seems to."""
+    """Only intervals that do not meet count: the agent of a-v0 lies below the expert, that of b-v0 only seems to."""
     experts = [row("farm/a-v0", "expert", 2.0), row("farm/b-v0", "expert", 2.0), row("farm/b-v0", "random", 1.0)]
     store.write_rows(tmp_path, [*experts, row("farm/a-v0", "ppo", 1.7), row("farm/b-v0", "ppo", 1.9)])
     page = (tmp_path / store.PAGE).read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ def test_a_continuous_quota_has_no_ceiling() -> None:
 
 
 def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
-    """Where the entrant is the expert, in the environment given or in its own, it has the expert's row."""
+    """An entrant that is the expert, in the environment given or in its own, has the expert's row."""
 
     def enters(id: str, env: Any) -> Any:
         assert id == LEVELS and env == splits.make(LEVELS, "test")

@@ -78,7 +78,7 @@ PARTS = [
     ({"rules": [1]}, "rules: expected a valid dictionary, got [1]"),
     ({"fields": {"Field-0": {"entities": [["Weather", "seattle"], ["Plant", "bean"]]}}},
      "fields > Field-0: Plant-0: expected one Ground on its field, got 0; try adding a Soil to its"),
-    ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "got 0; try adding a Weather to its"),
+    ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "got 0; try adding a Weather to"),
 ]  # fmt: skip
 CONDITIONS = [
     ({"scoring": {"terms": {"yield": {"kind": "Tally", "prices": {"water#L": 0}}}}}, "scoring > terms > yield: "

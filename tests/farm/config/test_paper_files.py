@@ -25,7 +25,7 @@ ID = "farm/bean-clay-1x1-v0"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a farm file, the file that it extends and a weather table."""
+    """Return a folder with a farm file, the file that it extends and a weather table."""
     shutil.copy(CATALOGUE / "one-plot.yaml", tmp_path / "base.yaml")
     text = (CATALOGUE / "bean-clay-1x1-v0.yaml").read_text(encoding="utf-8")
     own = text.replace("extends: one-plot", "extends: base").replace(

@@ -32,7 +32,7 @@ class Bonus(Term):
 
 
 def first_reward(spring: str, term: str) -> float:
-    """The bonus of the first day of a farm whose file names its spring and its reward term so."""
+    """Return the bonus of the first day of a farm whose file names its spring and its reward term so."""
     field = FILE["fields"]["Field-0"] | {"entities": [[spring, "calm"]]}
     data: dict[str, Any] = {"fields": {"Field-0": field}, "scoring": {"terms": {"bonus": {"kind": term}}}}
     env = build(farm_spec(data, "test"))

@@ -12,7 +12,7 @@ from harvestgym.farm.entities.messages import Ground, Need
 
 
 def need(water: list[float], nutrients: list[float]) -> Need:
-    """The needs of each host on one plot, equal for each nutrient."""
+    """Return the needs of each host on one plot, equal for each nutrient."""
     each = jnp.asarray(nutrients, jnp.float32)[:, None, None, None]
     return Need(
         water=jnp.asarray(water, jnp.float32)[:, None, None],

@@ -53,7 +53,7 @@ def contextual(env: Any) -> Any:
 
 @pytest.fixture
 def id() -> Iterator[str]:
-    """The springs as a registered id, for the time of a test."""
+    """Yield the springs as a registered id, for the time of a test."""
     name = "test/springs-v0"
     registry.register(name, f"{__name__}:springs", context={"draws": {FLOW: "(1, 5)"}})
     yield name
@@ -234,7 +234,7 @@ def test_all_contexts_live_one_program() -> None:
 
 
 def lives(env: Any, episodes: int, **options: Any) -> list[float]:
-    """The context of each episode of one Gymnasium environment; it must not change within one."""
+    """Return the context of each episode of one Gymnasium environment; it must not change within one."""
     out = []
     for e in range(episodes):
         _, info = env.reset(**(options if e == 0 else {}))

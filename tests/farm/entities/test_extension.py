@@ -30,7 +30,7 @@ class SaltySoil(Soil):
 
     @publishes(Ground)
     def ground(self, state: SoilState, place: Place, board: Board, draws: Draws) -> Ground:
-        """The soil of this morning, with its salinity."""
+        """Return the soil of this morning, with its salinity."""
         factors = {"salinity": jnp.full(place.shape, self.salinity)}
         return replace(super().ground(state, place, board, draws), factors=factors)
 

@@ -20,7 +20,7 @@ INIT: dict[str, Any] = FEW | {"Plant-0": {"stage": STAGES}, "Weather-0": {"day#i
 
 
 def extreme(group: Any, rng: np.random.Generator) -> Any:
-    """A copy of some parameters, with a share at an end of the limits, or a thousand times as much or as little.
+    """Return a copy of some parameters, with a share at an end of the limits, or a thousand times as much or as little.
 
     Windows are put anywhere, with any price; what the parameters must keep among themselves is kept.
     """

@@ -43,7 +43,7 @@ def farm() -> FarmModel:
 
 
 def bags(env: FarmModel) -> np.ndarray:
-    """A bag of fungicide on each plot at the times of treatment, nothing on the other days."""
+    """Return a bag of fungicide on each plot at the times of treatment, nothing on the other days."""
     named = [c and (c.row.action.name, c.plot, c.values) for c in env.actions.choices]
     plan = np.zeros(DAYS, np.int32)
     for day in TREATED:
@@ -53,7 +53,7 @@ def bags(env: FarmModel) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def seasons() -> dict[str, Season]:
-    """The same seeds without the fungus, with it, and with it and a fungicide."""
+    """Return the same seeds without the fungus, with it, and with it and a fungicide."""
     env = farm()
     field = env.params.fields[0]
 
@@ -80,7 +80,7 @@ def seasons() -> dict[str, Season]:
 
 
 def gap(a: np.ndarray, b: np.ndarray) -> float:
-    """The mean difference of two arms on the same seeds, in its standard errors."""
+    """Return the mean difference of two arms on the same seeds, in its standard errors."""
     each = a - b
     return float(each.mean() / (each.std(ddof=1) / np.sqrt(len(each))))
 
@@ -110,12 +110,12 @@ class Garden(kinds.Reed):
 
     @publishes(Air)
     def air(self, state: kinds.ReedState, place: Place, board: Board, draws: Draws) -> Air:
-        """Every day as good for a fungus."""
+        """Return every day as good for a fungus."""
         return air(humidity=90)
 
     @publishes(Canopy)
     def canopy(self, state: kinds.ReedState, place: Place, board: Board, draws: Draws) -> Canopy:
-        """One plant on every plot but the first, which is bare."""
+        """Return one plant on every plot but the first, which is bare."""
         one = jnp.ones(place.shape)
         return Canopy(alive=one.at[0, 0].set(0), shade=one, height=one, flowers=one, seeds=one, repulsion=one)
 

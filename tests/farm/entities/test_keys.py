@@ -98,7 +98,7 @@ def made(kind: str) -> Entity:
 
 
 def keys(group: Any) -> Iterator[str]:
-    """The keys of the parameters of an entity and of its groups, and the names of the groups."""
+    """Yield the keys of the parameters of an entity and of its groups, and the names of the groups."""
     described = dict(iterate_metas(type(group)))
     for field in dataclasses.fields(group):
         yield from described[field.name].keys if field.name in described else (field.name,)

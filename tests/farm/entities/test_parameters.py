@@ -61,18 +61,18 @@ class Trouble(Entity):
 
     @publishes(Visits)
     def visits(self, state: NoState, place: Place, board: Board, draws: Draws) -> Visits:
-        """Every other day."""
+        """Return every other day."""
         return Visits(occurrence=(draws["visits"] < 0.5).astype(jnp.float32))
 
     @publishes(Strain)
     def strain(self, state: NoState, place: Place, board: Board, draws: Draws) -> Strain:
-        """A light disease."""
+        """Return a light disease."""
         light = 0.02 * draws["strain"]
         return Strain(death=light, growth=light, harvest=light)
 
     @publishes(Dose)
     def dose(self, state: NoState, place: Place, board: Board, draws: Draws) -> Dose:
-        """A gram on one day in twenty."""
+        """Return a gram on one day in twenty."""
         return Dose(toxin=(draws["spill"] < 0.05).astype(jnp.float32))
 
     def update(self, state: NoState, place: Place, board: Board, draws: Draws) -> tuple[NoState, Ledger]:
@@ -97,7 +97,7 @@ SILENT = {"corn": EARS, "carrots": ROOTS}
 
 
 def wild(folder: Path) -> str:
-    """A year of every weather: half of the days mild, the others frost, heat, drought and damp; a cold spring."""
+    """Return a year of every weather: half of the days mild, others frost, heat, drought and damp; a cold spring."""
     rng = np.random.default_rng(0)
     mild = rng.random(365) < 0.5
     mean = np.where(mild, rng.uniform(15, 25, 365), rng.uniform(-8, 42, 365))
@@ -155,7 +155,7 @@ def prints(env: FarmModel) -> Any:
 
 
 def perturbed(fields: Any) -> tuple[list[str], list[Any]]:
-    """The finite numbers among some parameters, by name, and the parameters with that one changed a lot."""
+    """Return the finite numbers among some parameters, by name, and the parameters with that one changed a lot."""
     paths, tree = jax.tree_util.tree_flatten_with_path(fields)
     leaves = [np.asarray(leaf, np.float32 if np.asarray(leaf).dtype.kind == "f" else None) for _, leaf in paths]
     names, rows = [], []
@@ -175,7 +175,7 @@ def perturbed(fields: Any) -> tuple[list[str], list[Any]]:
 
 
 def silent(run: Any, base: Any, *which: int, only: set[str] | None = None) -> set[str]:
-    """The parameters (all, or `only` these) of some entities of a farm that change nothing in all the rounds."""
+    """Return the parameters (all, or `only` these) of some entities of a farm that change nothing in all the rounds."""
     fields = base.fields[0]
     names, rows = perturbed(tuple(fields.entities[i] for i in which))
     given = jax.device_put(base)
@@ -198,7 +198,7 @@ def silent(run: Any, base: Any, *which: int, only: set[str] | None = None) -> se
 
 @pytest.fixture(scope="module")
 def lille() -> tuple[FarmModel, Any]:
-    """A farm in the climate of Lille, and its compiled fingerprints."""
+    """Return a farm in the climate of Lille, and its compiled fingerprints."""
     env = farm("lille")
     return env, prints(env)
 

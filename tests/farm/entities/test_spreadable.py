@@ -36,7 +36,7 @@ def pile(*kg: float) -> Pile:
 
 
 def morning(kind: Spreadable, microlife: float = 100.0, plots: int = 1, targets: tuple[str, ...] = ("soil",)) -> Any:
-    """The place and the board of a kind on a row of plots whose soil lives so well."""
+    """Return the place and the board of a kind on a row of plots whose soil lives so well."""
     place = field((1, plots), targets=targets)
     ground = LOAM.ground(earth(LOAM, place, microlife=microlife), place, board(place, "Soil-0"), {})
     return place, board(place, "Kind-0", ("Soil-0", ground), ("Weather-0", air()))
@@ -114,7 +114,7 @@ def test_the_contract_of_an_entity(kind: Spreadable) -> None:
 
 
 def farm() -> FarmModel:
-    """A field of 1 x 2 plots of 4 m2 with two cides and two fertilizers."""
+    """Return a field of 1 x 2 plots of 4 m2 with two cides and two fertilizers."""
     place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
     shape = {"length#nb": 1, "width#nb": 2, "scale#m": 2.0}
     named = [["Weather", "lille"], ["Soil", "sand"], ["Cide", "pesticide"], ["Cide", "herbicide_fast"]]

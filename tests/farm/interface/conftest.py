@@ -10,11 +10,11 @@ from tests.farm.ponds import farm
 
 @pytest.fixture(scope="module")
 def asking() -> Farm:
-    """A farm on which looking costs, three actions a step."""
+    """Return a farm on which looking costs, three actions a step."""
     return farm()
 
 
 @pytest.fixture(scope="module")
 def plain() -> Farm:
-    """A farm with a step a day and one action."""
+    """Return a farm with a step a day and one action."""
     return farm("po", max_action_schedule_size=1)

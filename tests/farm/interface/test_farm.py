@@ -36,12 +36,12 @@ OLD = BasicRule(free_observations=[(*WATER, [])], max_action_schedule_size=2, ho
 
 
 def ending(*event: Any, **rules: Any) -> Farm:
-    """A farm, a step a day, that ends with an event."""
+    """Return a farm, a step a day, that ends with an event."""
     return Farm([pond()], rules=BasicRule(terminal_conditions=[[event]], **rules), mode="po")
 
 
 def days(game: Farm) -> tuple[int, float, bool]:
-    """How many days it lasted, what the last was worth, and whether it terminated."""
+    """Return how many days it lasted, what the last was worth, and whether it terminated."""
     game.reset(seed=0)
     for day in range(1, 400):
         _, gain, terminated, truncated, _ = game.farmgym_step([])

@@ -46,7 +46,7 @@ def test_members_of_the_union_are_different_actions(asking: Farm) -> None:
 
 @st.composite
 def tables(draw: st.DrawFn) -> ActionTable:
-    """The actions of one or two fields of kinds in any number, with some left out by the rules, for some farmers."""
+    """List the actions of one or two fields of kinds in any number, some left out by the rules, for some farmers."""
     fields: list[FieldSlots] = []
     allowed: dict[str, Any] = {}
     for f in range(draw(st.integers(1, 2))):

@@ -32,7 +32,7 @@ def farm(mode: str) -> FarmModel:
 
 
 def cut(env: GymEnv) -> Any:
-    """The action that harvests."""
+    """Return the action that harvests."""
     model: Any = env.core
     order = model.actions.index(("HourlyFarmer-0", "Field-0", "Reed-0", "cut", {}))
     action = env.action_space.sample()

@@ -34,7 +34,7 @@ CATALOGUED = some(harvestgym.ids("farm"), "paid-looks-1x1-v0")
 
 
 def random_farm(seed: int) -> dict[str, Any]:
-    """A farm of one or two fields up to 10x10 plots, with a schedule of up to twelve orders."""
+    """Return a farm of one or two fields up to 10x10 plots, with a schedule of up to twelve orders."""
     draw = random.Random(seed)
     fields = {
         f"Field-{i}": {

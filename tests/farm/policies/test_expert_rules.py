@@ -22,7 +22,7 @@ CUT: list[Any] = ["BasicFarmer-0", "Field-0", "Reed-0", "cut", {}]
 
 
 def played(expert: list[dict[str, Any]], seen: Any, size: int = 2, mode: str = "po", **rules: Any) -> list[Any]:
-    """The actions of an expert day by day, as the paper's tuples, for a sequence of observations."""
+    """Return the actions of an expert day by day, as the paper's tuples, for a sequence of observations."""
     rules = {"free_observations": FREE, "max_action_schedule_size": size} | rules
     data = FILE | {"rules": FILE["rules"] | rules, "expert": expert, "mode": mode}
     env = build(farm_spec(data, "test"), {"Field-0": (SPRING, REED)})

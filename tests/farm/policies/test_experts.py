@@ -52,7 +52,7 @@ def order(entity: str, name: str, **values: Any) -> list[Any]:
 
 
 def always_looking() -> list[dict[str, Any]]:
-    """The rules of the expert, who looks at all that it ever looks at, every day."""
+    """Return the rules of the expert, who looks at all that it ever looks at, every day."""
     rules = [rule.model_dump(by_alias=True) for rule in farm(LOOKS.partition("/")[2]).spec.expert]
     return [rule | {"when": [], "every#day": 1} if isinstance(rule["do"][4], list) else rule for rule in rules]
 

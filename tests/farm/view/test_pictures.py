@@ -55,7 +55,7 @@ def words(seen: Scene) -> str:
 
 
 def at(seen: Scene, x: int, y: int, start: str = "") -> list[Mark]:
-    """The marks of a plot whose meaning begins so."""
+    """Return the marks of a plot whose meaning begins so."""
     marks = map_of(seen).marks
     return [m for m in marks if (int(m.at[0]), int(m.at[1])) == (x, y) and m.meaning.startswith(start)]
 

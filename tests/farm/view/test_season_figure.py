@@ -17,17 +17,17 @@ LIGHT = GROWTH_FACTORS.index("light")
 
 
 def titled(page: Any) -> dict[str, Any]:
-    """The first panel of each title."""
+    """Return the first panel of each title."""
     return {panel.get_title(loc="left"): panel for panel in reversed(page.axes)}
 
 
 def drawn(panel: Any) -> dict[str, np.ndarray]:
-    """The lines of a panel by their labels."""
+    """Return the lines of a panel by their labels."""
     return {line.get_label(): np.asarray(line.get_ydata(), float) for line in panel.lines}
 
 
 def named(panel: Any) -> list[str]:
-    """The words of a panel's legend."""
+    """Return the words of a panel's legend."""
     return [text.get_text() for text in panel.get_legend().get_texts()]
 
 

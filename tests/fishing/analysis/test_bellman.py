@@ -113,7 +113,7 @@ def test_a_transition_matrix_conserves_probability_and_the_mean() -> None:
 
 
 def solve_by_search(years: int, n: int, cost: float) -> tuple[np.ndarray, np.ndarray]:
-    """The logistic fishery without noise, every escapement of a grid tried at every stock, in float64."""
+    """Return the logistic fishery without noise, every escapement of a grid tried at every stock, in float64."""
     grid = np.linspace(0.0, 2.0, n)
     price = grid - cost * np.log(np.maximum(grid, 2e-3))
     value = np.zeros(n)

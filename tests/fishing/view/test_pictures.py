@@ -30,7 +30,7 @@ Record = dict[str, np.ndarray]
 
 
 def made_up(env: Any, years: int = 12) -> Record:
-    """A record of stocks, catches and actions that differ from year to year and from stock to stock."""
+    """Return a record of stocks, catches and actions that differ from year to year and from stock to stock."""
     stocks, targets, rng = env.params.law.stocks, env.units.targets, np.random.default_rng(0)
     stock = rng.uniform(0.2, 1.1, (years + 1, stocks))
     kept = {"stock": stock, "biomass": stock.mean(1), "seen": rng.uniform(0.2, 1.1, (years + 1, env.units.seen))}

@@ -74,7 +74,7 @@ def test_step_before_start_says_what_to_do():
 
 
 def grown(steps: int = 3000) -> ForagerEnv:
-    """An episode in which the agent changed the world for so many steps."""
+    """Return an episode in which the agent changed the world for so many steps."""
     env = seed_example()
     env.start(seed=9)
     for action in np.random.default_rng(2).integers(0, 4, steps).tolist():
@@ -83,7 +83,7 @@ def grown(steps: int = 3000) -> ForagerEnv:
 
 
 def future(env: ForagerEnv, steps: int = 500) -> list:
-    """The bytes of the observation and the reward of the next steps."""
+    """Return the bytes of the observation and the reward of the next steps."""
     actions = np.random.default_rng(3).integers(0, 4, steps).tolist()
     return [(obs.tobytes(), reward) for obs, reward in map(env.step, actions)]
 

@@ -68,5 +68,5 @@ def test_the_infos_of_a_batch_are_those_of_the_functional_environment():
 
 
 def waning(now):
-    """A user-defined law that draws."""
+    """Return a user-defined law that draws."""
     return now.uniforms(2)[0] * now.xp.float32(10) / (now.phase(64) + 1)

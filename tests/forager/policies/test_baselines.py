@@ -26,7 +26,7 @@ def view(*rows: str) -> jax.Array:
 
 
 def act(make_policy, obs: jax.Array, times: int = 50) -> list[int]:
-    """The actions for one observation and many keys."""
+    """Return the actions for one observation and many keys."""
     policy = make_policy(build_forager(SMALL | {"aperture": list(obs.shape[:2])}))
     keys = jax.random.split(KEY, times)
     return jax.jit(jax.vmap(lambda key: policy.act(policy.init, obs, key)[1]))(keys).tolist()
@@ -77,7 +77,7 @@ def test_ties_are_broken_at_random_among_the_best():
 
 
 def search(worth: np.ndarray, open_: np.ndarray, steps: int, discount: float) -> list[float]:
-    """The best discounted sum of paths by their first action; a path ends at the first cell that pays."""
+    """Return the best discounted sum of paths by their first action; a path ends at the first cell that pays."""
     best = [-1e6] * 4
     for path in itertools.product(range(4), repeat=steps):
         row, col, total = worth.shape[0] // 2, worth.shape[1] // 2, 0.0

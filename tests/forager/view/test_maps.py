@@ -41,7 +41,7 @@ def walked(env: Any, steps: int, seed: int = 5) -> None:
 
 
 def made_up(name: str, steps: int = 80) -> Scene:
-    """A life written by hand: the agent goes round in a world of things that change all the time."""
+    """Return a life written by hand: the agent goes round in a world of things that change all the time."""
     model, rng = make(name), np.random.default_rng(0)
     kinds, now = len(model.world.kinds), np.arange(steps + 1)
     things = lambda *shape: rng.choice([-1, -1, -1, *range(kinds)], (steps + 1, *shape)).astype(np.int8)  # noqa: E731

@@ -24,7 +24,7 @@ RECORD = {
 
 
 def rows(data, title: str) -> list[tuple]:
-    """The rows of the table whose title begins so."""
+    """Return the rows of the table whose title begins so."""
     return next(table.rows for table in describe(build_forager(data)) if table.title.startswith(title))
 
 

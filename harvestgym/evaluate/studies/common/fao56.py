@@ -68,7 +68,7 @@ def reference(
 
 
 def coefficients(length: int, stages: Sequence[float], values: Sequence[float]) -> np.ndarray:
-    """The crop coefficient of each of `length` days: the curve of figure 34 over stages that are stretched to it.
+    """Compute the crop coefficient of `length` days: the curve of figure 34 over stages that are stretched to it.
 
     Args:
         length: days of the season.

@@ -40,7 +40,7 @@ class Season(NamedTuple):
 
 
 def maize(days: Mapping[str, np.ndarray], first: int, latitude: float) -> Season:
-    """A season of grain maize sown on the first day.
+    """Return a season of grain maize sown on the first day.
 
     Args:
         days: a value per day: `t_min`, `t_max`, `t_mean` (degC), `wind` (m/s at 2 m), `vapour` (kPa), `radiation`

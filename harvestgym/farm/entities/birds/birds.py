@@ -56,7 +56,7 @@ class Birds(Entity):
         )
 
     def today(self, board: Board, draws: Draws) -> jax.Array:
-        """The birds of the day, int32: drawn from 0 to the most, both included, less the deterred.
+        """Return the birds of the day, int32: drawn from 0 to the most, both included, less the deterred.
 
         The paper draws "uniformly within its range"; what a hedge lures is added to the end of that range.
         """

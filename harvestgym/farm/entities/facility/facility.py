@@ -75,7 +75,7 @@ class Facility(Entity):
         return _placed(state, where, jnp.int32(0))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """The scarecrow at the eastern edge; along the southern one a hedge, where it lures any."""
+        """Return the scarecrow at the eastern edge; along the southern one a hedge, where it lures any."""
         room, (length, width) = seen.margin, place.shape
         marks = []
         if seen.number("scarecrow") > 0:

@@ -27,7 +27,7 @@ class Fertilizer(Spreadable):
     shares: jax.Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
 
     def check(self) -> Iterator[str]:
-        """A kilogram holds no more than a kilogram."""
+        """Check that a kilogram holds no more than a kilogram."""
         total = float(np.sum(self.shares))
         if total > 1 + 1e-6:
             yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected at most 1 together, got {total:g}"
@@ -47,11 +47,11 @@ class Fertilizer(Spreadable):
 
     @publishes(Feed)
     def feed(self, state: Pile, place: Place, board: Board, draws: Draws) -> Feed:
-        """The nutrients that are set free today."""
+        """Return the nutrients that are set free today."""
         return Feed(nutrients=self._nutrients(self.freed(state, board)))
 
     def holds(self, state: Pile) -> dict[str, jax.Array]:
-        """The nutrients that lie on the plots."""
+        """Return the nutrients that lie on the plots."""
         return {"nutrients": self._nutrients(state.amount)}
 
     def _nutrients(self, kg: jax.Array) -> jax.Array:

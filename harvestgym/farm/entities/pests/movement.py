@@ -15,7 +15,7 @@ WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 
 
 def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
-    """The weights p of the random walk, (length, width, 5), of uniforms of that shape; staying comes last.
+    """Return the weights p of the random walk, (length, width, 5), of uniforms of that shape; staying comes last.
 
     To each a uniform number, and to the direction that the wind, km/h, blows to a tenth of its speed. A wind between
     two directions gives each its component. The ways out of the field have no weight.
@@ -26,7 +26,7 @@ def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y:
 
 
 def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.Array:
-    """The pests of each plot after all have stepped at once, each to one of the five ways; none is lost.
+    """Return the pests of each plot after all have stepped at once, each to one of the five ways; none is lost.
 
     A plot for which too many come takes nobody in: they stay where they were. `uniform` is (length, width, 4).
     """
@@ -39,7 +39,7 @@ def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.A
 
 
 def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Array, uniform: jax.Array) -> jax.Array:
-    """The pests of each plot on each of its hosts, (host, length, width); nobody where none is alive.
+    """Return the pests of each plot on each of its hosts, (host, length, width); nobody where none is alive.
 
     Each living individual attracts by exp(-repulsion). Shapes: `alive`, `repulsion` (host, length, width), `uniform`
     (length, width, host); its last entry is not used.

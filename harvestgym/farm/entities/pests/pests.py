@@ -28,7 +28,7 @@ LOOKAHEAD = 5
 
 @pytree
 class PestsState:
-    """Where the pests are, what attacks are forecast, and (hidden) the waves to come."""
+    """Places of the pests, the forecast of attacks, and (hidden) the waves to come."""
 
     population: jax.Array = var("plot_population#nb", "pests on the plot", dtype="int", high=PESTS_MAX)
     on_host: jax.Array = var(
@@ -63,7 +63,7 @@ class Pests(Entity):
     stay: Stay
 
     def check(self) -> Iterator[str]:
-        """The least is at most the most."""
+        """Check that the least is at most the most."""
         yield from check_order("min_population#nb", self.least, "max_population#nb", self.most)
 
     def init(self, key: jax.Array, place: Place) -> PestsState:
@@ -83,7 +83,7 @@ class Pests(Entity):
 
     @publishes(Load)
     def load(self, state: PestsState, place: Place, board: Board, draws: Draws) -> Load:
-        """The pests of this morning on the hosts that live on their plot."""
+        """Return the pests of this morning on the hosts that live on their plot."""
         canopy = board.by_host(Canopy)
         if not canopy.alive.shape[0]:
             return Load(pests=jnp.zeros((len(place.hosts), *place.shape)))
@@ -118,13 +118,13 @@ class Pests(Entity):
         return equations.wave_size(self.frequency, self.least, self.most, happens, size)
 
     def _forecast(self, ahead: jax.Array, uniform: jax.Array) -> jax.Array:
-        """The attacks of the days ahead with an error whose variance grows with the lead, as the weather's does."""
+        """Forecast the attacks of the days ahead with an error whose variance grows with the lead, as for weather."""
         attacked = jnp.mean((ahead > 0).astype(jnp.float32), axis=(1, 2))
         error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD))) * normal(uniform)
         return jnp.clip(attacked + error, 0.0, 1.0)
 
     def surroundings(self, place: Place, board: Board) -> Surroundings:
-        """A hedge brings the wild edge nearer by its lure, in plots, to come from and to leave for."""
+        """Return a hedge brings the wild edge nearer by its lure, in plots, to come from and to leave for."""
         nearer = jnp.maximum(place.distance_to_edge - board.heard(Structures).insect_lure, 0.0)
         return Surroundings(
             distance=nearer, reach=max(place.shape) / 2,

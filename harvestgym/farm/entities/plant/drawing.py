@@ -17,7 +17,7 @@ LETTERS = 0.1
 
 
 def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
-    """The stand of each plot, and below it how many plants there are, their stage and their height."""
+    """Return the stand of each plot, and below it how many plants there are, their stage and their height."""
     if "stage" not in seen:
         return []
     stage = np.asarray(seen["stage"], float)
@@ -53,14 +53,14 @@ def _at(seen: DrawContext, key: str, x: int, y: int) -> float:
 
 
 def _height(label: str, share: float) -> float:
-    """The side of the drawing, in plots; of a height that is not known a middling one."""
+    """Return the side of the drawing, in plots; of a height that is not known a middling one."""
     if label == STAGES[Stage.SEED]:
         return 0.34
     return 0.28 + 0.44 * (min(max(share, 0.0), 1.0) if np.isfinite(share) else 0.5)
 
 
 def _column(seen: DrawContext) -> float:
-    """Where in a plot the crop stands: side by side with the others of the field."""
+    """Return where in a plot the crop stands: side by side with the others of the field."""
     return 0.5 if seen.kinds == 1 else 0.32 + 0.36 * seen.rank / (seen.kinds - 1)
 
 

@@ -34,7 +34,7 @@ def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.A
 
 
 def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, population: jax.Array) -> jax.Array:
-    """The stress of eqs. (8) and (19): what each plant was refused, weighted to a pure number.
+    """Return the stress of eqs. (8) and (19): what each plant was refused, weighted to a pure number.
 
     The paper adds grams and litres without weights; a few of either end the growth of any plant.
     """

@@ -19,7 +19,7 @@ COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
 
 
 def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
-    """The ground under the leaves of a plot's plants, m2."""
+    """Return the ground under the leaves of a plot's plants, m2."""
     leaves = state.population * crop.grow.leaf_surface * state.size
     return jnp.where(is_alive(state.stage), jnp.minimum(leaves, surface), 0.0)
 
@@ -37,12 +37,12 @@ def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
 
 
 def _root(area: jax.Array) -> jax.Array:
-    """The square root, with a finite gradient at 0."""
+    """Return the square root, with a finite gradient at 0."""
     return jnp.where(area > 0, jnp.sqrt(jnp.where(area > 0, area, 1.0)), 0.0)
 
 
 def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -> jax.Array:
-    """The water, L, that plants short of nothing lose today in full light (4.2.7): ET_0 K_t from what they cover."""
+    """Compute the water, L, that unstressed plants lose today in full light (4.2.7): ET_0 K_t from what they cover."""
     humidity = equations.least_humidity(air.humidity, air.t_mean, air.t_max)
     grow = crop.grow
     coefficient = equations.crop_coefficient(grow.alpha_0, grow.alpha_1, state.size, air.wind / KMH, humidity)
@@ -61,7 +61,7 @@ def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array
 
 
 def water_demand(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
-    """The water that plants who lose so much would take up today, L: with what they keep, less what they have."""
+    """Compute the water, L, that plants with such a loss would take up today: what they keep, less what they have."""
     wanted = jnp.maximum(lost + body_water(crop, state) - state.water, 0.0)
     return jnp.where(is_alive(state.stage), wanted, 0.0)
 
@@ -81,7 +81,7 @@ def nutrient_demand(crop: Crop, state: PlantState) -> jax.Array:
 
 
 def body_water(crop: Crop, state: PlantState) -> jax.Array:
-    """The water that a plot's plants keep beyond what they transpire, L."""
+    """Return the water that a plot's plants keep beyond what they transpire, L."""
     plants = jnp.where(state.stage == Stage.GROW, state.population, 0)
     _, (_, flowers), (_, grams) = _consumers(state)
     return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000

@@ -31,7 +31,7 @@ PLANTS_MAX = 1_000_000
 
 
 def _each(key: str, doc: str) -> jax.Array:
-    """A parameter per nutrient, `key` having a place for its name."""
+    """Return a parameter per nutrient, `key` having a place for its name."""
     return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0)
 
 

@@ -62,7 +62,7 @@ class Plant(Crop, Entity):
     derived: ClassVar = {"global_stage": GLOBAL_STAGE}
 
     def init(self, key: jax.Array, place: Place) -> PlantState:
-        """Every plot in the initial stage; `settle` does the rest."""
+        """Return every plot in the initial stage; `settle` does the rest."""
         number, count = jnp.zeros(place.shape), jnp.zeros(place.shape, jnp.int32)
         kinds = {"float": number, "int": count, "bool": number > 0}
         blank = PlantState(**{
@@ -76,7 +76,7 @@ class Plant(Crop, Entity):
         return complete_state(self, state, place)
 
     def limits(self, place: Place) -> dict[str, float]:
-        """The size at which growth ends, and the flowers and the weight of a fruit of a plant of that size."""
+        """Return the size at which growth ends, and the flowers and the weight of a fruit of a plant of that size."""
         flowers = dict.fromkeys(("flowers", "pollinated", "fruits"), float(self.flowers_max))
         return flowers | {"size": float(self.size_max), "fruit_weight": float(self.fruit_weight_max)}
 
@@ -147,7 +147,7 @@ class Plant(Crop, Entity):
         return ActionResult(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """The stand of each plot in its stage, as high as it has grown."""
+        """Return the stand of each plot in its stage, as high as it has grown."""
         return drawing.draw_stands(self, seen)
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
@@ -155,7 +155,7 @@ class Plant(Crop, Entity):
         return drawing.describe(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
-        """A day: what the morning decides, then what comes of it."""
+        """Return a day: what the morning decides, then what comes of it."""
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
         marks, fate = growth.compute_thresholds(self, day), growth.decide_survival(self, state, day, draws["survive"])
@@ -186,7 +186,7 @@ class Plant(Crop, Entity):
     def _fed(
         self, state: PlantState, place: Place, board: Board, light: jax.Array | float
     ) -> tuple[PlantState, jax.Array]:
-        """The share of the day taken up and what was refused, and the water transpired."""
+        """Return the share of the day taken up and what was refused, and the water transpired."""
         air, ground, share, need = board.one(Air), board.one(Ground), board.mine(Share), board.sent(Need)
         held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
         lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
@@ -205,7 +205,7 @@ class Plant(Crop, Entity):
         return {"water": state.water, "nutrients": state.nutrients}
 
     def views(self, state: PlantState) -> dict[str, jax.Array]:
-        """The stage of the field."""
+        """Return the stage of the field."""
         return {"global_stage": global_stage(state)}
 
     def indices(self, state: PlantState) -> dict[str, jax.Array]:
@@ -226,7 +226,7 @@ def _exports(state: PlantState, done: jax.Array) -> dict[str, jax.Array]:
 
 
 def _decayed(morning: PlantState, state: PlantState, litter: Litter) -> tuple[PlantState, jax.Array]:
-    """The dead dry out, give up their litter and are gone with the last of it; also the water that dried."""
+    """Return the dead dry out, give up their litter and are gone with the last of it; also the water that dried."""
     dried = jnp.where(state.stage == Stage.DEAD, state.water, 0.0)
     new = replace(state, water=state.water - dried, nutrients=state.nutrients - litter.nutrients)
     gone = (morning.stage == Stage.DEAD) & (new.nutrients.sum(0) <= 0)

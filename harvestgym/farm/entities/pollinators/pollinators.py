@@ -36,7 +36,7 @@ class VisitConditions(Response):
 
 @pytree
 class PollinatorsState:
-    """Where they came."""
+    """Plots that they visited."""
 
     occurrence: jax.Array = var("occurrence#bin", "whether pollinators came today", dtype="bool")
 
@@ -74,7 +74,7 @@ class Pollinators(Entity):
 
     @publishes(Visits)
     def visits(self, state: PollinatorsState, place: Place, board: Board, draws: Draws) -> Visits:
-        """The plots that they visit today: random ones among those in flower."""
+        """Return the plots that they visit today: random ones among those in flower."""
         flowering = board.heard(Canopy).flowers > 0
         come = bernoulli(draws["visit"], self.chance(place, board)) & flowering
         return Visits(occurrence=come.astype(jnp.float32))

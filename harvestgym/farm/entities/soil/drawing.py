@@ -19,7 +19,7 @@ UNKNOWN_COLOUR = ("#e6e6e6", "soil not seen yet")
 
 
 def draw_plots(filled: np.ndarray) -> list[Mark]:
-    """Each plot in the colour of its class."""
+    """Return each plot in the colour of its class."""
     ends = np.asarray([end for end, _, _ in CLASSES[:-1]])
     at = np.searchsorted(ends, filled, side="right")
     marks = []
@@ -30,12 +30,12 @@ def draw_plots(filled: np.ndarray) -> list[Mark]:
 
 
 def legend_marks() -> list[Mark]:
-    """All classes, for the legend."""
+    """Return all classes, for the legend."""
     return [Mark("square", (0.0, 0.0), 1.0, colour, meaning=name) for _, colour, name in CLASSES]
 
 
 def describe(filled: np.ndarray) -> list[str]:
-    """The mean over the plots, and the least and the most where they differ."""
+    """Return the mean over the plots, and the least and the most where they differ."""
     if np.isnan(filled).all():
         return ["soil: not seen yet"]
     low, mean, high = (100 * f(filled) for f in (np.nanmin, np.nanmean, np.nanmax))

@@ -55,7 +55,7 @@ class WaterBalance(NamedTuple):
 def water_balance(
     water: jax.Array, bucket: Bucket, served: jax.Array, evaporable: jax.Array, rain: jax.Array
 ) -> WaterBalance:
-    """The water balance of a day.
+    """Return the water balance of a day.
 
     What a watering brought above the capacity drains, the hosts are served, the remainder evaporates, the rain
     comes in, and what the soil cannot hold of it drains too. The paper's light and heavy rains fill the soil by
@@ -85,7 +85,7 @@ def evaporable(et0: jax.Array, shade: jax.Array, wet_surface: jax.Array, surface
 def next_wet_surface(
     wet_surface: jax.Array, absorption: jax.Array, rain: jax.Array, layer: jax.Array, surface: jax.Array
 ) -> jax.Array:
-    """The wet surface of tomorrow, m2.day: it dries at the absorption speed, and rain wets it.
+    """Return the wet surface of tomorrow, m2.day: it dries at the absorption speed, and rain wets it.
 
     The paper's rains, of the order of the soil's capacity, wet everything; a rain of few mm wets the part of the
     surface whose evaporating `layer` (mm) it fills, without which a drizzle would cost a clay ten days of sun.
@@ -120,7 +120,7 @@ def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife:
 
 
 def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
-    """The part of the cide lost in a day that rain washed out: the two losses share it as their rates do."""
+    """Return the part of the cide lost in a day that rain washed out: the two losses share it as their rates do."""
     rate = strength + decay * microlife
     return lost * strength / jnp.where(rate > 0, rate, 1.0)
 

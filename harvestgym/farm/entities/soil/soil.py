@@ -50,7 +50,7 @@ class Start:
     microlife: jax.Array = par("microlife_health_index#%", "health of the soil life", low=0, high=100)
 
     def check(self) -> Iterator[str]:
-        """The least is at most the greatest."""
+        """Check that the least is at most the greatest."""
         yield from check_order("water_min#%", self.water_min, "water_max#%", self.water_max)
         for n, low, high in zip(NUTRIENTS, self.nutrients_min, self.nutrients_max, strict=True):
             yield from check_order(f"{n}_min#g.m-2", low, f"{n}_max#g.m-2", high)
@@ -99,7 +99,7 @@ class Soil(Entity):
             yield f"wilting_point#L.m-3: expected {expected}, got {self.wilting_point:g}"
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
-        """A soil drawn between the two ends of `start`, dry on top and free of cide."""
+        """Return a soil drawn between the two ends of `start`, dry on top and free of cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape))
         bucket, start = self.bucket(place), self.start
         water = _between(start.water_min, start.water_max, uniform[0])
@@ -118,7 +118,7 @@ class Soil(Entity):
         return replace(state, water=water, wet_surface=jnp.minimum(state.wet_surface, place.surface))
 
     def limits(self, place: Place) -> dict[str, float]:
-        """The water that it can hold and the surface that can be wet."""
+        """Return the water that it can hold and the surface that can be wet."""
         return {"water": float(self.bucket(place).capacity), "wet_surface": float(place.surface)}
 
     def bucket(self, place: Place) -> Bucket:
@@ -162,11 +162,11 @@ class Soil(Entity):
         return ActionResult(new, done, Ledger(flows, {"water#L": poured.sum()}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Each plot in the colour of its water; grey where that is not known."""
+        """Return each plot in the colour of its water; grey where that is not known."""
         return drawing.draw_plots(self._filled(seen, place))
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """How much of the water that plants can take is there."""
+        """Return how much of the water that plants can take is there."""
         return drawing.describe(self._filled(seen, place))
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
@@ -226,5 +226,5 @@ def _between(low: jax.Array, high: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def _column(nutrients: jax.Array) -> jax.Array:
-    """A value per nutrient, ready to meet arrays of plots."""
+    """Return a value per nutrient, ready to meet arrays of plots."""
     return jnp.asarray(nutrients)[:, None, None]

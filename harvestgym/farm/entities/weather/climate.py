@@ -58,7 +58,7 @@ class _Parts(NamedTuple):
 
 
 def compute_climate(normals: Normals) -> Climate:
-    """The generator's parameters; ConfigError where the lags and correlations contradict each other."""
+    """Return the generator's parameters; ConfigError where the lags and correlations contradict each other."""
     parts = _parts(normals)
     carry, shock, start = _persistence(normals, parts)
     unit = np.array((1, 1, 1, normals.wind_factor))
@@ -121,7 +121,7 @@ def _parts(normals: Normals) -> _Parts:
 
 
 def _rainy_shift(normals: Normals, share: np.ndarray) -> np.ndarray:
-    """The effect of rain on a day within a season; night and day share the change of the range; (4,)."""
+    """Return the effect of rain on a day within a season; night and day share the change of the range; (4,)."""
     often, apart = share.mean(), (share * (1 - share)).mean()
     if apart < 1e-9:
         return np.zeros(4)

@@ -1,4 +1,4 @@
-"""Where days come from: a table of real days, or the generator of a climate. Both remember in one vector."""
+"""Sources of days: a table of real days, or the generator of a climate. Both remember in one vector."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Replay:
     occurrence: bool = static("occurrence", "whether the table says only that it rains, not how much")
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """The memory before day `day` of one of the table's years; the row that comes next stands first."""
+        """Return the memory before day `day` of one of the table's years; the row that comes next stands first."""
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
         row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
         return jnp.zeros(MEMORY).at[0].set(row)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """The next row of the table."""
+        """Return the next row of the table."""
         row = memory[0].astype(jnp.int32)
         n = self.days.shape[0]
         after = jnp.where(row + 1 < n, row + 1, n % YEAR)  # the same day of the year, in the first of the years
@@ -51,11 +51,11 @@ class Generate:
     occurrence: ClassVar[bool] = False
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """The memory of an unknown eve."""
+        """Return the memory of an unknown eve."""
         return _packed(generator.first_memory(self.climate, draws))
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """The next generated day."""
+        """Return the next generated day."""
         before = generator.Memory(memory[0].astype(jnp.int32), memory[1:])
         found, after = generator.next_day(self.climate, before, day, draws)
         return found, _packed(after)
@@ -69,7 +69,7 @@ def _packed(memory: generator.Memory) -> jax.Array:
 
 
 def replay_table(table: WeatherTable) -> Replay:
-    """The sky of a table; the table is shared by all environments that use it.
+    """Return the sky of a table; the table is shared by all environments that use it.
 
     Raises WeatherTableError for less than a year: a game may begin on any day, and go on.
     """

@@ -37,7 +37,7 @@ def name_sky(seen: DrawContext) -> str:
 
 
 def draw_sky(weather: Any, seen: DrawContext) -> list[Mark]:
-    """The sky, and wind and frost where there are, at the north-western corner."""
+    """Return the sky, and wind and frost where there are, at the north-western corner."""
     room, what = seen.margin, name_sky(seen)
     signs = [(what, WORDS[what])] if what else []
     signs += [("wind", "strong wind")] if seen.number("wind/speed#km.h-1") >= WINDY else []

@@ -60,5 +60,5 @@ def _power(base: jax.Array, exponent: float) -> jax.Array:
 
 
 def wind_at_2m(speed: Any, height: float) -> Any:
-    """The wind speed at 2 m when `speed` was measured `height` m above short grass (FAO-56 eq. (47))."""
+    """Return the wind speed at 2 m when `speed` was measured `height` m above short grass (FAO-56 eq. (47))."""
     return speed * (4.87 / math.log(67.8 * height - 5.42))

@@ -100,7 +100,7 @@ class Calendar(NamedTuple):
 
 @functools.cache
 def calendar() -> Calendar:
-    """The calendar of the 365-day year; arrays of shape (365,), day 1 first."""
+    """Return the calendar of the 365-day year; arrays of shape (365,), day 1 first."""
     month = np.repeat(np.arange(12), MONTH_LENGTHS)
     starts = np.cumsum((0, *MONTH_LENGTHS[:-1]))
     position = month + (np.arange(YEAR) + 0.5 - starts[month]) / np.array(MONTH_LENGTHS)[month] - 0.5
@@ -110,7 +110,7 @@ def calendar() -> Calendar:
 
 
 def measure_normals(days: Day, start_day: int = 1) -> Normals:
-    """The normals of consecutive days of weather (a whole number of years, best), the first on `start_day`.
+    """Return the normals of consecutive days of weather (a whole number of years, best), the first on `start_day`.
 
     Departures from the season are taken from a yearly sine fitted to all days. A month that rests on fewer
     than eight wet or rainy days is pooled with its neighbours for the shares after such days and the shape.
@@ -177,7 +177,7 @@ def _rain(rain: np.ndarray, month: np.ndarray) -> dict[str, tuple[float, ...]]:
 
 
 def _enough(happens: np.ndarray, month: np.ndarray, m: int) -> np.ndarray:
-    """The days of month `m`, and of both neighbours where it happens on too few of its own."""
+    """Return the days of month `m`, and of both neighbours where it happens on too few of its own."""
     own = month == m
     return own if happens[own].sum() >= FEWEST_DAYS else np.isin(month, ((m - 1) % 12, m, (m + 1) % 12))
 

@@ -100,20 +100,20 @@ class Site:
 
 
 def site_names() -> tuple[str, ...]:
-    """The names of the sites that ship."""
+    """Return the names of the sites that ship."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
 @functools.cache
 def load_site(name: str) -> Site:
-    """The site of this name; ConfigError with the nearest name if there is none."""
+    """Return the site of this name; ConfigError with the nearest name if there is none."""
     if name not in site_names():
         raise unknown("weather site", name, site_names())
     return read_site(FOLDER / f"{name}.yaml")
 
 
 def read_site(path: Path) -> Site:
-    """The site described in a YAML file; a table is in the same folder."""
+    """Return the site described in a YAML file; a table is in the same folder."""
     about = validate(SiteFile, yaml_io.read_file(path), path.name)
     if about.table is not None:
         return Site(path.stem, about, read_table(path.parent / about.table, name=about.table))

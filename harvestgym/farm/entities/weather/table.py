@@ -30,7 +30,7 @@ class Frame(Protocol):
         """The names of the columns."""
 
     def __getitem__(self, name: str, /) -> Any:
-        """The cells of a column, in order."""
+        """Return the cells of a column, in order."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class WeatherTable:
         return list(range(first, first + (len(self) - (1 - self.start_day) % YEAR) // YEAR))
 
     def of_years(self, years: Sequence[int]) -> WeatherTable:
-        """The rows of these calendar years alone, in the order of time; after the last day of one comes the next.
+        """Select the rows of these calendar years, in the order of time; after the last day of one comes the next.
 
         Raises WeatherTableError for a year that is not in the table from its first day to its last.
         """
@@ -91,7 +91,7 @@ class WeatherTable:
 def read_table(
     source: str | os.PathLike[str] | Frame, rain: RainKind | Literal["auto"] = "auto", name: str = ""
 ) -> WeatherTable:
-    """The table in a CSV file or a data frame with the paper's columns `Tmin,Tmax,T,RH,U,Rain`.
+    """Return the table in a CSV file or a data frame with the paper's columns `Tmin,Tmax,T,RH,U,Rain`.
 
     `Date` (ISO; or a datetime index of the frame) is optional: without it the first row is 1 January. Rows
     of 29 February are left out, since the farm's year has 365 days. Other columns are ignored. With
@@ -112,7 +112,7 @@ def read_table(
 
 
 def constant_table(name: str, day: Day) -> WeatherTable:
-    """A year in which every day is `day`."""
+    """Return a year in which every day is `day`."""
     return WeatherTable(name, Day(*(_frozen(np.full(YEAR, value)) for value in day)))
 
 

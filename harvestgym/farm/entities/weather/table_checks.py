@@ -75,7 +75,7 @@ def check_header(name: str, header: Sequence[str]) -> None:
 
 
 def numbers(name: str, column: Column, cells: Sequence[Any], dates: Dates) -> np.ndarray:
-    """The cells of a column as float64; CellError at the first that is not a number in the column's range."""
+    """Return the cells of a column as float64; CellError at the first that is not a number in the column's range."""
     return np.array(list(_numbers(name, column, cells, dates)))
 
 
@@ -126,7 +126,7 @@ def check_flags(name: str, rain: np.ndarray, dates: Dates) -> None:
 
 
 def consecutive_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
-    """The dates of the rows; DateError unless each is the day after, but for 29 February, which may lack."""
+    """Return the dates of the rows; DateError unless each is the day after, but for 29 February, which may lack."""
     dates: list[datetime.date] = []
     for i, cell in enumerate(cells):
         date = _date(cell)
@@ -142,7 +142,7 @@ def consecutive_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
 
 
 def is_leap_day(date: datetime.date) -> bool:
-    """Whether it is 29 February."""
+    """Return whether it is 29 February."""
     return (date.month, date.day) == (2, 29)
 
 

@@ -50,7 +50,7 @@ TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temp
 
 @pytree
 class Settings:
-    """How days are read: classes of rain, noise on the days, error of the forecast (variances as in 4.1)."""
+    """Settings for reading days: classes of rain, noise on the days, error of the forecast (variances as in 4.1)."""
 
     rain_heavy: jax.Array = par("rain_heavy#mm", "rain of a day from which it is heavy", low=WET, high=1900)
     heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
@@ -132,7 +132,7 @@ class Weather(Entity):
 
     @classmethod
     def named(cls, which: str | Mapping[str, Any]) -> Weather:
-        """A set of the file, or one made of changes to one: `site`, `table` (a CSV path or a DataFrame of the
+        """Return a set of the file, or one made of changes to one: `site`, `table` (a CSV path or a DataFrame of the
         paper's columns), `years` for some of its calendar years alone, `generate: true` to draw new days after the
         climate of a table, and any setting."""
         name, data = choose_set(cls.file(), which, cls.__name__)
@@ -146,14 +146,14 @@ class Weather(Entity):
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
-        """The settings under their field, and the site's source for the days themselves."""
+        """Return the settings under their field, and the site's source for the days themselves."""
         data = super().written(which)
         about = load_site(data["site"]).about if "site" in data else None
         source = f"{about.source} ({about.licence})" if about else str(data.get("table", ""))
         return {"settings": data, "sky": {"source": source}, "source": source}
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """The field's axes, the days of forecast, and those of the draws."""
+        """Return the field's axes, the days of forecast, and those of the draws."""
         own = {"lead": self.lookahead, "record": len(Day._fields), "memory": MEMORY}
         own |= {"draw": DRAWS, "noise": 3, "forecast": 4}
         return place.sizes | {name: (size,) for name, size in own.items()}
@@ -170,7 +170,7 @@ class Weather(Entity):
         )  # fmt: skip
 
     def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
-        """The air of the first day and of those ahead, from `day`; other initial values but the counts yield."""
+        """Return the air of the first day and of those ahead, from `day`; other initial values but the counts yield."""
         year, days, rest = jax.random.split(key, 3)
         draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3))
         memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,)))
@@ -201,11 +201,11 @@ class Weather(Entity):
         )  # fmt: skip
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """The sky, and wind and frost where there are, at the north-western corner."""
+        """Return the sky, and wind and frost where there are, at the north-western corner."""
         return drawing.draw_sky(self, seen)
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """The air of the day in figures."""
+        """Return the air of the day in figures."""
         return drawing.describe(seen)
 
     def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
@@ -220,7 +220,7 @@ class Weather(Entity):
         return self._today(new, tomorrow, draws["direction"], dry, frost), Ledger({}, {})
 
     def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """The sky's next day; where only the occurrence of rain is known, light or heavy rain (section 4.1).
+        """Return the sky's next day; where only the occurrence of rain is known, light or heavy rain (section 4.1).
 
         The paper counts rain in the soil's capacity, a heavy one filling it and a light one bringing up to
         half; here a heavy one is `rain_heavy#mm` for every soil.
@@ -233,7 +233,7 @@ class Weather(Entity):
         return found._replace(rain=found.rain * amount), memory
 
     def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
-        """A day of the sky with the noise of the settings, at the altitude of the field; (6,)."""
+        """Return a day of the sky with the noise of the settings, at the altitude of the field; (6,)."""
         s, error = self.settings, normal(uniform)
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
         shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
@@ -256,7 +256,7 @@ class Weather(Entity):
         )  # fmt: skip
 
     def _forecast(self, state: WeatherState, uniform: jax.Array) -> WeatherState:
-        """The days ahead with errors whose variance grows with the lead (section 4.1).
+        """Return the days ahead with errors whose variance grows with the lead (section 4.1).
 
         The paper adds the noise of the day, which is in the days to come already.
         """
@@ -274,7 +274,7 @@ class Weather(Entity):
 
 
 def _later(day: Any, days: Any) -> jax.Array:
-    """The day of the year some days later; after 365 comes 1."""
+    """Return the day of the year some days later; after 365 comes 1."""
     return (day - 1 + days) % YEAR + 1
 
 
@@ -290,12 +290,12 @@ def _sunshine(day: Day) -> jax.Array:
 
 @functools.cache
 def _whole() -> Any:
-    """All that a set may say: its days and the settings, one schema, so that the nearest of all keys is named."""
+    """Make one schema of the days and the settings of a set, so that the nearest of all keys is named."""
     return create_model("Weather", __base__=(WeatherOptions, make_schema(Settings)))
 
 
 def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
-    """The sky, the wind rose and the station's altitude of a set."""
+    """Return the sky, the wind rose and the station's altitude of a set."""
     given, altitude = own.table, own.station
     if given is None and own.site is None:
         raise ConfigError(f"{where}: expected a `site` or a `table`, got neither")

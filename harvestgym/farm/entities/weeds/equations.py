@@ -38,7 +38,7 @@ class WeedFates(NamedTuple):
 
 
 def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
-    """The chances of a day, eqs. (26) to (29); no help makes more than certain."""
+    """Return the chances of a day, eqs. (26) to (29); no help makes more than certain."""
     grow, stay = probability(weed.grow, day, day["strain_growth"]), probability(weed.stay, day, day["strain_death"])
     full = DailyChances(probability(weed.appear, day), grow, probability(weed.bloom, day), stay, weed.shed_rate)
     return DailyChances(*(jnp.minimum(p, 1.0) for p in full))
@@ -47,7 +47,7 @@ def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
 def draw_fates(
     new: jax.Array, groups: tuple[jax.Array, jax.Array, jax.Array], p: DailyChances, uniform: jax.Array
 ) -> WeedFates:
-    """Who arrives, sprouts, blooms, seeds or dies, all drawn from this morning's numbers.
+    """Return who arrives, sprouts, blooms, seeds or dies, all drawn from this morning's numbers.
 
     Eqs. (28) and (29) both take the growing weeds of the morning, so that more could bloom or die than there
     are; here who stays alive may move on, so that each weed has one fate. A multinomial is that of all.
@@ -82,7 +82,7 @@ def scatter_seeds(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def _along(axis: int, seeds: jax.Array, uniform: jax.Array, most: int) -> jax.Array:
-    """Each seed one plot back, here or one plot ahead along an axis, all alike; nothing to do where that has one."""
+    """Move each seed one plot back, here or one plot ahead along an axis, all alike; an axis of one does nothing."""
     size = seeds.shape[axis]
     if size == 1:
         return seeds

@@ -47,7 +47,7 @@ class Weeds(Weed, Entity):
     randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
 
     def init(self, key: jax.Array, place: Place) -> WeedsState:
-        """A clean field."""
+        """Return a clean field."""
         none, empty = jnp.zeros(place.shape, jnp.int32), jnp.zeros((len(NUTRIENTS), *place.shape))
         return WeedsState(seeds=none, growing=none, flowering=none, water=empty[0], nutrients=empty, remains=empty)
 
@@ -60,12 +60,12 @@ class Weeds(Weed, Entity):
         return replace(new, water=jnp.where(stands, new.water, 0.0), nutrients=jnp.where(stands, new.nutrients, 0.0))
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """The four groups of eqs. (26) to (29), the two directions of a field, the two cuts that make three parts."""
+        """Group the draws: four of eqs. (26) to (29), two directions of a field, two cuts that make three parts."""
         return super().sizes(place) | {"group": (4,), "direction": (2,), "split": (2,)}
 
     @publishes(Canopy)
     def canopy(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Canopy:
-        """Each weed shades a disc, until the plot is full; all their flowers are open."""
+        """Return each weed shades a disc, until the plot is full; all their flowers are open."""
         alive = _stand(state).astype(jnp.float32)
         disc = jnp.pi * (self.size / 200) ** 2
         return Canopy(
@@ -86,7 +86,7 @@ class Weeds(Weed, Entity):
 
     @publishes(Litter)
     def litter(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Litter:
-        """The tender dead are gone in a day."""
+        """Return the tender dead are gone in a day."""
         return Litter(nutrients=state.remains)
 
     @action("remove")
@@ -107,12 +107,12 @@ class Weeds(Weed, Entity):
         ]  # fmt: skip
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """How many there are out of the seed."""
+        """Return how many there are out of the seed."""
         number = np.nansum([seen.total("grow#nb"), seen.total("flowers#nb")])
         return [f"weeds: {number:.0f}"] if number > 0 else []
 
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
-        """A day: what the stand takes up, then who is left of it."""
+        """Return a day: what the stand takes up, then who is left of it."""
         moves = self.draw_moves(state, place, board, draws)
         shed = equations.scatter_seeds(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
         share = board.mine(Share)
@@ -156,7 +156,7 @@ class Weeds(Weed, Entity):
         return water_threshold(self.draught, ground.wilting, ground.capacity)
 
     def _transpiration(self, place: Place, board: Board) -> jax.Array:
-        """The water that the stand lets go today, L, for which the paper has no rule that depends on the weather.
+        """Compute the water that the stand loses today, L; the paper has no rule for it that depends on the weather.
 
         The basal coefficient is FAO-56 eq. (99), 1 + 0.1 per metre of height, the ground that of the leaves, in the
         light that the other hosts leave; the stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.

@@ -41,7 +41,7 @@ def day(u: jax.Array, birds: Birds = BASE, *said: Message, state: BirdsState = N
 
 
 def came(birds: Birds = BASE, *said: Message) -> np.ndarray:
-    """The birds of many days, on the same uniforms for any company."""
+    """Return the birds of many days, on the same uniforms for any company."""
     states, _ = jax.vmap(lambda u: day(u, birds, *said))(UNIFORMS)
     return np.asarray(states.population)
 

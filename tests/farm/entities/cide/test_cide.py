@@ -128,7 +128,7 @@ def test_every_parameter_matters(which: str) -> None:
 
 
 def test_in_the_soil_of_the_paper_only_rain_ends_a_cide() -> None:
-    """Which is the soil without decay; in ours the soil life breaks some down on a dry day."""
+    """The paper has a soil without decay; in ours the soil life breaks some down on a dry day."""
     place = field()
     old = replace(earth(LOAM, place), cide=jnp.full((1, 1, 1), 4.0))
     said = [("Weather-0", air()), ("allocator", share_of(place))]

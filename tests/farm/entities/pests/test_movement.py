@@ -17,7 +17,7 @@ from .test_pests import UNLIKELY, fits, uniforms
 
 
 def alike(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two tables of counts can be of one distribution, by chi-squared."""
+    """Return whether two tables of counts can be of one distribution, by chi-squared."""
     result: Any = stats.chi2_contingency([one.ravel(), other.ravel()])
     return result.pvalue > UNLIKELY
 
@@ -34,7 +34,7 @@ def _step(population: jax.Array, wind: jax.Array, key: jax.Array) -> jax.Array:
 
 
 def step(population: Any, wind: tuple[float, float, float], seed: int) -> jax.Array:
-    """A step of the pests of each plot, (environment, length, width)."""
+    """Return a step of the pests of each plot, (environment, length, width)."""
     return _step(jnp.asarray(population, jnp.int32), jnp.asarray(wind, jnp.float32), jax.random.key(seed))
 
 
@@ -64,7 +64,7 @@ def test_a_step_goes_to_a_neighbour_at_most() -> None:
 
 
 def chances(push: tuple[float, ...]) -> np.ndarray:
-    """The chance of each of the ways (north, south, east, west, stay), by simulation in numpy; -1: it is closed."""
+    """Return the chance of each way (north, south, east, west, stay), by simulation in numpy; -1: it is closed."""
     weights = (np.random.default_rng(0).random((500_000, 5)) + np.maximum(push, 0)) * (np.asarray(push) >= 0)
     return (weights / weights.sum(1, keepdims=True)).mean(0)
 

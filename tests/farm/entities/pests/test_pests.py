@@ -46,7 +46,7 @@ def uniforms(seed: int, *shape: int) -> jax.Array:
 
 
 def fits(counts: Any, shares: Any) -> bool:
-    """Whether counts agree with probabilities, by chi-squared; what has no probability must not occur."""
+    """Return whether counts agree with probabilities, by chi-squared; what has no probability must not occur."""
     counts, shares = np.asarray(counts, float), np.asarray(shares, float)
     possible = shares > 0
     assert counts[~possible].sum() == 0
@@ -59,7 +59,7 @@ def full(place: Place, value: float, lead: int | None = None) -> jax.Array:
 
 
 def bare(place: Place, toxin: jax.Array | None = None) -> Ground:
-    """A soil of nothing but what cides have left in it."""
+    """Return a soil of nothing but what cides have left in it."""
     none, lead = full(place, 0.0), len(place.targets)
     return Ground(
         water=none, extractable=none, capacity=none, wilting=none, nutrients=full(place, 0.0, 4), microlife=none,
@@ -158,7 +158,7 @@ def drawn(pests: Pests, place: Place) -> Draws:
 
 @pytree
 class Evening:
-    """How many pests a plot held, what acts on each target, birds over the field, degrees."""
+    """Number of pests on a plot, effects on each target, birds over the field, degrees."""
 
     population: Any = 10
     grams: Any = (0.0, 0.0)
@@ -186,13 +186,13 @@ def _evening(pests: Pests, place: Place, now: Evening) -> tuple[PestsState, Ledg
 
 
 def evening(pests: Pests, place: Place, **now: Any) -> tuple[PestsState, Ledger]:
-    """A day among ten plants a plot, with 10 pests on each unless said."""
+    """Return a day among ten plants a plot, with 10 pests on each unless said."""
     numbers = {name: jnp.asarray(value, jnp.float32) for name, value in vars(Evening(**now)).items()}
     return _evening(pests, place, Evening(**numbers))
 
 
 def left(pests: Pests = BASIC, place: Place | None = None, **now: Any) -> int:
-    """The pests on the whole field after a day."""
+    """Return the pests on the whole field after a day."""
     return int(evening(pests, place or PLACE, **now)[0].population.sum())
 
 

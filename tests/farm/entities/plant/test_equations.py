@@ -33,7 +33,7 @@ FINE = {
 
 
 def day(n: int = 1, **changes: Any) -> Drivers:
-    """The drivers of n plots in a row."""
+    """Return the drivers of n plots in a row."""
     return {k: jnp.broadcast_to(jnp.asarray(v, jnp.float32), (1, n)) for k, v in (FINE | changes).items()}
 
 
@@ -43,7 +43,7 @@ def grid(n: int = 2000) -> Any:
 
 
 def alive(stage: Stage, **changes: float) -> float:
-    """The share of plants that survive a day."""
+    """Return the share of plants that survive a day."""
     state = stand(2000, stage)
     return float(np.mean(growth.decide_survival(BEAN, state, day(2000, **changes), grid()).survives))
 
@@ -100,7 +100,7 @@ def drivers(crop: Plant, state: PlantState, soil: Ground) -> Drivers:
 
 
 def ground(water: float, nutrients: float = 10.0) -> Ground:
-    """A loam of one plot of 1 m2."""
+    """Return a loam of one plot of 1 m2."""
     one = jnp.ones((1, 1), jnp.float32)
     return Ground(
         water=water * one, extractable=max(water - 60, 0) * one, capacity=125 * one, wilting=60 * one,
@@ -194,7 +194,7 @@ def test_11_pollination_is_one_binomial_of_the_mixed_chance() -> None:
 
 
 def only(way: str) -> Bloom:
-    """The bloom of a bean that is pollinated in one way alone."""
+    """Return the bloom of a bean that is pollinated in one way alone."""
     rates = {f"{other}_pollination_rate#%": float(other == way) for other in ("auto", "wind", "insect")}
     return Plant.named({"extends": "bean", "bloom": rates}).bloom
 

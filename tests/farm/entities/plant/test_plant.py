@@ -54,7 +54,7 @@ def a_day(
 def tomorrow(
     state: PlantState, plant: Plant = BEAN, u: float = 0.5, weather: Air | None = None, **others: float
 ) -> PlantState:
-    """A row of plants after a day on a soil that is short of nothing."""
+    """Return a row of plants after a day on a soil that is short of nothing."""
     (new, _), _ = a_day(plant, (state, earth(LOAM, ROW)), weather or air(), draws(ROW.shape, u), **others)
     return new
 

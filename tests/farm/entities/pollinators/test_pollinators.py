@@ -63,7 +63,7 @@ def chance(*said: Message, place: Place = WIDE, pesticide: Any = 0.0, bee: Polli
 
 
 def visited(place: Place, u: jax.Array, *said: Message, **day: float) -> tuple[PollinatorsState, Ledger, Visits]:
-    """A day of the bees: publish, then update with what was sent."""
+    """Return a day of the bees: publish, then update with what was sent."""
     state, today = BEE.init(KEY, place), morning(place, air(**day), *said)
     sent = BEE.visits(state, place, today, {"visit": u})
     return (*BEE.update(state, place, morning(place, air(**day), *said, sent), {"visit": u}), sent)

@@ -27,7 +27,7 @@ QUIET = {
 
 
 def farm(weather: Any, day: Any = 150, altitude: float = 132.0, latitude: float = 47.45) -> FarmModel:
-    """A field with nothing but air over it."""
+    """Return a field with nothing but air over it."""
     place = {"latitude#°": latitude, "longitude#°": 0.0, "altitude#m": altitude}
     field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": [["Weather", weather]]}
     rules = {"init": {"Field-0": {"Weather-0": {"day#int365": day}}}, "horizon#day": 400}
@@ -35,7 +35,7 @@ def farm(weather: Any, day: Any = 150, altitude: float = 132.0, latitude: float 
 
 
 def season(env: FarmModel, days: int, seed: int = 0, episodes: int = 1) -> Any:
-    """The states of the weather over some days, leading axes (episode, day)."""
+    """Return the states of the weather over some days, leading axes (episode, day)."""
 
     def one(key: jax.Array) -> Any:
         state = env.initial(key, env.params)

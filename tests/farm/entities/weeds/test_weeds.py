@@ -52,7 +52,7 @@ def state_of(place: Place, **changes: Any) -> WeedsState:
 
 
 def ground(place: Place, water: float = 150.0, nutrients: float = 20.0, herbicide: float = 0.0) -> Ground:
-    """A clay of half a metre: capacity 180 L, wilting point 110 L."""
+    """Return a clay of half a metre: capacity 180 L, wilting point 110 L."""
     plots = lambda value: jnp.full(place.shape, value, jnp.float32)  # noqa: E731
     return Ground(
         water=plots(water), extractable=plots(max(water - 110, 0)), capacity=plots(180), wilting=plots(110),
@@ -62,7 +62,7 @@ def ground(place: Place, water: float = 150.0, nutrients: float = 20.0, herbicid
 
 
 def morning(state: WeedsState, place: Place, today: Air, soil: Ground, *others: tuple[str, Message]) -> Board:
-    """The inputs of the weeds: weather, soil, canopies, their own need and their share."""
+    """Return the inputs of the weeds: weather, soil, canopies, their own need and their share."""
     said: list[tuple[str, Message]] = [("Weather-0", today), ("Soil-0", soil), *others]
     said.append(("Weeds-0", WEED.canopy(state, place, board(place, "Weeds-0"), {})))
     need = WEED.need(state, place, board(place, "Weeds-0", *said), {})
@@ -93,7 +93,7 @@ def chance(which: str, **changes: float) -> float:
 
 
 def mean_moves(groups: tuple[int, int, int], p: dict[str, float], arrivals: int = 0) -> dict[str, tuple[float, int]]:
-    """The mean over 3000 plots of what `moves` draws, by name."""
+    """Return the mean over 3000 plots of what `moves` draws, by name."""
     shape = (60, 50)
     now = tuple(jnp.full(shape, n, jnp.int32) for n in groups)
     full = equations.DailyChances(*(jnp.full(shape, p.get(n, 0.0)) for n in equations.DailyChances._fields))
