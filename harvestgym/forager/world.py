@@ -206,8 +206,7 @@ def _check_region(world: World, region: Region) -> None:
                           "widening it")  # fmt: skip
     total = sum(count for _, count in region.layers)
     if total > world.count_room(region) or any(count < 0 for _, count in region.layers):
-        raise ConfigError(f"region {region.name!r}: expected at most {world.count_room(region)} objects for its "
-                          f"cells, got {total}")  # fmt: skip
+        raise ConfigError(f"region {region.name!r}: expected 0 to {world.count_room(region)} objects, got {total}")
 
 
 def _check_renewal(world: World) -> None:

@@ -88,7 +88,7 @@ def test_attributes_and_methods() -> None:
     assert ours.get_attr("params")[1] is other
     with pytest.raises(AttributeError, match="got 'shortest'"):
         ours.set_attr("shortest", 3)
-    with pytest.raises(ConfigError, match="expected a known method, got 'action_mask'; try 'action_masks'"):
+    with pytest.raises(ConfigError, match="method: expected a known name, got 'action_mask'; try 'action_masks'"):
         ours.env_method("action_mask")
     ours.close()
 

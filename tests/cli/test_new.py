@@ -34,7 +34,7 @@ def test_new_entity_passes_its_own_test(tmp_path: Path) -> None:
 def test_new_entity_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "mulch.yaml").write_text("mine", encoding="utf-8")
     result = runner.invoke(app, ["new", "entity", "Mulch", "--folder", str(tmp_path)])
-    assert result.exit_code == 2 and "mulch.yaml: exists already" in result.output.replace("\n", "")
+    assert result.exit_code == 2 and "mulch.yaml: expected new files" in result.output.replace("\n", "")
     assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["mine"]
 
 
@@ -65,7 +65,7 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
         (("my-farm",), "expected the name of a farm file, which ends in .yaml"),
         (("nowhere/my-farm.yaml",), "try creating nowhere first"),
         (("my-farm.yaml", "--like", "farm/been-clay-1x1-v0"), "try 'farm/bean-clay-1x1-v0'"),
-        (("my-farm.yaml", "--like", "fishing/logistic-v0"), "expected a known farm, got 'fishing/logistic-v0'"),
+        (("my-farm.yaml", "--like", "fishing/logistic-v0"), "farm: expected a known name, got 'fishing/logistic-v0'"),
     ],
 )
 def test_new_farm_with_wrong_arguments_is_refused_in_one_line(

@@ -61,5 +61,5 @@ def test_the_measure_of_a_score_is_reported_beside_the_others(file: Path) -> Non
 
 
 def test_a_measure_that_is_none_is_refused_with_its_place(file: Path) -> None:
-    with pytest.raises(ConfigError, match="scoring > risk: expected a known risk measure, got 'cvr'; try 'cvar'"):
+    with pytest.raises(ConfigError, match="scoring > risk: risk measure: expected a known name, got 'cvr'; try 'cvar'"):
         from_yaml(file, scoring={"risk": {"measure": "cvr"}})

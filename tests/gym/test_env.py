@@ -152,11 +152,11 @@ def test_actions_of_several_parts_are_checked_by_part() -> None:
 
 def test_step_without_an_episode_is_refused() -> None:
     env = GymEnv(TimeLimit(Stock(shortest=9), 2))
-    with pytest.raises(ResetNeeded, match="call reset"):
+    with pytest.raises(ResetNeeded, match="try reset"):
         env.step(0)
     env.reset(seed=0)
     assert [env.step(0)[3] for _ in range(2)] == [False, True]
-    with pytest.raises(ResetNeeded, match="call reset"):
+    with pytest.raises(ResetNeeded, match="try reset"):
         env.step(0)
     env.reset()
     env.step(0)
@@ -186,7 +186,7 @@ def test_changing_parameters_does_not_recompile() -> None:
     with pytest.raises(ValueError, match="structure"):
         env.params = (1.0, 2.0)
     assert env.params is poor
-    with pytest.raises(ConfigError, match="expected a known reset option, got 'param'; try 'params'"):
+    with pytest.raises(ConfigError, match="reset option: expected a known name, got 'param'; try 'params'"):
         env.reset(options={"param": poor})
 
 
@@ -214,5 +214,5 @@ def test_render_modes_are_those_of_the_environment() -> None:
     env.reset(seed=0)
     assert env.metadata["render_modes"] == ["ansi"] and env.render() == "year 0: 0.80"
     assert GymEnv(BoxStock()).render() is None
-    with pytest.raises(ConfigError, match="expected a known render_mode, got 'rgb_array'"):
+    with pytest.raises(ConfigError, match="render_mode: expected a known name, got 'rgb_array'"):
         GymEnv(Stock(), render_mode="rgb_array")

@@ -120,7 +120,7 @@ def test_rivals_play_the_same_weather(season: FarmSession) -> None:
         idle.end_day()
     assert season.rivals == ["expert", "none"]
     np.testing.assert_array_equal(season.rival("none").rewards, idle.rewards)
-    with pytest.raises(ConfigError, match="over"):
+    with pytest.raises(ConfigError, match="expected a running season"):
         idle.order(0, (0, 0), (0, 0))
 
 

@@ -105,7 +105,7 @@ def test_the_command_writes_seasons_of_a_farm_that_minari_reads(
         assert theirs.terminations[-1] or theirs.truncations[-1]
         assert mine.rewards.sum() > 0, "the expert earns"
     again = CliRunner().invoke(app, ["record", FARM, "--out", str(folder)])
-    assert again.exit_code == 2 and "exists already" in again.output
+    assert again.exit_code == 2 and "expected a new file" in again.output
 
 
 def episode(**changes: Any) -> Episode:
@@ -147,7 +147,7 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="at least one episode"):
         write_demonstrations(Demonstrations("fishing/logistic-v0", "human", []), tmp_path / "a.parquet")
     path = write_demonstrations(kept, tmp_path / "a.parquet")
-    with pytest.raises(ConfigError, match="exists already"):
+    with pytest.raises(ConfigError, match="expected a new file"):
         write_demonstrations(kept, path)
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(path.read_bytes()[:-9])
@@ -222,5 +222,5 @@ def test_a_look_at_a_plot_where_the_integer_form_looks_at_all_is_refused() -> No
         language.to_model_action([whole], False)["request"].sum() == 1
         and not language.to_model_action([whole], True)["order"].any()
     )
-    with pytest.raises(ConfigError, match="all of Field-0/Plant-0/population#nb at once"):
+    with pytest.raises(ConfigError, match="Field-0/Plant-0/population#nb: expected a request for all"):
         language.to_model_action([part], False)

@@ -184,7 +184,7 @@ def test_what_the_files_say_can_be_given_as_values() -> None:
     for wrong, words in (
         (lambda: BasicScore(yeild=1), "BasicScore: expected a known entry, got 'yeild'; try 'yield'"),
         (lambda: BasicRule("a.yaml", init={}), "init: expected a file or a value, got both"),
-        (lambda: BasicScore("a.yaml", "b.yaml"), "the score: given twice"),
+        (lambda: BasicScore("a.yaml", "b.yaml"), "the score: expected a file or a value, got both"),
     ):
         with pytest.raises(ConfigError, match=words):
             wrong()

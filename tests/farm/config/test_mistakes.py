@@ -74,7 +74,7 @@ PARTS = [
     ({"entities": ["Weather-0"]}, "entities: expected a mapping such as {'Weather-0': 'lille'}, got ['Weather-0']"),
     ({"entities": {5: "lille"}}, "entities: expected a known entity, got '5'"),
     ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: expected a valid string, or a valid dictionary, got 5"),
-    ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "expected a known Soil set, got ['clay']; try 'clay'"),
+    ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "Soil set: expected a known name, got ['clay']; try 'clay'"),
     ({"rules": [1]}, "rules: expected a valid dictionary, got [1]"),
     ({"fields": {"Field-0": {"entities": [["Weather", "seattle"], ["Plant", "bean"]]}}},
      "fields > Field-0: Plant-0: expected one Ground on its field, got 0; try adding a Soil to its"),

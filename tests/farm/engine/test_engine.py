@@ -166,14 +166,14 @@ def test_tuples_integers_and_arrays_are_one_table() -> None:
 
 @pytest.mark.parametrize(
     ("action", "message"),
-    [(("BasicFarmer-1", "Field-0", "Reed-0", "cut", {}), "expected a known farmer, got 'BasicFarmer-1'"),
-     (("BasicFarmer-0", "Field-3", "Reed-0", "cut", {}), "expected a known field, got 'Field-3'; try 'Field-0'"),
+    [(("BasicFarmer-1", "Field-0", "Reed-0", "cut", {}), "farmer: expected a known name, got 'BasicFarmer-1'"),
+     (("BasicFarmer-0", "Field-3", "Reed-0", "cut", {}), "field: expected a known name, got 'Field-3'; try 'Field-0'"),
      (("BasicFarmer-0", "field-0", "Read-0", "cut", {}), "expected a known entity, got 'Read-0'; try 'Reed-0'"),
      (("BasicFarmer-0", "field-0", "reed-0", "cutt", {}), "expected a known action, got 'cutt'; try 'cut'"),
      (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (2, 0), "amount#L": 1.0}), "0 <= x < 2"),
      (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": 9.0}), r"\[0, 5\], got 9.0"),
      (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amount#L": float("nan")}), "got nan"),
-     (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0)}), "missing amount#L"),
+     (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0)}), "expected amount#L, got nothing"),
      (("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (0, 0), "amout#L": 1.0}), "try 'amount#L'")],
 )  # fmt: skip
 def test_a_wrong_action_is_refused_in_words(action: tuple[Any, ...], message: str) -> None:
@@ -187,7 +187,7 @@ def test_a_wrong_action_is_refused_in_words(action: tuple[Any, ...], message: st
      ({"init": {"Field-0": {"Reed-0": {"stage": "ancient"}}}}, "expected a known value, got 'ancient'"),
      ({"init": {"Field-0": {"Spring-0": {"available_Water#L": -1}}}}, r"in \[0, 100000\], got -1"),
      ({"init": {"Field-0": {"Spring-0": {"available_Water#L": "(9, 2)"}}}}, "low <= high"),
-     ({"free_observations": [["Field-0", "Reed-0", "stage", [[0, 0], [0, 1]]]]}, "goes too deep"),
+     ({"free_observations": [["Field-0", "Reed-0", "stage", [[0, 0], [0, 1]]]]}, "expected a shorter path"),
      ({"terminal_conditions": [[[["Field-0", "Reed-0", "stage", []], "value", "=>", 1]]]}, "known operator, got '=>'"),
      ({"terminal_conditions": [[[["Field-0", "Reed-0", "stage", []], "avg", ">", 1]]]}, "a known mapping, got 'avg'"),
      ({"terminal_conditions": [[[["Field-0", "Reed-0", "stage", []], "value", "in", "old"]]]}, "expected a list"),
@@ -243,7 +243,7 @@ def test_a_word_keeps_its_meaning_where_the_rules_narrow_the_choice() -> None:
     assert len(env.actions.choices) == 2 and env.actions.tuple(env.actions.choices[1]) == blue
     state, _ = run(env, [1])[-1]
     assert (np.asarray(state.fields[0][1].colour) == 2).all()
-    with pytest.raises(ConfigError, match="expected one of blue; got 'red'"):
+    with pytest.raises(ConfigError, match="expected one of blue, got 'red'"):
         env.actions.parse((*blue[:4], {"colour": "red"}))
 
 

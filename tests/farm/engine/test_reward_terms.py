@@ -113,7 +113,7 @@ def test_a_price_list_charges_what_leaches() -> None:
 
 def test_a_price_of_nothing_that_is_counted_is_refused_when_the_farm_is_built() -> None:
     with pytest.raises(
-        ConfigError, match="scoring > terms > money: expected a known tally, got 'leeched_N#g'; try 'leached"
+        ConfigError, match="scoring > terms > money: tally: expected a known name, got 'leeched_N#g'; try 'leached"
     ):
         farm({"leeched_N#g": -1.0})
 

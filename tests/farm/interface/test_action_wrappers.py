@@ -67,7 +67,7 @@ def test_a_vector_encodes_action_plot_and_amount(plain: Farm) -> None:
     plain.run_state = start
     plain.farmgym_step([pour(1, 2, 3.0)])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), after, plain.run_state.state)
-    with pytest.raises(ConfigError, match="expected a known actions, got 'boxes'; try 'box'"):
+    with pytest.raises(ConfigError, match="actions: expected a known name, got 'boxes'; try 'box'"):
         wrap_actions(plain.model, "boxes")
 
 

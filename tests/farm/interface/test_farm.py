@@ -116,7 +116,7 @@ def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (((*WATER, []), lambda x: x.valu, "==", 1), "0 > 0: the mapping '<lambda>' fails (AttributeError"),
+        (((*WATER, []), lambda x: x.valu, "==", 1), "0 > 0: expected a function of a value or an array"),
         (((*WATER, []), "sum", "=>", 1), "0 > 0: expected a known operator, got '=>'; try '>'"),
         (((*WATER, []), "average", "==", 1), "expected a known mapping, got 'average'"),
         ((("Field-0", "Reed-0", "stge", []), id, "==", "old"), "expected a known variable, got 'stge'; try 'stage'"),
@@ -145,8 +145,11 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
     assert [type(e).__name__ for e in field.entities] == ["Weather", "Weather", "Soil", "Soil", "Spring"]
     assert float(field.entities[2].depth) == 0.5  # type: ignore[attr-defined]
     for wrong, words in (
-        ({"entities": [(Weather, "monpellier")]}, "expected a known Weather set, got 'monpellier'; try 'montpellier'"),
-        ({"entities": [("Sol", "clay")]}, "expected a known entity, got 'Sol'; try 'Soil'"),
+        (
+            {"entities": [(Weather, "monpellier")]},
+            "Weather set: expected a known name, got 'monpellier'; try 'montpellier'",
+        ),
+        ({"entities": [("Sol", "clay")]}, "entities: expected a known entity, got 'Sol'; try 'Soil'"),
         ({"entities": [3]}, "entities > 0: expected .kind, set."),
         ({"entities": []}, "entities: "),
         ({"shape": None}, "expected its shape"),

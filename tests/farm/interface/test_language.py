@@ -121,7 +121,7 @@ def test_restricted_actions_have_unchanged_effects() -> None:
         game.farmgym_step([pour(1, 2), CUT, pour(1, 2, 3.0)])
         game.farmgym_step([CUT])
     assert_same(wide.run_state.state, narrow.run_state.state)
-    with pytest.raises(ConfigError, match=r"plot \(0, 0\) is not allowed"):
+    with pytest.raises(ConfigError, match=r"expected an allowed plot, got \(0, 0\)"):
         narrow.farmgym_step([pour(0, 0)])
 
 
@@ -234,15 +234,18 @@ def test_other_spellings_give_the_same_action(asking: Farm) -> None:
         resolve_spelling("variable", "microlife_health_index%", ["microlife_health_index#%"], "")
         == "microlife_health_index#%"
     )
-    with pytest.raises(ConfigError, match="expected a known parameter, got 'amount#kg'; try 'amount#L'"):
+    with pytest.raises(ConfigError, match="parameter: expected a known name, got 'amount#kg'; try 'amount#L'"):
         resolve_spelling("parameter", "amount#kg", ["plot", "amount#L"], "")
 
 
 @pytest.mark.parametrize(
     ("action", "words"),
     [
-        (("BasicFarmer-3", *STAGE, []), "expected a known farmer, got 'BasicFarmer-3'; try 'BasicFarmer-0'"),
-        (("BasicFarmer-0", "Field-1", "Reed-0", "stage", []), "expected a known field, got 'Field-1'; try 'Field-0'"),
+        (("BasicFarmer-3", *STAGE, []), "farmer: expected a known name, got 'BasicFarmer-3'; try 'BasicFarmer-0'"),
+        (
+            ("BasicFarmer-0", "Field-1", "Reed-0", "stage", []),
+            "field: expected a known name, got 'Field-1'; try 'Field-0'",
+        ),
         (("BasicFarmer-0", "Field-0", "Read-0", "stage", []), "expected a known entity, got 'Read-0'; try 'Reed-0'"),
         (("BasicFarmer-0", "Field-0", "Reed-0", "stge", []), "expected a known variable, got 'stge'; try 'stage'"),
         (("BasicFarmer-0", "Field-0", "Reed-0", "cutt", {}), "expected a known action, got 'cutt'; try 'cut'"),

@@ -97,7 +97,7 @@ def test_an_observation_is_asked_for_again_after_its_pause() -> None:
         ),
         ({"do": ["BasicFarmer-0", *WATER]}, "expected observations that can be requested here"),
         ({"do": [*CUT[:3], "cutt", {}]}, "cutt.*cut"),
-        ({"do": [*POUR[:4], {"plot": "each"}]}, "missing amount#L"),
+        ({"do": [*POUR[:4], {"plot": "each"}]}, "expected amount#L, got nothing"),
     ],
 )
 def test_mistakes_are_refused(rule: dict[str, Any], message: str) -> None:

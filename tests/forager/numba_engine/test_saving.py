@@ -24,7 +24,7 @@ MAXRSS = 1024 if sys.platform == "linux" else 1
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: ForagerEnv(ForagerConfig(100, TYPES, aperture=(4, 5))), "even; use 3 or 5"),
+        (lambda: ForagerEnv(ForagerConfig(100, TYPES, aperture=(4, 5))), "expected odd rows, got 4; try 3 or 5"),
         (lambda: ForagerEnv(ForagerConfig(6, TYPES, aperture=7)), "within the world"),
         (lambda: ForagerEnv(ForagerConfig(0, TYPES)), "size: expected"),
         (lambda: ForagerEnv(ForagerConfig(9, TYPES, observation_mode="object")), "try 'objects'"),
@@ -33,7 +33,7 @@ MAXRSS = 1024 if sys.platform == "linux" else 1
         (lambda: ForagerEnv(ForagerConfig(10**5, TYPES, observation_mode="world")), "try an aperture"),
         (lambda: seed_example().generate_objects(1.5, "wall"), "from 0 to 1"),
         (lambda: seed_example().generate_objects(float("nan"), "wall"), "from 0 to 1"),
-        (lambda: seed_example().generate_objects(0.9, "wall"), "use fewer"),
+        (lambda: seed_example().generate_objects(0.9, "wall"), "objects, got"),
         (lambda: seed_example().generate_objects(0.1, "flowers"), "try 'flower'"),
         (lambda: one_berry(where=(11, 0)), "expected 0 <= x < "),
         (lambda: seed_example(seed=-1), "seed: expected"),

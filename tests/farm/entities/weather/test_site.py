@@ -72,7 +72,7 @@ def test_constant_sites(name, wet):
 
 
 def test_the_nearest_site_is_offered():
-    with pytest.raises(ConfigError, match="expected a known weather site, got 'seatle'; try 'seattle'"):
+    with pytest.raises(ConfigError, match="weather site: expected a known name, got 'seatle'; try 'seattle'"):
         load_site("seatle")
 
 

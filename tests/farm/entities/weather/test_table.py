@@ -99,7 +99,7 @@ def test_a_data_frame_is_read_like_the_file(write):
 
 
 WRONG = [
-    (MissingColumnError, HEADER.replace(",Rain", ""), ROWS, "expected a column 'Rain' (mm/day, or 0/1), got Date"),
+    (MissingColumnError, HEADER.replace("Rain", "Snow"), ROWS, "expected a column 'Rain' (mm/day, or 0/1), got Date"),
     (WeatherTableError, HEADER.replace(",", ";"), ROWS, "expected commas between the cells, got ';'; try saving"),
     (MissingColumnError, HEADER.replace("Tmax", "TMax"), ROWS, "U, Rain; try renaming 'TMax'"),
     (MissingColumnError, HEADER.replace("RH", "Tmin"), ROWS, "expected column 'Tmin' once, got it twice"),

@@ -146,9 +146,9 @@ def test_new_days_can_be_drawn_after_the_climate_of_a_table() -> None:
 
 @pytest.mark.parametrize(
     ("which", "words"),
-    [("seatle", "expected a known Weather set, got 'seatle'; try 'seattle'"),
+    [("seatle", "Weather set: expected a known name, got 'seatle'; try 'seattle'"),
      ({"extends": "base"}, "expected a `site` or a `table`, got neither"),
-     ({"site": "atlantis"}, "expected a known weather site, got 'atlantis'"),
+     ({"site": "atlantis"}, "weather site: expected a known name, got 'atlantis'"),
      ({"site": "dry", "rain_hevy#mm": 3}, "try 'rain_heavy#mm'"),
      ({"site": "dry", "forecast_lookahead#day": 0}, "lookahead#day: expected greater than or equal to 1, got 0"),
      ({"table": "absent.csv"}, "absent.csv")],
