@@ -1,15 +1,13 @@
-"""Every registered id: both engines agree; catalogue files, figures, the expert and the study."""
+"""Every registered id: both engines agree; catalogue files, figures, the expert."""
 
 from __future__ import annotations
 
 import jax
 import numpy as np
-import pyarrow.parquet
 import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate.studies import forager as study
 from harvestgym.forager.family import CATALOGUE, build_forager, figure, make, policies, summary
 
 from .test_truth import assert_engines_agree
@@ -65,18 +63,3 @@ def test_an_endless_episode_is_evaluated_over_its_beginning():
 def test_an_unknown_id_names_the_nearest():
     with pytest.raises(ConfigError, match="try 'two-biome-v1'"):
         make("two-biomes-v1")
-
-
-def test_the_study_shows_that_the_fixed_agent_fails_when_the_foods_change_sign(tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "PERIOD", 10_000)
-    monkeypatch.setattr(study, "WINDOW", 1_250)
-    reported = []
-    table = study.run(2, tmp_path, reported.append, steps=6_250)
-    columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
-    rows = {agent: [float(cell.split()[0]) for cell in columns[agent]] for agent in table.columns[1:]}
-    first, second = rows["fixed: greedy on first worths"]
-    assert first > 0.3 > -0.05 > second
-    assert rows["learning: linear Q"][0] > rows["random"][0] + 0.05
-    assert reported == [1, 1, 1]
-    assert {path.name for path in tmp_path.iterdir()} == {"forager.parquet", "forager.png"}
-    assert pyarrow.parquet.read_table(tmp_path / "forager.parquet").num_rows == 3 * 2 * 5

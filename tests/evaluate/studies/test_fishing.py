@@ -1,9 +1,10 @@
-"""The study in its short form, against the published means."""
+"""The study of fisheries: its short form against the published means, and its problems against closed forms."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 
@@ -33,3 +34,18 @@ def test_study(tmp_path: Path) -> None:
     assert len(done) == len(table.rows)
     assert pyarrow.parquet.read_table(tmp_path / "fishing.parquet").num_rows == len(table.rows)
     assert (tmp_path / "fishing.png").stat().st_size > 0
+
+
+def test_the_quota_problem_is_that_of_the_paper() -> None:
+    """Logistic growth of rate 0.3 from 0.75 of a capacity of 1; half the capacity yields the most, r K / 4."""
+    env = fishing.make_quota_problem()
+    assert int(env.params.horizon) == fishing.HARVESTS
+    stock = np.linspace(0.01, 0.99, 99, dtype=np.float32)
+    surplus = np.asarray(env.params.law(stock)) - stock
+    assert stock[surplus.argmax()] == pytest.approx(0.5) and surplus.max() == pytest.approx(0.3 / 4, rel=1e-4)
+    assert float(env.params.start) == 0.75 and float(env.params.noise.sigma) == pytest.approx(0.1)
+
+
+def test_problems_can_be_shortened() -> None:
+    assert int(fishing.make_quota_problem(5).params.horizon) == 5
+    assert int(fishing.make_tipping_problem().params.horizon) == fishing.YEARS

@@ -1,0 +1,60 @@
+"""The list of studies: each has a command, a page in the docs, and the same first arguments."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from harvestgym.cli import app
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.tables import Table
+from harvestgym.evaluate import studies
+from tests.script import ROOT, script
+
+
+def test_the_command_names_every_study() -> None:
+    help_text = CliRunner().invoke(app, ["study", "--help"]).output
+    assert all(name in help_text for name in studies.list_studies())
+
+
+def test_every_study_has_its_place_in_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table and a figure, which one tool makes; that the figure is there is asked of all links of the docs."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    pages = script("tools/make_studies.py").PAGES
+    assert set(pages) == set(studies.list_studies())
+    for name, page in (*pages.items(), ("calibration", "calibration.md")):
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        [block] = re.findall(f"<!-- {name} -->(.*?)<!-- end {name} -->", text, re.DOTALL)
+        assert "| --- |" in block and f"(pictures/study-{name}.png)" in text, name
+
+
+def test_jobs_are_the_threads_that_a_study_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA makes as many as this variable says when it starts, which is after the command has set it."""
+    given: list[str] = []
+
+    def run(**_: object) -> Table:
+        given.append(os.environ["NPROC"])
+        return Table("nothing", ("a",), [("1",)])
+
+    monkeypatch.setenv("NPROC", "9")
+    monkeypatch.setattr(studies, "load_study", lambda name: run)
+    assert CliRunner().invoke(app, ["study", "risk", "--jobs", "3"]).exit_code == 0
+    assert given == ["3"]
+
+
+@pytest.mark.parametrize("name", studies.list_studies())
+def test_every_study_takes_replicates_a_folder_and_progress(name: str) -> None:
+    """These are given by the command; all further arguments have defaults."""
+    arguments = inspect.signature(studies.load_study(name)).parameters
+    assert list(arguments)[:3] == ["replicates", "out", "progress"]
+    assert all(argument.default is not inspect.Parameter.empty for argument in arguments.values())
+    assert isinstance(arguments["replicates"].default, int) and arguments["out"].default is None
+
+
+def test_an_unknown_study_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="unknown study 'wattering'; did you mean 'watering'"):
+        studies.load_study("wattering")
