@@ -5,12 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.calibrate import Series, curves, find_parameter, find_watched, fit, fitted, read_series
+from harvestgym.evaluate.calibrate import (
+    Series,
+    curves,
+    find_parameter,
+    find_watched,
+    fit,
+    fitted,
+    read_series,
+    set_parameters,
+)
 from harvestgym.evaluate.run import policy_named
+from harvestgym.farm.engine.model import FarmModel
 from tests.script import script
 
 from .reeds import reeds
@@ -80,3 +92,73 @@ def test_paths_that_lead_nowhere_are_told_with_the_nearest() -> None:
         find_parameter(env, "Field-0/Reed-0/grow/thirst")
     with pytest.raises(ConfigError, match="expected a path"):
         find_watched(env, "size#cm")
+
+
+WATER, STORE = "Field-0/Spring-0/available_Water#L", "Field-0/Reed-0/cumulated_water#L"
+FLOW, THIRST = "Field-0/Spring-0/flow#L.day-1", "Field-0/Reed-0/thirst#L.day-1"
+
+
+@pytest.fixture(scope="module")
+def farm() -> FarmModel:
+    return reeds()
+
+
+def test_parameters_are_set_where_their_path_says(farm: FarmModel) -> None:
+    """Only these change, all others are the same arrays, and what is set is read again."""
+    truth = {FLOW: 2.5, THIRST: 0.25}
+    params = fitted(farm, truth)
+    spring, reed = params.fields[0].entities
+    assert (float(spring.flow), float(reed.thirst)) == (2.5, 0.25)
+    assert float(farm.params.fields[0].entities[0].flow) == 1.0, "the farm keeps its own"
+    changed = [not np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (params, farm.params)), strict=True)]
+    assert sum(changed) == len(truth)
+
+
+def test_no_values_are_the_parameters_of_the_farm(farm: FarmModel) -> None:
+    for mine, theirs in zip(*map(jax.tree.leaves, (fitted(farm, {}), farm.params)), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_locations_name_the_field_the_entity_and_the_attributes(farm: FarmModel) -> None:
+    for at, path in enumerate((FLOW, THIRST)):
+        location = find_parameter(farm, path)
+        assert (location.field, location.entity, location.entry) == (0, at, None)
+    params = set_parameters(farm.params, [find_parameter(farm, FLOW)], jnp.float32([3.0]))
+    assert float(params.fields[0].entities[0].flow) == 3.0
+
+
+def test_curves_begin_at_the_start_and_are_the_median_season(farm: FarmModel) -> None:
+    """One season is its own median; the curve of a shorter time is the beginning of that of a longer one."""
+    whole = curves(farm, farm.params, [WATER, STORE], seasons=5, days=12)
+    assert list(whole) == [WATER, STORE] and {len(curve) for curve in whole.values()} == {13}
+    short = curves(farm, farm.params, [STORE], seasons=5, days=5)
+    np.testing.assert_allclose(short[STORE], whole[STORE][:6], rtol=1e-6)
+    assert (np.diff(whole[STORE]) >= 0).all(), "a reed that nobody cuts only drinks"
+
+
+def test_a_thirstier_reed_stores_in_proportion_while_the_spring_suffices(farm: FarmModel) -> None:
+    plenty = {FLOW: 50.0}
+    stores = [
+        curves(farm, fitted(farm, plenty | {THIRST: thirst}), [STORE], seasons=2, days=10)[STORE]
+        for thirst in (0.2, 0.4)
+    ]
+    np.testing.assert_allclose(stores[1], 2 * stores[0], rtol=1e-5)
+
+
+def test_a_fit_does_not_leave_its_ranges_and_is_no_worse_than_the_start(farm: FarmModel) -> None:
+    """The truth lies outside of the range: the fit ends at its border, and the error of the start is reported."""
+    days = np.arange(1, 11)
+    made = curves(farm, fitted(farm, {FLOW: 50.0, THIRST: 0.9}), [STORE], seasons=2, days=10)[STORE]
+    series = Series(STORE, days, made[days])
+    found = fit(farm, {THIRST: (0.1, 0.6)}, [series], seasons=2, generations=15)
+    assert 0.1 <= found.values[THIRST] <= 0.6 and found.before == {THIRST: 1.0}
+    assert found.rmse[STORE] <= found.rmse_before[STORE] or found.before[THIRST] > 0.6
+    assert float(found.params.fields[0].entities[1].thirst) == pytest.approx(found.values[THIRST])
+
+
+def test_one_seed_gives_one_fit(farm: FarmModel) -> None:
+    days = np.arange(1, 8)
+    made = curves(farm, fitted(farm, {THIRST: 0.5}), [STORE], seasons=2, days=7)[STORE]
+    one, two = (fit(farm, {THIRST: (0.1, 2.0)}, [Series(STORE, days, made[days])], seasons=2, generations=5)
+                for _ in range(2))  # fmt: skip
+    assert one.values == two.values and one.rmse == two.rmse

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
+import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_extras, check_folder, write_record
+from harvestgym.evaluate.record import record_episode
+from harvestgym.evaluate.run import policy_named
+from harvestgym.render.html_replay import read_html
 
 STEPS, PLOTS = 3, (2, 2)
 RECORD = {"reward": np.arange(STEPS, dtype=float), "water": np.arange(12.0).reshape(STEPS, *PLOTS)}
@@ -69,3 +75,72 @@ def test_a_page_needs_a_folder_that_exists(tmp_path: Path) -> None:
     for html in (tmp_path, tmp_path / "none" / "page.html"):
         with pytest.raises(ConfigError, match="--html: expected a file in an existing folder"):
             Exporter(html=html).check()
+
+
+ID, YEARS = "fishing/logistic-survey-v0", 6
+
+
+@pytest.fixture(scope="module")
+def episode() -> RecordedEpisode:
+    """A short fishery under its expert."""
+    env = harvestgym.make(ID, Tmax=YEARS)
+    return RecordedEpisode(ID, env, "expert", 2, record_episode(ID, env, policy_named(ID, env, "expert"), 2))
+
+
+class Bars:
+    """Progress bars that count: length and progress by name."""
+
+    def __init__(self) -> None:
+        self.lengths: dict[str, int | None] = {}
+        self.done: dict[str, int] = {}
+
+    def __call__(self, name: str, length: int | None) -> Callable[[int], None]:
+        self.lengths[name], self.done[name] = length, 0
+
+        def advance(steps: int) -> None:
+            self.done[name] += steps
+
+        return advance
+
+
+def test_a_folder_gets_a_table_and_a_picture(episode: RecordedEpisode, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    paths = list(Exporter(out=tmp_path / "new").write(episode, Bars()))
+    assert [path.name for path in paths] == [
+        f"fishing-logistic-survey-v0-expert-2{end}" for end in (".parquet", ".png")
+    ]
+    columns = parquet.read_table(paths[0]).to_pydict()
+    assert columns["step"] == list(range(YEARS + 1))
+    np.testing.assert_array_equal(columns["reward"], episode.record["reward"])
+    assert paths[1].stat().st_size > 0
+
+
+def test_a_page_holds_the_record_bit_for_bit(episode: RecordedEpisode, tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    bars, path = Bars(), tmp_path / "page.html"
+    assert list(Exporter(html=path).write(episode, bars)) == [path]
+    back = read_html(path)
+    for name, values in back.items():
+        np.testing.assert_array_equal(values, episode.record[name])
+    assert bars.lengths == {"page.html": None} and bars.done["page.html"] >= YEARS + 1
+    text = path.read_text(encoding="utf-8")
+    assert ID in text and "One episode of the policy expert, seed 2." in text
+
+
+def test_a_film_has_a_picture_for_each_step(episode: RecordedEpisode, tmp_path: Path) -> None:
+    bars, path = Bars(), tmp_path / "film.gif"
+    assert list(Exporter(gif=path, width=240).write(episode, bars)) == [path]
+    assert bars.lengths == {"film.gif": YEARS + 1} and bars.done == {"film.gif": YEARS + 1}
+    with Image.open(path) as film:
+        assert film.n_frames == YEARS + 1 and film.width == 240  # type: ignore[attr-defined]
+
+
+def test_files_are_written_in_the_order_of_the_targets(episode: RecordedEpisode, tmp_path: Path) -> None:
+    exporter = Exporter(out=tmp_path, gif=tmp_path / "a.gif", width=120)
+    assert [path.suffix for path in exporter.write(episode, Bars())] == [".parquet", ".png", ".gif"]
+
+
+@pytest.mark.parametrize("name", ["film.avi", "film", "absent/film.gif"])
+def test_a_film_that_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="expected"):
+        Exporter(gif=tmp_path / name).check()

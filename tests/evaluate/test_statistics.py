@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 from typer.testing import CliRunner
 
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import CVaR
 from harvestgym.evaluate.run import evaluate_id
-from harvestgym.evaluate.statistics import summarise
+from harvestgym.evaluate.statistics import format_mean, summarise
 from harvestgym.farm.family import from_yaml
 
 FARM = """
@@ -63,3 +64,50 @@ def test_the_measure_of_a_score_is_reported_beside_the_others(file: Path) -> Non
 def test_a_measure_that_is_none_is_refused_with_its_place(file: Path) -> None:
     with pytest.raises(ConfigError, match="scoring > risk: risk measure: expected a known name, got 'cvr'; try 'cvar'"):
         from_yaml(file, scoring={"risk": {"measure": "cvr"}})
+
+
+def test_the_summary_agrees_with_scipy() -> None:
+    """The normal interval of the mean by `scipy.stats`, whose 97.5 % quantile is 1.95996."""
+    sample = np.random.default_rng(3).gamma(2.0, size=400)
+    found = summarise(sample)
+    low, high = scipy.stats.norm.interval(0.95, sample.mean(), scipy.stats.sem(sample))
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-4)
+    assert found.sd == pytest.approx(scipy.stats.tstd(sample)) and found.mean == pytest.approx(sample.mean())
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 10, 11, 95, 1000])
+def test_the_worst_tenth_is_the_integral_of_the_lower_quantiles(size: int) -> None:
+    """CVaR is the mean of the quantile function below the level (Rockafellar and Uryasev 2000), for any sample size."""
+    sample = np.random.default_rng(size).normal(size=size)
+    levels = (np.arange(20_000) + 0.5) / 20_000 * 0.1
+    wanted = np.quantile(sample, levels, method="inverted_cdf").mean()
+    assert summarise(sample).cvar10 == pytest.approx(wanted, abs=2e-3)
+
+
+def test_equal_returns_have_no_spread() -> None:
+    found = summarise(np.full(50, -2.5))
+    assert (found.mean, found.cvar10, found.low, found.high) == pytest.approx((-2.5,) * 4) and found.sd == 0
+
+
+def test_one_return_is_its_own_summary() -> None:
+    found = summarise(np.asarray([4.0]))
+    assert (found.mean, found.sd, found.low, found.high) == (4.0, 0.0, 4.0, 4.0)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(2.0, 0.0), (1.0, -7.0), (0.5, 3.0)])
+def test_a_summary_follows_a_change_of_unit(scale: float, shift: float) -> None:
+    sample = np.random.default_rng(5).gamma(2.0, size=100)
+    one, two = summarise(sample), summarise(scale * sample + shift)
+    for name in ("mean", "cvar10", "low", "high"):
+        assert getattr(two, name) == pytest.approx(scale * getattr(one, name) + shift), name
+    assert two.sd == pytest.approx(scale * one.sd)
+
+
+def test_float32_returns_are_summed_in_float64() -> None:
+    """Their sum needs more digits than float32 has."""
+    sample = np.full(1000, 2.0**20 + 0.5, np.float32)
+    assert summarise(sample).mean == 2.0**20 + 0.5
+
+
+def test_a_mean_is_written_with_its_interval() -> None:
+    assert str(summarise(np.full(3, 1.23456))) == "1.235 (1.235 to 1.235)" == format_mean(1.23456, 1.23456, 1.23456)
