@@ -102,6 +102,23 @@ def test_function_docstrings_open_with_no_article() -> None:
     assert not found, f"{len(found)} docstrings, such as:\n" + "\n".join(found[:40])
 
 
+def errors() -> Iterator[tuple[str, str]]:
+    """Yield the place and the text, without its values, of every ConfigError of the package."""
+    for path in sorted((ROOT / "harvestgym").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "ConfigError":
+                parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", " ".join(map(str, parts))
+
+
+def test_errors_say_what_they_expected() -> None:
+    says = re.compile(r"[a-z]{2,} [a-z]{2,}")  # an error that puts only a path before another one says nothing
+    found = [
+        f"{at}: {text}" for at, text in errors() if says.search(text.partition("; try")[0]) and "expected" not in text
+    ]
+    assert not found, "expected `path: expected X, got Y; try Z`:\n" + "\n".join(found)
+
+
 @pytest.mark.parametrize("text", ["It is told anew.", "the «kind»", "part of which", "in lanes", "of one's own"])
 def test_the_pattern_finds_banned_words(text: str) -> None:
     assert PATTERN.search(text)

@@ -1,4 +1,4 @@
-// The page: it is in a state (step, view, choice), and everything that is shown follows from that.
+// The page: a state (step, view, choice), from which everything shown follows.
 
 // -- elements --
 
@@ -24,7 +24,7 @@ function fill(table, head, rows) {
 }
 
 function jump(step) {
-  const button = made("button", story.when[step], { type: "button", title: "go there" });
+  const button = made("button", story.when[step], { type: "button", title: "go to this step" });
   button.addEventListener("click", () => go(step));
   return button;
 }
@@ -101,7 +101,7 @@ function totals() {
     const sums = running(values);
     return row([name, short(values[state.step]), short(sums[state.step]), short(sums[steps - 1])]);
   });
-  fill(byId("totals"), ["term", "this step", "so far", "in the end"], rows);
+  fill(byId("totals"), ["term", "this step", "so far", "total"], rows);
 }
 
 function showActions() {
@@ -111,7 +111,7 @@ function showActions() {
     [when, ...(several ? [who] : []), what, ...(paid ? [cost] : []), ...(noted ? [note] : [])];
   const rows = story.actions.map(([step, who, what, cost, note]) => row(pick(jump(step), who, what, short(cost), note)));
   rows.forEach((line, n) => { line.dataset.step = story.actions[n][0]; });
-  fill(byId("action-table"), pick("when", "who", "what", "cost", "what came of it"), rows);
+  fill(byId("action-table"), pick("when", "who", "action", "cost", "outcome"), rows);
 }
 
 function markDeeds() {
@@ -123,11 +123,11 @@ function markDeeds() {
 
 function showDeaths() {
   byId("deaths").hidden = !story.deaths.length;
-  fill(byId("ends"), ["when", "plant and plot", "what", "before"],
+  fill(byId("ends"), ["when", "plant and plot", "end", "causes"],
     story.deaths.map(([step, who, why, before]) => row([jump(step), who, why, before])));
 }
 
-// -- what is chosen --
+// -- selection --
 
 function list() {
   const groups = new Map();
@@ -154,7 +154,7 @@ function choice(at) {
 function chosen() {
   byId("picked").textContent = `Choose variables (${state.chosen.size} of ${story.tracks.length})`;
   const parts = new Set([...state.chosen].flatMap((at) => story.tracks[at].size > 1 ? story.tracks[at].parts : []));
-  const options = [["mean", "mean, or the commonest"], ["each", `each, up to ${MANY}`], ...[...parts].map((name) => [name, name])];
+  const options = [["mean", "mean, or most frequent"], ["each", `each, up to ${MANY}`], ...[...parts].map((name) => [name, name])];
   byId("part").replaceChildren(...options.map(([value, text]) => made("option", text, { value })));
   if (!options.some(([value]) => value === state.part)) state.part = "mean";
   byId("part").value = state.part;
@@ -165,7 +165,7 @@ function chosen() {
 
 function views() {
   byId("views").hidden = !watched;
-  byId("watched").textContent = `what ${story.watcher} had observed`;
+  byId("watched").textContent = `observations of ${story.watcher}`;
 }
 
 // -- playing --
@@ -223,7 +223,7 @@ async function begin() {
   byId("sum").textContent = `${steps - 1} steps, reward ${short(total().reduce((a, b) => a + b, 0))}.`;
   views();
   legend();
-  if (story.every === 1) byId("today-head").after(byId("words"));  // else they may be of an earlier step
+  if (story.every === 1) byId("today-head").after(byId("words"));  // otherwise they may belong to an earlier step
   list();
   chosen();
   rewards();

@@ -38,7 +38,7 @@ function cursor(box) {
   if (!box.hidden && box.data) Plotly.relayout(box, { shapes: [cursorAt()] });
 }
 
-// Variables of one unit share a panel; each choice has its own.
+// Variables of one unit share a panel; each choice has a separate one.
 function panels() {
   const found = new Map();
   for (const at of state.chosen) {

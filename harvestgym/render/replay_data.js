@@ -1,5 +1,5 @@
 "use strict";
-// What the page holds: the story of an episode, its arrays unpacked, and what each view shows of them.
+// Content of the page: the timeline of an episode, its unpacked arrays, and the values of each view.
 
 const byId = (id) => document.getElementById(id);
 const story = JSON.parse(byId("story").textContent);
@@ -12,7 +12,7 @@ const FEW = 4;  // lines that are distinguished at once
 const state = { step: 0, view: "true", chosen: new Set(story.first), part: "mean", sums: "so far", find: "" };
 let raw, pictures, timer = null;
 
-// -- what the page holds --
+// -- content --
 
 async function unzipped(id) {
   const letters = atob(byId(id).textContent);
@@ -43,7 +43,7 @@ function unpack() {
   for (const sums of [story.gains, story.costs]) for (const name in sums) sums[name] = Array.from(array(sums[name]));
 }
 
-// What a view shows of one number of a variable at a step; null for what was not seen.
+// Value of one number of a variable at a step in a view; null if it was not observed.
 function value(track, step, part, view) {
   const at = step * track.size + part;
   if (view === "true" || !track.observed_mask) return track.values[at];
@@ -61,7 +61,7 @@ function mean(track, step, view) {
   if (!track.coded) return found.reduce((a, b) => a + b, 0) / found.length;
   const times = new Map();
   for (const code of found) times.set(code, (times.get(code) || 0) + 1);
-  return [...times].sort((a, b) => b[1] - a[1])[0][0];  // of codes the commonest
+  return [...times].sort((a, b) => b[1] - a[1])[0][0];  // the most frequent code
 }
 
 // The lines of a variable: [name, value of a step].
@@ -70,7 +70,7 @@ function linesOf(track, view) {
   const named = track.parts.map((name, part) => [name, (step) => value(track, step, part, view)]);
   const one = named.filter(([name]) => name === state.part);
   if (one.length) return one;
-  const middle = [track.coded ? "commonest" : "mean", (step) => mean(track, step, view)];
+  const middle = [track.coded ? "most frequent" : "mean", (step) => mean(track, step, view)];
   return state.part === "each" && named.length <= MANY ? named : [middle];
 }
 

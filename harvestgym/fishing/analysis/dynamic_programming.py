@@ -94,7 +94,7 @@ def solve(
     """
     params = env.params if params is None else params
     if reason := find_obstacle(env, params):
-        raise ConfigError(f"dynamic programming: {reason}; try `control.tune`")
+        raise ConfigError(f"dynamic programming: expected {reason}; try `control.tune`")
     factor = float(params.discount if discount is None else discount)
     if years is None and not factor < 1:
         raise ConfigError(f"dynamic programming: expected discount < 1, got {factor}; try a finite horizon, `years`")
@@ -104,13 +104,13 @@ def solve(
 
 
 def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
-    """Say what keeps dynamic programming from solving a fishery; None where nothing does."""
+    """Return the unmet requirement of dynamic programming, `X, got Y`; None if a fishery can be solved."""
     if isinstance(env, RecoveryModel):
-        return f"expected an action that is a catch, got {type(env).__name__}"
+        return f"an action that is a catch, got {type(env).__name__}"
     if params.law.stocks != 1:
-        return f"expected one stock, got {params.law.stocks}"
+        return f"one stock, got {params.law.stocks}"
     if params.vary is not None:
-        return f"expected one law for all episodes, got one drawn for each ({type(params.vary).__name__})"
+        return f"one law for all episodes, got one drawn for each ({type(params.vary).__name__})"
     return None
 
 
