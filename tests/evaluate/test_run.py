@@ -91,7 +91,7 @@ def test_policies_are_found_by_name(fishery: harvestgym.Env) -> None:
     levels = harvestgym.make("fishing/logistic-levels-v0")
     idle = policy_named("fishing/logistic-levels-v0", levels, "none")
     assert int(idle.act(idle.init, None, jax.random.key(0))[1]) == 0
-    with pytest.raises(ConfigError, match="unknown policy 'expret'; did you mean 'expert'"):
+    with pytest.raises(ConfigError, match="expected a known policy, got 'expret'; try 'expert'"):
         policy_named(SURVEY, fishery, "expret")
 
 

@@ -99,5 +99,5 @@ def test_an_array_is_a_list_of_fixed_length(tmp_path: Path) -> None:
 def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "other.parquet"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match="no complete Parquet file"):
+    with pytest.raises(ConfigError, match="expected a complete Parquet file"):
         parquet.read(path)

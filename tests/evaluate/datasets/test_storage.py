@@ -38,15 +38,15 @@ def test_a_path_chooses_its_format(name: str, recorded: Demonstrations, tmp_path
 def test_nothing_is_overwritten(recorded: Demonstrations, tmp_path: Path) -> None:
     path = write_demonstrations(recorded, tmp_path / "kept.parquet")
     before = path.read_bytes()
-    with pytest.raises(ConfigError, match="exists already; choose another name"):
+    with pytest.raises(ConfigError, match="expected a new file, got an existing one; try another name"):
         write_demonstrations(recorded, path)
-    with pytest.raises(ConfigError, match="exists already"):
+    with pytest.raises(ConfigError, match="expected a new"):
         check_new(tmp_path)
     assert path.read_bytes() == before
 
 
 def test_no_episode_is_nothing_to_write(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no episode to write"):
+    with pytest.raises(ConfigError, match="expected at least one episode, got none"):
         write_demonstrations(Demonstrations(ID, "human", []), tmp_path / "new" / "kept.parquet")
     assert not (tmp_path / "new").exists()
 

@@ -24,7 +24,7 @@ SHORT_SEARCH = Search(trials=4, generations=2, elites=2)
 def test_no_names_are_all_ids_and_families_are_expanded_in_order() -> None:
     assert expand_ids([]) == registry.ids()
     assert expand_ids([LEVELS, "forager"]) == [LEVELS, *registry.ids("forager")]
-    with pytest.raises(ConfigError, match="did you mean"):
+    with pytest.raises(ConfigError, match="try 'fishing/logistic-levels-v0'"):
         expand_ids(["fishing/logistic-level-v0"])
 
 

@@ -56,5 +56,5 @@ def test_every_study_takes_replicates_a_folder_and_progress(name: str) -> None:
 
 
 def test_an_unknown_study_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigError, match="unknown study 'wattering'; did you mean 'watering'"):
+    with pytest.raises(ConfigError, match="study: expected a known name, got 'wattering'; try 'watering'"):
         studies.load_study("wattering")

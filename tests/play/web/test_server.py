@@ -1,0 +1,68 @@
+"""The address of the page, and the texts of user input and of cells, without a browser."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.play.farm_session import FarmSession
+from harvestgym.play.fishing_session import FishingSession
+from harvestgym.play.forager_session import ForagerSession
+from harvestgym.play.web.elements import cell_text
+from harvestgym.play.web.page import Page, parse_seed
+from harvestgym.play.web.server import PAGES, address, find_port
+
+LARGEST_SEED = 2**32 - 1
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "url"),
+    [
+        ("127.0.0.1", 80, "http://127.0.0.1:80/"),
+        ("localhost", 8080, "http://localhost:8080/"),
+        ("0.0.0.0", 80, "http://127.0.0.1:80/"),
+        ("::", 80, "http://[::1]:80/"),
+        ("::1", 80, "http://[::1]:80/"),
+    ],
+)
+def test_the_address_is_one_that_a_browser_here_can_open(host: str, port: int, url: str) -> None:
+    assert address(host, port) == url
+
+
+def test_port_0_is_a_free_port() -> None:
+    port = find_port("127.0.0.1", 0)
+    with socket.create_server(("127.0.0.1", port)) as held:
+        assert held.getsockname()[1] == port
+
+
+def test_a_port_in_use_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: expected a free address"):
+            find_port("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(("given", "seed"), [("0", 0), (7, 7), (7.0, 7), (str(LARGEST_SEED), LARGEST_SEED)])
+def test_whole_numbers_are_seeds(given: Any, seed: int) -> None:
+    assert parse_seed(given) == seed
+
+
+@pytest.mark.parametrize("given", ["", "seven", None, -1, 1.5, "1.5", LARGEST_SEED + 1, [], float("nan")])
+def test_anything_else_is_no_seed(given: Any) -> None:
+    with pytest.raises(ConfigError, match=f"seed: expected a whole number from 0 to {LARGEST_SEED}"):
+        parse_seed(given)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(True, "yes"), (False, "no"), (3, "3"), (0.123456, "0.1235"), (2.0, "2"), ("a", "a"), ("", "")]
+)
+def test_values_are_written_for_readers(value: Any, text: str) -> None:
+    assert cell_text(value) == text
+
+
+def test_every_session_has_its_page() -> None:
+    assert set(PAGES) == {FarmSession, FishingSession, ForagerSession}
+    assert all(issubclass(page, Page) and page.go != Page.go for page in PAGES.values())
