@@ -217,7 +217,7 @@ def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
     The leaves of `like` are numbers, arrays or shapes. ConfigError, under the name `what`, if they do not fit.
     """
     leaves = to_arrays(like)
-    for name in leaves | saved:
+    for name in {**leaves, **saved}:
         expected, got = (_leaf_text(name, given) for given in (leaves, saved))
         if expected != got:
             raise ConfigError(f"{what}: expected {expected}, got {got}")

@@ -169,7 +169,9 @@ def find_watched(env: FarmModel, path: str) -> Variable:
 def find_parameter(env: FarmModel, path: str) -> ParameterLocation:
     """Find the parameter of a path `Field-0/Plant-0/grow/rate/intercept`."""
     field, entity, rest = _split(path)
-    f, e = env.names.entity(field, entity)
+    key = env.names.entity(field, entity)
+    f = list(env.names.shapes).index(key[0])
+    e = [slot.name for slot in env.fields[f].slots].index(key[1])
     here: Any = env.params.fields[f].entities[e]
     *groups, key = rest.split("/")
     for i, group in enumerate(groups):

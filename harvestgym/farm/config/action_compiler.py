@@ -17,23 +17,27 @@ def compile_actions(
     farmers: Sequence[str], fields: Sequence[FieldSlots], interventions: Mapping[str, Any] | None
 ) -> ActionTable:
     """Compile the action table of a farm: all actions, or those of the rules' `interventions`, in canonical names."""
-    every = tuple(row for f, field in enumerate(fields) for row in _list_rows(f, field))
-    table = ActionTable(tuple(farmers), every, tuple(fields))
+    every = [row for f, field in enumerate(fields) for row in _list_rows(f, field)]
+    table = ActionTable(tuple(farmers), _number_rows(every), tuple(fields))
     if interventions is None:
         return table
     rows = [
-        _restrict(table.rows[table.row_number(field, entity, name)], limits or {}, fields)
+        _restrict(table.row(field, entity, name), limits or {}, fields)
         for field, of_field in interventions.items()
         for entity, of_entity in of_field.items()
         for name, limits in of_entity.items()
     ]
-    return dataclasses.replace(table, rows=tuple(rows))
+    return dataclasses.replace(table, rows=_number_rows(rows))
+
+
+def _number_rows(rows: Sequence[ActionRow]) -> tuple[ActionRow, ...]:
+    return tuple(dataclasses.replace(row, number=number) for number, row in enumerate(rows))
 
 
 def _list_rows(f: int, field: FieldSlots) -> list[ActionRow]:
     plots = tuple((x, y) for x in range(field.shape[0]) for y in range(field.shape[1]))
     return [
-        ActionRow(f, e, (field.name, slot.name), action, plots, action.parameters)
+        ActionRow(0, f, e, (field.name, slot.name), action, plots, action.parameters)
         for e, slot in enumerate(field.slots)
         for action in slot.kind.actions
     ]

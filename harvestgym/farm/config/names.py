@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harvestgym.farm.engine.conditions import SECOND_SPELLINGS
-from harvestgym.farm.engine.name_table import WHOLE, NameTable, put_once
-from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.schema import (
     AnyOfAll,
     ConditionSpec,
@@ -23,10 +22,7 @@ from harvestgym.farm.schema import (
     parse_plot,
 )
 
-At = tuple[int, int]
-"""The numbers of a field and of an entity on it."""
-
-Resolve = Callable[[NameTable, At, Any, str], dict[str, Any]]
+Resolve = Callable[[NameTable, EntityKey, Any, str], dict[str, Any]]
 """Resolves the names under an entity; the last argument is the path for errors."""
 
 
@@ -71,39 +67,35 @@ def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, w
     out: dict[str, Any] = {}
     for field, entities in tree.items():
         inside: dict[str, Any] = {}
-        put_once(out, names.fields[names.field(field, where)].name, inside, f"{where} > {field}")
+        put_once(out, names.field(field, where), inside, f"{where} > {field}")
         for entity, below in (entities or {}).items():
-            at, here = names.entity(field, entity, where), f"{where} > {field} > {entity}"
-            put_once(inside, names.where(at)[1], resolve(names, at, below or {}, here), here)
+            key, here = names.entity(field, entity, where), f"{where} > {field} > {entity}"
+            put_once(inside, key[1], resolve(names, key, below or {}, here), here)
     return out
 
 
-def _resolve_variables(names: NameTable, at: At, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _resolve_variables(names: NameTable, entity: EntityKey, given: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Values of variables; one given for a group holds for all its variables, an empty one says nothing."""
     out: dict[str, Any] = {}
     for key, value in given.items():
-        _, found = names.below(names.where(at), key.split("/"), where)
-        for variable in _list_leaves(found):
+        _, found = names.below(entity, key.split("/"), where)
+        for variable in list_leaves(found):
             put_once(out, variable.key, value, f"{where} > {key}")
     return {key: value for key, value in out.items() if value != [None]}
 
 
-def _list_leaves(tree: Any) -> list[Variable]:
-    return [tree] if isinstance(tree, Variable) else [leaf for below in tree.values() for leaf in _list_leaves(below)]
-
-
-def _resolve_actions(names: NameTable, at: At, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _resolve_actions(names: NameTable, entity: EntityKey, given: Mapping[str, Any], where: str) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in given.items():
-        put_once(out, names.action(at, name, where).name, value, f"{where} > {name}")
+        put_once(out, names.action(entity, name, where).name, value, f"{where} > {name}")
     return out
 
 
-def _resolve_interventions(names: NameTable, at: At, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _resolve_interventions(names: NameTable, entity: EntityKey, given: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Interventions and the limits of their parameters; plots are written `'(0, 1)'`, all of them are no limit."""
     out: dict[str, Any] = {}
     for name, limits in given.items():
-        action = names.action(at, name, where)
+        action = names.action(entity, name, where)
         limits = names.parameters(action, limits or {}, f"{where} > {action.name}")
         if limits.get("plot") == [WHOLE]:
             del limits["plot"]
@@ -146,9 +138,9 @@ def _resolve_expert_rule(names: NameTable, rule: ExpertRule, where: str) -> Expe
     if isinstance(last, list):
         done = (farmer, *names.observation((field, entity, name, last), where))
     else:
-        at = names.entity(field, entity, where)
-        action = names.action(at, name, " > ".join((where, *names.where(at))))
-        done = (farmer, *names.where(at), action.name, names.parameters(action, last, f"{where} > {action.name}"))
+        key = names.entity(field, entity, where)
+        action = names.action(key, name, " > ".join((where, *key)))
+        done = (farmer, *key, action.name, names.parameters(action, last, f"{where} > {action.name}"))
     return rule.model_copy(update={"do": done, "when": _resolve_formula(names, rule.when, where)})
 
 

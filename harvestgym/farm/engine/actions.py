@@ -50,8 +50,9 @@ class Orders(NamedTuple):
 
 @dataclass(frozen=True)
 class ActionRow:
-    """One intervention of one entity, with the plots and values that the rules allow."""
+    """One intervention of one entity, with its number in the table and the plots and values that the rules allow."""
 
+    number: int
     field: int
     entity: int
     names: tuple[str, str]
@@ -132,8 +133,8 @@ class ActionTable:
 
     def numbers(self, row: ActionRow, farmer: int = 0) -> range:
         """Return the numbers of a row's actions in the integer form."""
-        r, each = self.rows.index(row), int(self.starts[-1])
-        return range(*(1 + farmer * each + int(end) for end in self.starts[r : r + 2]))
+        first = 1 + farmer * int(self.starts[-1])
+        return range(*(first + int(end) for end in self.starts[row.number : row.number + 2]))
 
     def choice(self, number: int) -> Choice | None:
         """Return the action of a number; None for 0, to do nothing."""
@@ -207,16 +208,11 @@ class ActionTable:
         """Return a schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
         if len(schedule) > size:
             raise ConfigError(f"schedule: expected at most {size} actions a day, got {len(schedule)}")
-        read = [self.read(action) for action in schedule]
-        return self.arrays([(choice.farmer, number, choice.plot, choice.values) for number, choice in read], size)
-
-    def arrays(self, moves: Sequence[Sequence[Any]], size: int) -> Orders:
-        """Moves `(farmer, number of the row, plot or None, values)` as orders of length `size`."""
         kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
         plot, values = np.full((size, 2), -1, np.int32), np.zeros((size, self.width), np.float32)
-        for i, (who, number, at, given) in enumerate(moves):
-            kind[i], farmer[i], values[i, : len(given)] = 1 + number, who, given
-            plot[i] = (-1, -1) if at is None else at
+        for i, choice in enumerate(map(self.parse, schedule)):
+            kind[i], farmer[i] = 1 + choice.row.number, choice.farmer
+            plot[i], values[i, : len(choice.values)] = choice.plot or (-1, -1), choice.values
         return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
 
     def index(self, action: Sequence[Any]) -> int:
@@ -228,48 +224,30 @@ class ActionTable:
         return self.numbers(choice.row, choice.farmer)[at]
 
     def parse(self, action: Sequence[Any]) -> Choice:
-        """Return one of the paper's tuples `(farmer, field, entity, name, parameters)` as a checked choice."""
-        return self.read(action)[1]
-
-    def read(self, action: Sequence[Any]) -> tuple[int, Choice]:
-        """Return the number of its row and the checked choice of one of the paper's tuples, in any spelling."""
+        """Return the checked choice of `(farmer, field, entity, name, parameters)` of the paper, in any spelling."""
         whole = isinstance(action, (tuple, list)) and len(action) == 5
         if not whole or not isinstance(action[4], (Mapping, type(None))):
             raise ConfigError(f"expected (farmer, field, entity, name, parameters), got {action!r}")
-        *head, parameters = action
-        who, number = self._head(tuple(head))
-        return number, self._filled(self.rows[number], who, parameters or {})
-
-    def _head(self, head: tuple[Any, ...]) -> tuple[int, int]:
-        """Return the farmer and the row of `(farmer, field, entity, name)`."""
-        if not all(isinstance(name, str) for name in head) or head not in self._heads:
-            farmer, field, entity, name = head
-            who, at = self._names.farmer(farmer), self._names.entity(field, entity)
-            where = self._names.where(at)
-            known = self._names.action(at, name, " > ".join(where))
-            self._heads[head] = who, self.row_number(*where, known.name)
-        return self._heads[head]
-
-    @cached_property
-    def _heads(self) -> dict[tuple[Any, ...], tuple[int, int]]:
-        """The results of `_head` by spelling: a look-up takes half as long as the step of a small farm."""
-        return {}
+        farmer, field, entity, name, parameters = action
+        who, key = self._names.farmer(farmer), self._names.entity(field, entity)
+        known = self._names.action(key, name, " > ".join(key))
+        return self._filled(self.row(*key, known.name), who, parameters or {})
 
     @cached_property
     def _names(self) -> NameTable:
         return NameTable(self.farmers, self.fields, ())
 
-    def row_number(self, field: str, entity: str, name: str) -> int:
-        """Return the number of the row of an action by canonical names; ConfigError if it is not allowed."""
+    def row(self, field: str, entity: str, name: str) -> ActionRow:
+        """Return the row of an action by canonical names; ConfigError if it is not allowed."""
         if (field, entity, name) not in self.row_numbers:
             allowed = [action for *where, action in self.row_numbers if where == [field, entity]]
             raise unknown("action", name, allowed, f"{field} > {entity}")
-        return self.row_numbers[field, entity, name]
+        return self.rows[self.row_numbers[field, entity, name]]
 
     @cached_property
     def row_numbers(self) -> dict[tuple[str, str, str], int]:
         """The number of each row by the names of its field, entity and action."""
-        return {(*row.names, row.action.name): number for number, row in enumerate(self.rows)}
+        return {(*row.names, row.action.name): row.number for row in self.rows}
 
     def _filled(self, row: ActionRow, farmer: int, parameters: Mapping[str, Any]) -> Choice:
         where = " > ".join((*row.names, row.action.name))
@@ -283,8 +261,10 @@ class ActionTable:
 
     def tuple(self, choice: Choice | None) -> ActionTuple | None:
         """Return a choice in the paper's form; None for nothing."""
-        if choice is None:
-            return None
+        return None if choice is None else self.write(choice)
+
+    def write(self, choice: Choice) -> ActionTuple:
+        """Return a choice in the paper's form."""
         named: dict[str, Any] = {} if choice.plot is None else {"plot": choice.plot}
         for whole, value in zip(choice.row.action.parameters, choice.values, strict=True):
             named[whole.key] = _words(whole)[int(value)] if _words(whole) else value

@@ -1,4 +1,4 @@
-"""The names of a farm and the spellings that users may write; a look-up returns the canonical name or its number.
+"""The names of a farm and the spellings that users may write; a look-up returns the canonical name.
 
 Accepted besides the canonical name: another case (`plant-0`), a missing `#` or a missing unit (`amount` for
 `amount#seed`), and the second name that the Farm-Gym paper has for some things (`scattering` for `scatter`).
@@ -15,7 +15,7 @@ from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.schema import parse_plot
 
-from .variables import FieldSlots, Variable, check_plot
+from .variables import EntitySlot, FieldSlots, Variable, check_plot
 
 SYNONYMS = {
     "scattering": "scatter",
@@ -35,6 +35,9 @@ WHOLE = "*"
 
 Reference = tuple[str, str, str, list[Any]]
 """An observation `(field, entity, name, path)`."""
+
+EntityKey = tuple[str, str]
+"""The names of a field and of an entity on it."""
 
 _NORMAL_FORMS: tuple[Callable[[str], str], ...] = (
     str.casefold,
@@ -57,14 +60,6 @@ def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> 
     if SYNONYMS.get(str(name)) in known:
         return SYNONYMS[str(name)]
     raise unknown(what, name, known, where)
-
-
-def find_name(what: str, name: Any, names: Sequence[str], where: str = "") -> int:
-    """Return the position of a name in a list, in any case; ConfigError with the nearest if it is not there."""
-    folded = [n.casefold() for n in names]
-    if str(name).casefold() not in folded:
-        raise unknown(what, name, names, where)
-    return folded.index(str(name).casefold())
 
 
 def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
@@ -92,9 +87,19 @@ class NameTable:
     variables: tuple[Variable, ...]
 
     @cached_property
-    def tree(self) -> dict[tuple[str, str], dict[str, Any]]:
+    def shapes(self) -> dict[str, tuple[int, int]]:
+        """The shape of each field in plots."""
+        return {field.name: field.shape for field in self.fields}
+
+    @cached_property
+    def slots(self) -> dict[EntityKey, EntitySlot]:
+        """Each entity."""
+        return {(field.name, slot.name): slot for field in self.fields for slot in field.slots}
+
+    @cached_property
+    def tree(self) -> dict[EntityKey, dict[str, Any]]:
         """The keys of the variables of each entity as a tree; a leaf is a `Variable`."""
-        out: dict[tuple[str, str], dict[str, Any]] = {(f.name, s.name): {} for f in self.fields for s in f.slots}
+        out: dict[EntityKey, dict[str, Any]] = {key: {} for key in self.slots}
         for variable in self.variables:
             *upper, last = variable.key.split("/")
             at = out[variable.where]
@@ -108,26 +113,21 @@ class NameTable:
         plain = [f"farmer-{i}" for i in range(len(self.farmers))]
         if str(name).casefold() in plain:
             return plain.index(str(name).casefold())
-        return find_name("farmer", name, self.farmers, where)
+        return self.farmers.index(resolve_spelling("farmer", name, self.farmers, where))
 
-    def field(self, name: Any, where: str = "") -> int:
-        """Return the number of a field."""
-        return find_name("field", name, [field.name for field in self.fields], where)
+    def field(self, name: Any, where: str = "") -> str:
+        """Return the name of a field."""
+        return resolve_spelling("field", name, self.shapes, where)
 
-    def entity(self, field: Any, entity: Any, where: str = "") -> tuple[int, int]:
-        """Return the numbers of a field and of an entity on it."""
-        f = self.field(field, where)
-        inside = f"{where} > {field}" if where else self.fields[f].name
-        return f, find_name("entity", entity, [slot.name for slot in self.fields[f].slots], inside)
+    def entity(self, field: Any, entity: Any, where: str = "") -> EntityKey:
+        """Return the names of a field and of an entity on it."""
+        name = self.field(field, where)
+        inside = f"{where} > {field}" if where else name
+        return name, resolve_spelling("entity", entity, [e for f, e in self.slots if f == name], inside)
 
-    def where(self, at: tuple[int, int]) -> tuple[str, str]:
-        """Return the names of a field and of an entity."""
-        field = self.fields[at[0]]
-        return field.name, field.slots[at[1]].name
-
-    def action(self, at: tuple[int, int], name: Any, where: str) -> Action:
+    def action(self, entity: EntityKey, name: Any, where: str) -> Action:
         """Return an intervention of an entity."""
-        known = {a.name: a for a in self.fields[at[0]].slots[at[1]].kind.actions}
+        known = {a.name: a for a in self.slots[entity].kind.actions}
         return known[resolve_spelling("action", name, known, where)]
 
     def parameters(self, action: Action, given: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class NameTable:
             put_once(out, name, value, f"{where} > {key}")
         return out
 
-    def below(self, entity: tuple[str, str], words: Sequence[str], where: str) -> tuple[list[str], Any]:
+    def below(self, entity: EntityKey, words: Sequence[str], where: str) -> tuple[list[str], Any]:
         """Return the canonical spelling of a path of keys, and what it leads to: a `Variable`, or a tree of several."""
         found: Any = self.tree[entity]
         path: list[str] = []
@@ -155,8 +155,7 @@ class NameTable:
             place = f"{where}: " if where else ""
             raise ConfigError(f"{place}expected (field, entity, name, path), got {written!r}")
         field, entity, name, path = written if len(written) == 4 else (*written, [])
-        at = self.entity(field, entity, where)
-        mine = self.where(at)
+        mine = self.entity(field, entity, where)
         inside = f"{where} > {mine[0]} > {mine[1]}" if where else " > ".join(mine)
         steps = [parse_plot(step) for step in _path_steps(path, inside)]
         words = [*str(name).split("/"), *(s for s in steps if isinstance(s, str) and s != WHOLE)]
@@ -165,17 +164,29 @@ class NameTable:
         inside = f"{inside} > {'/'.join(keys)}"
         if plots and (len(plots) > 1 or not isinstance(found, Variable) or not found.per_plot):
             raise ConfigError(f"{inside}: expected a shorter path, got {plots[-1]} at its end")
-        return (*mine, keys[0], [*keys[1:], *(check_plot(p, self.fields[at[0]].shape, inside) for p in plots)])
+        return (*mine, keys[0], [*keys[1:], *(check_plot(p, self.shapes[mine[0]], inside) for p in plots)])
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
         """Return the variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""
-        mine = self.where(self.entity(field, entity, where))
+        mine = self.entity(field, entity, where)
         inside = f"{where} > {mine[0]} > {mine[1]}" if where else " > ".join(mine)
         keys, found = self.below(mine, key.split("/"), inside)
         if not isinstance(found, Variable):
             each = ", ".join("/".join((*keys, below)) for below in found)
             raise ConfigError(f"{inside} > {key}: expected one variable, got a group; try one of {each}")
         return found
+
+
+def map_variables(function: Callable[[Variable], Any], tree: Any) -> Any:
+    """The result of a function for a variable, or for each variable of a tree."""
+    if isinstance(tree, Variable):
+        return function(tree)
+    return {key: map_variables(function, below) for key, below in tree.items()}
+
+
+def list_leaves(tree: Any) -> list[Variable]:
+    """The variable, or all those of a tree."""
+    return [tree] if isinstance(tree, Variable) else [leaf for below in tree.values() for leaf in list_leaves(below)]
 
 
 def _path_steps(path: Any, where: str) -> Sequence[Any]:

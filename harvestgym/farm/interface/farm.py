@@ -18,6 +18,7 @@ from harvestgym.core.xla.compilation import enable_cache
 from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, build_farm_model, is_compiled
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.config.farm_writer import write_farm
+from harvestgym.farm.engine.actions import Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.schema import FarmSpec, farm_spec, read_farm
@@ -27,7 +28,7 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.render import video
 
 from .action_wrappers import ScheduleActions
-from .language import FarmerAction, Language
+from .language import FarmerAction, Language, ObservationRequest
 from .observation_items import Item, ItemReader, ObservationPath
 from .state_space import state_member, state_space
 from .summary import summarise_farm
@@ -99,7 +100,8 @@ class Farm(GymEnv):
         self.name, self._seed, self._model = name, seed, model
         self.language = Language(model)
         self.action_space, self.state_space = self.language.space, state_space(self.language.names)
-        self._acting, self._asked, self._obs = False, [], None
+        self._acting, self._obs = False, None
+        self._asked: list[ObservationRequest] = []
         self._prepare()
 
     def _prepare(self) -> None:
@@ -168,9 +170,10 @@ class Farm(GymEnv):
         return self.observations(), gain, terminated, truncated, info
 
     def _do(self, actions: list[FarmerAction]) -> tuple[Any, float, bool, bool, Info]:
-        due = [action for action in actions if isinstance(action.what, int) == self.acting]
-        obs, _, terminated, truncated, info = super().step(due)
-        self._obs, self._asked = obs, [] if self.acting else due
+        requests = [action for action in actions if isinstance(action, ObservationRequest)]
+        choices = [action for action in actions if isinstance(action, Choice)]
+        obs, _, terminated, truncated, info = super().step(choices if self.acting else requests)
+        self._obs, self._asked = obs, [] if self.acting else requests
         info["refused"] = [self.language.to_tuple(action) for action in self._refused(actions, info)]
         self._acting = not self.acting if isinstance(self._model, ActiveFarm) else False
         return obs, info["gain"], terminated, truncated, info
@@ -179,17 +182,16 @@ class Farm(GymEnv):
         """Yield the actions that were not due in this step, or not permitted by a farmer or a rule."""
         accepted = iter(info["accepted"])
         for action in actions:
-            if isinstance(action.what, int):
+            if isinstance(action, Choice):
                 done = self.acting and bool(next(accepted))
             else:
-                done = not self.acting and not _has_none(self.language.item(action.what, self._obs)[4])
+                done = not self.acting and not _has_none(self.language.item(action.path, self._obs)[4])
             if not done:
                 yield action
 
     def observations(self) -> list[Item]:
         """Return the last observations as items: the free ones, then those asked for (None if refused)."""
-        paths = [action.what for action in self._asked if not isinstance(action.what, int)]
-        return [*self._free(self._obs), *(self.language.item(path, self._obs) for path in paths)]
+        return [*self._free(self._obs), *(self.language.item(request.path, self._obs) for request in self._asked)]
 
     @cached_property
     def _free(self) -> ItemReader:

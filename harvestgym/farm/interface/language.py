@@ -1,6 +1,7 @@
 """The paper's language of actions (section 3.1): tuples, members of `MultiUnion[m]`, and arrays for compiled code.
 
-A `FarmerAction` is one observation or intervention, behind all spellings; there is one conversion per direction.
+Behind all spellings an action is an `ObservationRequest` or the `Choice` of an intervention; there is one conversion
+per direction.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ CACHED_ACTIONS = 4096
 """Tuples whose meaning is remembered: to parse one takes as long as the day of a small farm."""
 
 
-class FarmerAction(NamedTuple):
-    """One observation (`what` is a path), or one intervention (a row of the action table, with plot and values)."""
+class ObservationRequest(NamedTuple):
+    """One observation that a farmer makes."""
 
     farmer: int
-    what: ObservationPath | int
-    plot: tuple[int, int] | None = None
-    values: tuple[float, ...] = ()
+    path: ObservationPath
+
+
+FarmerAction = ObservationRequest | Choice
 
 
 class Language:
@@ -48,12 +50,13 @@ class Language:
         self.model, self._given = model, paths
         self.names = model.names
         self.paths = tuple(requestable_paths(model, self.names) if paths is None else paths)
-        farmers, whats = range(len(model.actions.farmers)), (self.paths, range(len(model.actions.rows)))
-        self._members = [(farmer, what) for kind in whats for farmer in farmers for what in kind]
-        self._index = {member: i for i, member in enumerate(self._members)}
+        farmers, rows = range(len(model.actions.farmers)), model.actions.rows
+        self._requests = [ObservationRequest(farmer, path) for farmer in farmers for path in self.paths]
+        self._rows = [(farmer, row) for farmer in farmers for row in rows]
+        self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
         self._readers: dict[ObservationPath, ItemReader] = {}
         self._parsed: dict[str, FarmerAction] = {}
-        if not self._members:
+        if not self._requests and not self._rows:
             raise ConfigError("rules: expected at least one action, got none; try one, or mode 'ao' with an "
                               "observation")  # fmt: skip
 
@@ -66,34 +69,35 @@ class Language:
     @cached_property
     def space(self) -> MultiUnion:
         """The gym actions: the observations of each farmer, `Discrete(1)`, and then the interventions."""
-        observe, rows = spaces.Discrete(1), [_row_space(row) for row in self.model.actions.rows]
-        each = [rows[what] if isinstance(what, int) else observe for _, what in self._members]
+        observe, of_rows = spaces.Discrete(1), [_row_space(row) for row in self.model.actions.rows]
+        each = [observe] * len(self._requests) + of_rows * len(self.model.actions.farmers)
         return MultiUnion(each, self.model.schedule)
 
     def from_pair(self, pair: tuple[Any, Any]) -> FarmerAction:
         """Return the action of a pair (number, member of that space of the union)."""
-        farmer, what = self._members[int(pair[0])]
-        if not isinstance(what, int):
-            return FarmerAction(farmer, what)
-        row, member = self.model.actions.rows[what], pair[1]
+        number, member = int(pair[0]), pair[1]
+        if number < len(self._requests):
+            return self._requests[number]
+        farmer, row = self._rows[number - len(self._requests)]
         plot = row.plots[int(member["plot"])] if row.action.plot else None
         values = [
             min(max(float(member[p.key]), p.range[0]), p.range[1]) if p.continuous else grid[int(member[p.key])]
             for p, grid in zip(row.allowed, row.grids[1:], strict=True)
         ]
-        return FarmerAction(farmer, what, plot, tuple(values))
+        return Choice(row, farmer, plot, tuple(values))
 
     def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
         """Return the pair of an action."""
-        at = np.int64(self._index[action.farmer, action.what])
-        row = self.model.actions.rows[action.what] if isinstance(action.what, int) else None
-        if row is None or not parameter_keys(row.action):
-            return at, np.int64(0)
+        if isinstance(action, ObservationRequest):
+            return np.int64(self._numbers[action]), np.int64(0)
+        row, first = action.row, len(self._requests) + action.farmer * len(self.model.actions.rows)
+        if not parameter_keys(row.action):
+            return np.int64(first + row.number), np.int64(0)
         member: dict[str, Any] = {} if action.plot is None else {"plot": np.int64(row.plots.index(action.plot))}
         for p, grid, value in zip(row.allowed, row.grids[1:], action.values, strict=True):
             nearest = np.int64(np.argmin(np.abs(np.asarray(grid) - value)))
             member[p.key] = np.asarray(value, np.float32) if p.continuous else nearest
-        return at, {key: member[key] for key in sorted(member)}
+        return np.int64(first + row.number), {key: member[key] for key in sorted(member)}
 
     # The paper's tuples.
 
@@ -132,15 +136,14 @@ class Language:
         observes = isinstance(last, (list, tuple, str))
         try:
             if observes:
-                return FarmerAction(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
-            number, choice = self.model.actions.read(written)
-            return FarmerAction(choice.farmer, number, choice.plot, choice.values)
+                return ObservationRequest(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
+            return self.model.actions.parse(written)
         except ConfigError as error:
             raise ConfigError(f"{error}{self._hint((field, entity), name, observes)}") from None
 
     def _hint(self, where: tuple[Any, Any], name: Any, observes: bool) -> str:
         """Says what to write instead, where an intervention was given a path or an observation parameters."""
-        slots = {(f.name, slot.name): slot for f in self.names.fields for slot in f.slots}
+        slots = self.names.slots
         if where in slots and observes and name in {action.name for action in slots[where].kind.actions}:
             return "; it is an intervention: try its parameters as a dict, {} if it has none"
         if where in slots and not observes and name in self.names.tree[where]:
@@ -164,24 +167,23 @@ class Language:
 
     def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
         """Return the tuple of an action."""
-        table, what = self.model.actions, action.what
-        if not isinstance(what, int):
-            return (table.farmers[action.farmer], *what.where, what.name, list(what.path))
-        written = table.tuple(Choice(table.rows[what], action.farmer, action.plot, action.values))
-        assert written is not None, "an action is never nothing"
-        return written
+        if isinstance(action, Choice):
+            return self.model.actions.write(action)
+        path = action.path
+        return (self.model.actions.farmers[action.farmer], *path.where, path.name, list(path.path))
 
     # Arrays for compiled code.
 
     def to_array(self, actions: Iterable[FarmerAction]) -> np.ndarray:
         """Actions as `ScheduleActions` takes them, int32 (places of the schedule, 4 + parameters)."""
         array = self._empty.copy()
-        for row, numbers, (farmer, what, plot, values) in zip(array, array.view(np.float32), actions, strict=False):
-            if isinstance(what, int):
-                row[:ORDER_WIDTH] = (1 + what, farmer, *(plot or (-1, -1)))
+        for row, numbers, action in zip(array, array.view(np.float32), actions, strict=False):
+            if isinstance(action, Choice):
+                row[:ORDER_WIDTH] = (1 + action.row.number, action.farmer, *(action.plot or (-1, -1)))
+                numbers[ORDER_WIDTH : ORDER_WIDTH + len(action.values)] = action.values
             else:
-                row[:ORDER_WIDTH] = (-1 - self._groups[what.group], farmer, *(what.plot or (-1, -1)))
-            numbers[ORDER_WIDTH : ORDER_WIDTH + len(values)] = values
+                path = action.path
+                row[:ORDER_WIDTH] = (-1 - self._groups[path.group], action.farmer, *(path.plot or (-1, -1)))
         return array
 
     @cached_property
@@ -203,18 +205,18 @@ class Language:
         What is not due in this half-step is left out. ConfigError if the model's space has no such action.
         """
         model, actions = self.model, [self.from_pair(pair) for pair in pairs]
-        orders = [action for action in actions if acting and isinstance(action.what, int)]
+        orders = [action for action in actions if acting and isinstance(action, Choice)]
         numbers = np.zeros(model.schedule, np.int32)
         numbers[: len(orders)] = [model.actions.index(self.to_tuple(action)) for action in orders]
         order = numbers if model.schedule > 1 else numbers[0]
         if not isinstance(model, ActiveFarm):
             return order
-        asked = [] if acting else [action for action in actions if not isinstance(action.what, int)]
+        asked = [] if acting else [action for action in actions if isinstance(action, ObservationRequest)]
         return {"order": order} | ({"request": self._request(model, asked)} if model.offered.items else {})
 
-    def _request(self, model: ActiveFarm, asked: Sequence[FarmerAction]) -> np.ndarray:
+    def _request(self, model: ActiveFarm, asked: Sequence[ObservationRequest]) -> np.ndarray:
         """Return which of the offered observations are asked for, int32 (offered,)."""
-        requests = [(a.farmer, a.what.group, a.what.plot) for a in asked if isinstance(a.what, ObservationPath)]
+        requests = [(farmer, path.group, path.plot) for farmer, path in asked]
         covered = np.asarray(model.request_table.covered(model.request_table.encode(requests, len(requests)))).any(0)
         parts = np.split(covered, np.cumsum([item.size for item in model.offered.items])[:-1])
         for part, item in zip(parts, model.offered.items, strict=True):

@@ -15,7 +15,7 @@ import numpy as np
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.name_table import NameTable, Reference
+from harvestgym.farm.engine.name_table import NameTable, Reference, list_leaves, map_variables
 from harvestgym.farm.engine.variables import Variable
 
 Item = tuple[str, str, str, list[Any], Any]
@@ -69,9 +69,8 @@ def requestable_paths(model: FarmModel, names: NameTable) -> list[ObservationPat
 
 def _every_path(names: NameTable) -> Iterator[ObservationPath]:
     """Yield every variable and every group of variables, whole, and each variable on each plot."""
-    shapes = {field.name: field.shape for field in names.fields}
     for where, tree in names.tree.items():
-        yield from (ObservationPath(where, path[0], path[1:]) for path in _paths(tree, shapes[where[0]]))
+        yield from (ObservationPath(where, path[0], path[1:]) for path in _paths(tree, names.shapes[where[0]]))
 
 
 def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterator[tuple[Any, ...]]:
@@ -127,7 +126,7 @@ class ItemReader:
         found = [path.find(names) for path in paths]
         leaves = []
         for i, (path, below) in enumerate(zip(paths, found, strict=True)):
-            for variable in _leaves(below):
+            for variable in list_leaves(below):
                 at = positions[variable.name] if path.plot is None else positions[variable.name][(..., *path.plot)]
                 if (at >= 0).all():
                     leaves.append(_Leaf((i, variable.name), variable.meta, at))
@@ -142,7 +141,10 @@ class ItemReader:
             start = stop
         number = {leaf.key: n for n, leaf in enumerate(leaves)}
         # A value that is never observed is the None after the last leaf; the groups of variables follow it.
-        parts = [_numbered_tree(below, i, number) for i, below in enumerate(found)]
+        parts = [
+            map_variables(lambda v: number.get((i, v.name), len(number)), below)  # noqa: B023
+            for i, below in enumerate(found)
+        ]
         self._trees = [part for part in parts if isinstance(part, dict)]
         trees = itertools.count(len(number) + 1)
         places = [next(trees) if isinstance(part, dict) else part for part in parts]
@@ -190,21 +192,6 @@ def _converter(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], np.ndarray]:
     starts = np.cumsum([0, *(len(leaf.meta.labels) for leaf in leaves)])[:-1]
     start = np.repeat(starts, [leaf.at.size for leaf in leaves])
     return lambda numbers: words[start + numbers.astype(np.intp)]
-
-
-def _leaves(found: Any) -> Iterator[Variable]:
-    if isinstance(found, Variable):
-        yield found
-    else:
-        for below in found.values():
-            yield from _leaves(below)
-
-
-def _numbered_tree(found: Any, item: int, number: Mapping[Any, int]) -> Any:
-    """Return the tree of an item with the number of its leaf in place of each variable."""
-    if isinstance(found, Variable):
-        return number.get((item, found.name), len(number))
-    return {key: _numbered_tree(below, item, number) for key, below in found.items()}
 
 
 def _fill_tree(tree: dict[str, Any], values: Sequence[Any]) -> dict[str, Any]:

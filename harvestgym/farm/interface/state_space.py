@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.farm.engine.name_table import NameTable
+from harvestgym.farm.engine.name_table import NameTable, map_variables
 from harvestgym.farm.engine.variables import Variable
 
 
@@ -28,13 +28,11 @@ def _space(found: Any) -> spaces.Space[Any]:
 def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the member of `state_space` with these arrays, given by the name of the variable."""
 
-    def member(found: Any) -> Any:
-        if not isinstance(found, Variable):
-            return {key: member(below) for key, below in found.items()}
-        array = np.asarray(values[found.name]).astype(_dtype(found))
-        return np.int64(array) if _is_code(found) else array
+    def member(variable: Variable) -> Any:
+        array = np.asarray(values[variable.name]).astype(_dtype(variable))
+        return np.int64(array) if _is_code(variable) else array
 
-    return tuple(member(below) for tree in names.tree.values() for below in tree.values())
+    return tuple(map_variables(member, below) for tree in names.tree.values() for below in tree.values())
 
 
 def _is_code(variable: Variable) -> bool:

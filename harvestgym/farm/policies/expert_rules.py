@@ -201,7 +201,7 @@ def _compile_rule(
     try:
         if (last or {}).get("plot") != EACH:
             return CompiledRule(trigger), numbers, [env.actions.index(written.do)]
-        row = env.actions.rows[env.actions.row_number(field, entity, name)]
+        row = env.actions.row(field, entity, name)
         actions = [env.actions.index((farmer, field, entity, name, last | {"plot": plot})) for plot in row.plots]
     except ConfigError as error:
         raise ConfigError(f"{where} > {error}") from None

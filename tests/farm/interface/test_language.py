@@ -143,7 +143,7 @@ def test_unrequested_observations_are_masked(asking: Farm) -> None:
     first = obs["mask"].sum()
     obs = asking.step(asking.farmgymaction_to_gymaction([look(STAGE, (1, 2)), look(STAGE)]))[0]
     assert obs in asking.observation_space and obs["mask"].sum() == first + 6
-    unseen = asking.language.item(asking.language.from_tuple(look(("Field-0", "Reed-0", "colour"))).what, obs)  # type: ignore[arg-type]
+    unseen = asking.language.item(asking.language.from_tuple(look(("Field-0", "Reed-0", "colour"))).path, obs)  # type: ignore[union-attr]
     assert unseen[4] is None
 
 
