@@ -60,9 +60,6 @@ class Fungus(Entity):
     harm: jax.Array = par(("death", "growth", "yield"), "exponents of a host that is wholly infected", low=0)
     favour: Favour
 
-    def init(self, key: jax.Array, place: Place) -> FungusState:
-        return FungusState(infected=jnp.zeros(place.shape))
-
     @publishes(Strain)
     def strain(self, state: FungusState, place: Place, board: Board, draws: Draws) -> Strain:
         """Return the harm to each host, in proportion to its infected leaves."""

@@ -207,8 +207,7 @@ def _instance(cls: type[ConfiguredT], model: BaseModel, path: str, mistakes: lis
 def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
     if meta.labels:
         raw = [meta.labels.index(r) for r in raw]
-    dtype = {"float": np.float32, "int": np.int32, "bool": np.bool_}[meta.dtype]
-    return np.asarray(raw if meta.stacked else raw[0], dtype)
+    return np.asarray(raw if meta.stacked else raw[0], meta.array_dtype)
 
 
 def read_sets(path: Path) -> dict[str, dict[str, Any]]:

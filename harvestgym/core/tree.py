@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 import jax
+import numpy as np
 
 PytreeT = TypeVar("PytreeT")
 
@@ -50,6 +51,11 @@ class Meta:
     hidden: bool = False
     settled: bool = False
     endless: bool = False
+
+    @property
+    def array_dtype(self) -> Any:
+        """The NumPy type of its values."""
+        return {"float": np.float32, "int": np.int32, "bool": np.bool_}[self.dtype]
 
     @property
     def stacked(self) -> bool:

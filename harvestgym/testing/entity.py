@@ -19,7 +19,6 @@ from harvestgym.farm.entities.messages import meta_shape
 from harvestgym.farm.schema import farm_spec
 
 SHAPE = (3, 2)
-STATE_DTYPES = {"float": jnp.float32, "int": jnp.int32, "bool": jnp.bool_}
 
 
 def check_entity(entity: Entity, company: Sequence[Entity] = (), days: int = 30, seed: int = 0) -> None:
@@ -68,7 +67,7 @@ def _check_state(slot: EntitySlot, state: Any, when: str) -> None:
         leaf = jnp.asarray(getattr(state, attr))
         expected = meta_shape(meta, dict(slot.sizes))
         assert leaf.shape == expected, f"after {when}: {name}.{attr} expected shape {expected}, got {leaf.shape}"
-        dtype = STATE_DTYPES[meta.dtype]
+        dtype = meta.array_dtype
         assert leaf.dtype == dtype, f"after {when}: {name}.{attr} expected {dtype.__name__}, got {leaf.dtype}"
         _check_range(np.asarray(leaf), meta, f"after {when}: {name}.{attr}")
 

@@ -88,11 +88,6 @@ class Reed(Entity):
     host: ClassVar[bool] = True
     thirst: jax.Array = par("thirst#L.day-1", "water asked", low=0)
 
-    def init(self, key: jax.Array, place: Place) -> ReedState:
-        zero = jnp.zeros(place.shape)
-        none = zero.astype(jnp.int32)
-        return ReedState(stage=none, colour=none, store=zero, food=jnp.zeros((4, *place.shape)))
-
     @publishes(Need)
     def need(self, state: ReedState, place: Place, board: Board, draws: Draws) -> Need:
         """Return the same every day."""
@@ -147,9 +142,6 @@ class Gauge(Entity):
     """Reads the ground and nothing else."""
 
     State: ClassVar[type] = GaugeState
-
-    def init(self, key: jax.Array, place: Place) -> GaugeState:
-        return GaugeState(level=jnp.zeros(place.shape))
 
     def update(self, state: GaugeState, place: Place, board: Board, draws: Draws) -> tuple[GaugeState, Ledger]:
         return GaugeState(level=board.one(Ground).water), Ledger({}, {})

@@ -111,8 +111,8 @@ class Hosted:
 
     def test(self, numbers: Any) -> np.float32:
         """Return the truth of the condition for some numbers, of NumPy."""
-        dtype = {"int": np.int32, "bool": np.bool_}.get(self.meta.dtype, np.float32)
-        out = self.function(LabelledArray(np.asarray(numbers).reshape(self.shape).astype(dtype), self.meta))
+        array = np.asarray(numbers).reshape(self.shape).astype(self.meta.array_dtype)
+        out = self.function(LabelledArray(array, self.meta))
         return np.float32(
             np.all(OPERATORS[self.operator](out.value if isinstance(out, LabelledArray) else out, self.value, np))
         )

@@ -25,7 +25,7 @@ from harvestgym.core.tree import Meta, iterate_metas, par, pytree, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 
 from .drawing import DrawContext
-from .messages import Ground, Message, Share
+from .messages import Ground, Message, Share, zero_values
 
 MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
@@ -198,8 +198,12 @@ class Entity:
         return []
 
     def init(self, key: jax.Array, place: Place) -> Any:
-        """Return the state before the first day."""
-        raise NotImplementedError
+        """Return the state before the first day, by default all zero."""
+        return self.zero_state(place)
+
+    def zero_state(self, place: Place) -> Any:
+        """Return the state with all values zero, in the shapes and types of its variables."""
+        return zero_values(self.State, self.sizes(place))
 
     def settle(self, key: jax.Array, state: Any, place: Place) -> Any:
         """Make `state` coherent after initial values were written into it (a plant in bloom has flowers)."""

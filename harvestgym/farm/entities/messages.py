@@ -8,12 +8,14 @@ where nobody publishes them.
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from harvestgym.core.tree import WIDE, Meta, iterate_metas, pytree, var
+
+T = TypeVar("T")
 
 NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis, everywhere."""
@@ -38,7 +40,7 @@ class Message:
     @classmethod
     def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
         """Return the message with all values zero, for axes of these `sizes`."""
-        return cls(**{name: jnp.zeros(meta_shape(meta, sizes), jnp.float32) for name, meta in iterate_metas(cls)})
+        return zero_values(cls, sizes)
 
     def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
         """Return the message with every array as float32 in its full shape."""
@@ -54,6 +56,12 @@ def meta_shape(meta: Meta, sizes: dict[str, tuple[int, ...]]) -> tuple[int, ...]
     """Return the shape of a described field: the stacked keys first, then its named axes."""
     lead = (len(meta.keys),) if meta.stacked else ()
     return sum((sizes[axis] for axis in meta.axes), lead)
+
+
+def zero_values(cls: type[T], sizes: dict[str, tuple[int, ...]]) -> T:
+    """Return an instance of a pytree class with all its variables zero, in their shapes and types."""
+    metas = iterate_metas(cls)
+    return cls(**{name: jnp.zeros(meta_shape(meta, sizes), meta.array_dtype) for name, meta in metas})
 
 
 def _field_var(key: str, doc: str, **options: float) -> jax.Array:

@@ -50,10 +50,6 @@ class Spreadable(Entity):
         """Return the flows across the boundary of the farm for some kilograms per plot."""
         raise NotImplementedError
 
-    def init(self, key: jax.Array, place: Place) -> Pile:
-        """Return empty plots."""
-        return Pile(amount=jnp.zeros(place.shape), total=jnp.zeros(place.shape))
-
     def lay(self, pile: Pile, where: jax.Array, kg: jax.Array) -> ActionResult:
         """Scatter `kg` on each of the plots."""
         given = jnp.where(where, kg, 0.0)

@@ -19,7 +19,6 @@ from harvestgym.farm.engine.name_table import NameTable, Reference, list_leaves,
 from harvestgym.farm.engine.variables import Variable
 
 Item = tuple[str, str, str, list[Any], Any]
-ITEM_DTYPES = {"float": np.float32, "int": np.int32, "bool": np.bool_}
 
 
 class ObservationPath(NamedTuple):
@@ -187,7 +186,7 @@ def _converter(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function from the numbers of variables of one sort to values of their type, labels as words."""
     meta = leaves[0].meta
     if not meta.labels:
-        return lambda numbers: numbers.astype(ITEM_DTYPES[meta.dtype], copy=False)
+        return lambda numbers: numbers.astype(meta.array_dtype, copy=False)
     words = np.asarray([word for leaf in leaves for word in leaf.meta.labels])
     starts = np.cumsum([0, *(len(leaf.meta.labels) for leaf in leaves)])[:-1]
     start = np.repeat(starts, [leaf.at.size for leaf in leaves])

@@ -41,10 +41,6 @@ class Birds(Entity):
     pest_eater: jax.Array = par("pest_eater", "whether they eat pests", dtype="bool")
     pollinator_eater: jax.Array = par("pollinator_eater", "whether they eat pollinators", dtype="bool")
 
-    def init(self, key: jax.Array, place: Place) -> BirdsState:
-        """None yet."""
-        return BirdsState(population=jnp.int32(0), total=jnp.int32(0))
-
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
         """Publish the birds of today by their food."""

@@ -53,10 +53,6 @@ class Facility(Entity):
     bird_lure: jax.Array = par("bird_lure#nb", "what it adds to the most birds of each kind", low=0, dtype="int")
     insect_lure: jax.Array = par("insect_lure#plot", "plots by which it brings the wild edge nearer to insects", low=0)
 
-    def init(self, key: jax.Array, place: Place) -> FacilityState:
-        """No scarecrow."""
-        return FacilityState(scarecrow=jnp.int32(0))
-
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
         """Publish the repelled and attracted animals; the scarecrow of this morning counts."""

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.random import normal
-from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.tree import par, pytree, replace, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, check_order, publishes
 from harvestgym.farm.entities.drawing import DrawContext
@@ -70,11 +70,8 @@ class Pests(Entity):
         """No pests yet; the waves of the days ahead are on their way."""
         waves, noise = jax.random.split(key)
         ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape)))
-        return PestsState(
-            population=jnp.zeros(place.shape, jnp.int32), ahead=ahead,
-            on_host=jnp.zeros((len(place.hosts), *place.shape), jnp.int32),
-            forecast=self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,))),
-        )  # fmt: skip
+        forecast = self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,)))
+        return replace(self.zero_state(place), ahead=ahead, forecast=forecast)
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
         """Besides the axes of the field the days ahead, the ways to step and the draws among them, none on one plot."""

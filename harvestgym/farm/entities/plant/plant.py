@@ -10,7 +10,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import iterate_metas, pytree, replace
+from harvestgym.core.tree import pytree, replace
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,
@@ -26,7 +26,6 @@ from harvestgym.farm.entities.base import (
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.hosts import Drivers, unshaded_light
 from harvestgym.farm.entities.messages import (
-    NUTRIENTS,
     Air,
     Canopy,
     Flock,
@@ -63,13 +62,7 @@ class Plant(Crop, Entity):
 
     def init(self, key: jax.Array, place: Place) -> PlantState:
         """Return every plot in the initial stage; `settle` does the rest."""
-        number, count = jnp.zeros(place.shape), jnp.zeros(place.shape, jnp.int32)
-        kinds = {"float": number, "int": count, "bool": number > 0}
-        blank = PlantState(**{
-            name: jnp.zeros((len(NUTRIENTS), *place.shape)) if meta.stacked else kinds[meta.dtype]
-            for name, meta in iterate_metas(PlantState)
-        })  # fmt: skip
-        return replace(blank, stage=jnp.full(place.shape, self.initial_stage, jnp.int32))
+        return replace(self.zero_state(place), stage=jnp.full(place.shape, self.initial_stage, jnp.int32))
 
     def settle(self, key: jax.Array, state: PlantState, place: Place) -> PlantState:
         """Give every plant what its stage implies and the start file left out."""

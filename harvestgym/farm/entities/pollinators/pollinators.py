@@ -51,10 +51,6 @@ class Pollinators(Entity):
 
     visit_conditions: VisitConditions
 
-    def init(self, key: jax.Array, place: Place) -> PollinatorsState:
-        """Nowhere yet."""
-        return PollinatorsState(occurrence=jnp.zeros(place.shape, bool))
-
     def chance(self, place: Place, board: Board) -> jax.Array:
         """Eq. (34): the chance of a visit of each plot today, if it is in flower.
 

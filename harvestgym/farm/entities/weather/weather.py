@@ -160,14 +160,7 @@ class Weather(Entity):
 
     def init(self, key: jax.Array, place: Place) -> WeatherState:
         """1 January; `settle` fills in the air of whichever day the game starts."""
-        zero, none = jnp.float32(0.0), jnp.int32(0)
-        ahead, lead = jnp.zeros((self.lookahead, len(Day._fields))), jnp.zeros(self.lookahead)
-        return WeatherState(
-            day=jnp.int32(1), temperature=jnp.zeros(3), humidity=zero, wind=zero, direction=none, rain=zero,
-            rain_class=none, rain_intensity=zero, sun=none, dry=none, frost=none,
-            forecast_temperature=jnp.zeros((3, self.lookahead)), forecast_humidity=lead, forecast_wind=lead,
-            forecast_rain=lead, ahead=ahead, memory=jnp.zeros(MEMORY),
-        )  # fmt: skip
+        return replace(self.zero_state(place), day=jnp.int32(1))
 
     def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
         """Return the air of the first day and of those ahead, from `day`; other initial values but the counts yield."""

@@ -46,11 +46,6 @@ class Weeds(Weed, Entity):
     targets: ClassVar[tuple[str, ...]] = ("weeds",)
     randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
 
-    def init(self, key: jax.Array, place: Place) -> WeedsState:
-        """Return a clean field."""
-        none, empty = jnp.zeros(place.shape, jnp.int32), jnp.zeros((len(NUTRIENTS), *place.shape))
-        return WeedsState(seeds=none, growing=none, flowering=none, water=empty[0], nutrients=empty, remains=empty)
-
     def settle(self, key: jax.Array, state: WeedsState, place: Place) -> WeedsState:
         """No more weeds than there is room for, and nothing held where none stands."""
         growing = jnp.clip(state.growing, 0, WEEDS_MAX)
