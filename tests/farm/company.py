@@ -16,22 +16,17 @@ from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.soil.soil import SoilState
 
-MILD = {
-    "day": 150, "t_min": 12, "t_mean": 18, "t_max": 24, "humidity": 60, "wind": 7.2, "wind_x": 1, "wind_y": 0,
-    "rain": 0, "rain_class": 0, "rain_intensity": 0, "sun": 3, "dry_days": 0, "frost_days": 0, "et0": 5,
-}  # fmt: skip
+from .messages import message
 
 
-def air(**changes: float) -> Air:
-    """Return a mild dry day, or what the test changes of it."""
-    return Air(**{name: jnp.float32(value) for name, value in (MILD | changes).items()})
-
-
-def field(shape: tuple[int, int] = (1, 1), scale: float = 1.0, targets: tuple[str, ...] = ("soil",)) -> Place:
-    """Plots for one plant."""
+def field(
+    shape: tuple[int, int] = (1, 1), scale: float = 1.0, targets: tuple[str, ...] = ("soil",),
+    hosts: tuple[str, ...] = ("Plant-0",),
+) -> Place:  # fmt: skip
+    """Plots for one plant, or for other hosts."""
     spot = {"latitude": 45.0, "longitude": 0.0, "altitude": 50.0, "scale": scale}
     numbers: dict[str, Any] = {name: np.float32(value) for name, value in spot.items()}
-    return Place(shape=shape, hosts=("Plant-0",), targets=targets, **numbers)
+    return Place(shape=shape, hosts=hosts, targets=targets, **numbers)
 
 
 def draws(shape: tuple[int, int], value: float = 0.5) -> dict[str, jax.Array]:
@@ -42,8 +37,8 @@ def draws(shape: tuple[int, int], value: float = 0.5) -> dict[str, jax.Array]:
 def board(place: Place, reader: str, *said: tuple[str, Message]) -> Board:
     """Return the messages that `reader` reads this morning, by sender."""
     posts: dict[type[Message], dict[str, Message]] = {}
-    for speaker, message in said:
-        posts.setdefault(type(message), {})[speaker] = message
+    for speaker, each in said:
+        posts.setdefault(type(each), {})[speaker] = each
     return Board(place, posts, reader, float("inf"))
 
 
@@ -89,16 +84,13 @@ def earth(
 
 def share_of(place: Place, water: float = 0.0, nutrients: float = 0.0) -> Share:
     """Return a share of nothing in particular."""
-    return Share(
-        water=jnp.full((1, *place.shape), water, jnp.float32),
-        nutrients=jnp.full((4, 1, *place.shape), nutrients, jnp.float32),
-    )
+    return message(Share, place, water=water, nutrients=nutrients)
 
 
 def check_ranges(state: Any) -> None:
     """Check that every variable is finite, of its declared type and within its declared range."""
     for name, meta in iterate_metas(type(state)):
         values = np.asarray(getattr(state, name))
-        assert values.dtype == {"float": np.float32, "int": np.int32, "bool": np.bool_}[meta.dtype], name
+        assert values.dtype == meta.array_dtype, name
         assert np.isfinite(values.astype(np.float64)).all(), f"{name} is not finite"
         assert (values >= meta.low).all() and (values <= meta.high).all(), f"{name} leaves its range"

@@ -20,6 +20,7 @@ from harvestgym.farm.entities.base import (
     publishes,
 )
 from harvestgym.farm.entities.messages import Ground, Need, Share
+from tests.farm.messages import message
 
 
 @pytree
@@ -43,13 +44,9 @@ class Spring(Entity):
 
     @publishes(Ground)
     def ground(self, state: SpringState, place: Place, board: Board, draws: Draws) -> Ground:
-        """Return all that is there can be taken."""
-        zero = jnp.zeros(place.shape)
-        whole = jnp.full(place.shape, 100.0)
-        return Ground(
-            water=state.water, extractable=state.water, capacity=whole, wilting=zero, nutrients=state.nutrients,
-            microlife=zero + 0.5, toxin=jnp.zeros((len(place.targets), *place.shape)),
-        )  # fmt: skip
+        """All that is there can be taken."""
+        water = {"water": state.water, "extractable": state.water, "capacity": 100.0}
+        return message(Ground, place, **water, nutrients=state.nutrients, microlife=0.5)
 
     @action("pour", Parameter("amount#L", range=(0.0, 5.0)))
     def pour(self, state: SpringState, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:
@@ -91,7 +88,7 @@ class Reed(Entity):
     @publishes(Need)
     def need(self, state: ReedState, place: Place, board: Board, draws: Draws) -> Need:
         """Return the same every day."""
-        return Need(water=jnp.full(place.shape, self.thirst), nutrients=jnp.full((4, *place.shape), 0.1))
+        return message(Need, place, water=self.thirst, nutrients=0.1)
 
     @action("dye", Parameter("colour", ("red", "green", "blue")), plot=False)
     def dye(self, state: ReedState, place: Place, where: jax.Array, colour: jax.Array) -> ActionResult:

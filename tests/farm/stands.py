@@ -7,7 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import iterate_metas, replace
+from harvestgym.core.tree import replace
+from harvestgym.farm.entities.messages import zero_values
 from harvestgym.farm.entities.plant.stages import Stage, is_alive
 from harvestgym.farm.entities.plant.state import PlantState
 
@@ -23,11 +24,7 @@ def stand(n: int, stage: Stage | jax.Array, **changes: Any) -> PlantState:
 
 def stands(shape: tuple[int, int], stage: Stage | jax.Array, **changes: Any) -> PlantState:
     """As `stand`, on a field of any shape."""
-    dtypes = {"int": jnp.int32, "bool": jnp.bool_, "float": jnp.float32}
-    blank = PlantState(**{
-        name: jnp.zeros((4, *shape) if meta.stacked else shape, dtypes[meta.dtype])
-        for name, meta in iterate_metas(PlantState)
-    })  # fmt: skip
+    blank = zero_values(PlantState, {"plot": shape})
     at = jnp.broadcast_to(jnp.asarray(stage, jnp.int32), shape)
     values: dict[str, Any] = {name: jnp.where(is_alive(at), value, 0) for name, value in GROWN.items()}
     values |= {name: jnp.where((at >= Stage.BLOOM) & (at <= Stage.RIPE), v, 0) for name, v in FLOWERING.items()}

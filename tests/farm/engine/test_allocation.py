@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import jax
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.entities.messages import Ground, Need
+from tests.farm.company import field
+from tests.farm.messages import message, stacked_needs
 
 
 def need(water: list[float], nutrients: list[float]) -> Need:
     """Return the needs of each host on one plot, equal for each nutrient."""
-    each = jnp.asarray(nutrients, jnp.float32)[:, None, None, None]
-    return Need(
-        water=jnp.asarray(water, jnp.float32)[:, None, None],
-        nutrients=jnp.broadcast_to(each, (len(nutrients), 4, 1, 1)),
-    )
+    each = zip(water, nutrients, strict=True)
+    return stacked_needs(field(), *({"water": litres, "nutrients": grams} for litres, grams in each))
 
 
-def ground(water: float, nutrients: float, microlife: float = 1.0) -> Ground:
-    one = jnp.ones((1, 1), jnp.float32)
-    return Ground(
-        water=(water + 60) * one, extractable=water * one, capacity=125 * one, wilting=60 * one,
-        nutrients=jnp.full((4, 1, 1), nutrients), microlife=microlife * one, toxin=jnp.zeros((0, 1, 1)),
-    )  # fmt: skip
+def ground(water: Any, nutrients: float, microlife: float = 1.0, shape: tuple[int, int] = (1, 1)) -> Ground:
+    return message(Ground, field(shape), extractable=water, nutrients=nutrients, microlife=microlife)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +54,8 @@ def test_nothing_is_made_or_lost_whatever_is_asked() -> None:
     rng = np.random.default_rng(0)
     asked = jnp.asarray(rng.exponential(2, (4, 30, 30)) * rng.integers(0, 2, (4, 30, 30)), jnp.float32)
     stock = jnp.asarray(rng.exponential(4, (30, 30)) * rng.integers(0, 2, (30, 30)), jnp.float32)
-    soil = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*leaf.shape[:-2], 30, 30)), ground(0, 50))
-    soil = Ground(**vars(soil) | {"extractable": stock})
-    share = allocate(Need(water=asked, nutrients=jnp.zeros((4, 4, 30, 30))), soil, [1, 0, 2, 1]).water
+    needs = stacked_needs(field((30, 30)), *({"water": water} for water in asked))
+    share = allocate(needs, ground(stock, 50, shape=(30, 30)), [1, 0, 2, 1]).water
     total, given = np.asarray(asked).sum(0), np.asarray(share).sum(0)
     np.testing.assert_allclose(given, np.minimum(total, stock), rtol=1e-6)
     assert (

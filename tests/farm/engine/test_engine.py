@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.tree import replace
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Entity
@@ -17,6 +18,7 @@ from harvestgym.farm.entities.messages import Visits
 from harvestgym.farm.schema import farm_spec
 from tests.farm import kinds
 from tests.farm.company import board, field
+from tests.farm.messages import message
 
 SPRING = kinds.Spring(flow=np.float32(1.0))  # pyright: ignore[reportArgumentType]
 REED = kinds.Reed(thirst=np.float32(2.0))  # pyright: ignore[reportArgumentType]
@@ -264,7 +266,8 @@ def test_an_interval_of_whole_numbers_has_both_its_ends() -> None:
 def test_a_message_of_one_number_holds_for_every_plot() -> None:
     """Also a bool or a whole number, sent alone or with another."""
     place = field((2, 3))
-    said = [("a", Visits(occurrence=jnp.asarray(True))), ("b", Visits(occurrence=jnp.int32(1)))]
+    visits = message(Visits, place)
+    said = [("a", replace(visits, occurrence=jnp.asarray(True))), ("b", replace(visits, occurrence=jnp.int32(1)))]
     for n in (0, 1, 2):
         heard = board(place, "Plant-0", *said[:n]).heard(Visits).occurrence
         assert heard.dtype == jnp.float32

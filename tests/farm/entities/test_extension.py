@@ -15,7 +15,8 @@ from harvestgym.farm.entities.plant.parameters import Rate
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.soil.soil import SoilState
-from tests.farm.company import air, draws, earth, field, live_jit
+from tests.farm.company import draws, earth, field, live_jit
+from tests.farm.messages import air
 from tests.farm.stands import stand
 
 TOLERATED, SENSITIVITY = 2.0, 0.5

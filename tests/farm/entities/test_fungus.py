@@ -19,7 +19,7 @@ from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
 from tests.farm import kinds
-from tests.farm.company import air
+from tests.farm.messages import air, message
 
 DAYS, EPISODES = 71, 64
 TREATED = (15, 45)
@@ -115,9 +115,9 @@ class Garden(kinds.Reed):
 
     @publishes(Canopy)
     def canopy(self, state: kinds.ReedState, place: Place, board: Board, draws: Draws) -> Canopy:
-        """Return one plant on every plot but the first, which is bare."""
-        one = jnp.ones(place.shape)
-        return Canopy(alive=one.at[0, 0].set(0), shade=one, height=one, flowers=one, seeds=one, repulsion=one)
+        """One plant on every plot but the first, which is bare."""
+        alive = jnp.ones(place.shape).at[0, 0].set(0)
+        return message(Canopy, place, alive=alive, shade=1, height=1)
 
 
 def test_the_fungus_keeps_the_contract_of_an_entity() -> None:

@@ -18,6 +18,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import NUTRIENTS, Dose, Flock, Load, Strain, Visits
 from harvestgym.farm.schema import farm_spec
+from tests.farm.messages import message
 from tests.short import some
 
 EPISODES, DAYS, ROUNDS = 4, 120, 32
@@ -45,35 +46,32 @@ class Trouble(Entity):
         "spill": ("target", "plot"),
     }  # fmt: skip
 
-    def init(self, key: jax.Array, place: Place) -> NoState:
-        return NoState(age=jnp.float32(0.0))
-
     @publishes(Flock)
     def flock(self, state: NoState, place: Place, board: Board, draws: Draws) -> Flock:
         """Up to three birds on one day in four."""
         birds = jnp.round(3 * jnp.maximum(4 * draws["birds"] - 3, 0))
-        return Flock(seed_eaters=birds, pest_eaters=birds, pollinator_eaters=birds)
+        return message(Flock, place, seed_eaters=birds, pest_eaters=birds, pollinator_eaters=birds)
 
     @publishes(Load)
     def load(self, state: NoState, place: Place, board: Board, draws: Draws) -> Load:
         """Up to four pests on one day in ten."""
-        return Load(pests=jnp.round(4 * jnp.maximum(10 * draws["pests"] - 9, 0)))
+        return message(Load, place, pests=jnp.round(4 * jnp.maximum(10 * draws["pests"] - 9, 0)))
 
     @publishes(Visits)
     def visits(self, state: NoState, place: Place, board: Board, draws: Draws) -> Visits:
-        """Return every other day."""
-        return Visits(occurrence=(draws["visits"] < 0.5).astype(jnp.float32))
+        """Every other day."""
+        return message(Visits, place, occurrence=draws["visits"] < 0.5)
 
     @publishes(Strain)
     def strain(self, state: NoState, place: Place, board: Board, draws: Draws) -> Strain:
         """Return a light disease."""
         light = 0.02 * draws["strain"]
-        return Strain(death=light, growth=light, harvest=light)
+        return message(Strain, place, death=light, growth=light, harvest=light)
 
     @publishes(Dose)
     def dose(self, state: NoState, place: Place, board: Board, draws: Draws) -> Dose:
         """Return a gram on one day in twenty."""
-        return Dose(toxin=(draws["spill"] < 0.05).astype(jnp.float32))
+        return message(Dose, place, toxin=draws["spill"] < 0.05)
 
     def update(self, state: NoState, place: Place, board: Board, draws: Draws) -> tuple[NoState, Ledger]:
         return NoState(age=state.age + 1), Ledger({}, {})

@@ -22,6 +22,7 @@ from harvestgym.farm.entities.plant.state import CAUSES
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
 from tests.farm.company import board, check_ranges, field
+from tests.farm.messages import message
 
 BASE = Birds.named("base_bird")
 PLACE = field()
@@ -32,7 +33,7 @@ ENDS = jnp.float32(0.0), jnp.float32(1 - 2**-24)
 
 
 def built(deterred: float = 0.0, birds: float = 0.0) -> Structures:
-    return Structures(deterred=jnp.float32(deterred), bird_lure=jnp.float32(birds), insect_lure=jnp.float32(0.0))
+    return message(Structures, PLACE, deterred=deterred, bird_lure=birds)
 
 
 def day(u: jax.Array, birds: Birds = BASE, *said: Message, state: BirdsState = NOBODY) -> tuple[BirdsState, Ledger]:

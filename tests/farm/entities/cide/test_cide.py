@@ -13,8 +13,9 @@ import pytest
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.cide import Cide
 from harvestgym.farm.entities.messages import Dose
-from tests.farm.company import air, board, earth, field, share_of
+from tests.farm.company import board, earth, field, share_of
 from tests.farm.entities.test_spreadable import LOAM, morning, pile
+from tests.farm.messages import air, message
 
 TARGETS = ("pests", "pollinators", "soil", "weeds")
 SETS = ("pesticide", "herbicide", "herbicide_slow", "herbicide_fast")
@@ -65,7 +66,7 @@ def test_through_the_soil_it_reaches_its_targets_only(which: str, felt: str) -> 
 
 def test_several_cides_add_up() -> None:
     place, _ = morning(Cide.named("herbicide"))
-    one, two = (Dose(toxin=jnp.full((1, 1, 1), grams)) for grams in (0.3, 0.5))
+    one, two = (message(Dose, place, toxin=grams) for grams in (0.3, 0.5))
     said = [("Weather-0", air()), ("allocator", share_of(place)), ("Cide-0", one), ("Cide-1", two)]
     soil, _ = LOAM.update(earth(LOAM, place), place, board(place, "Soil-0", *said), {})
     np.testing.assert_allclose(soil.cide, [[[0.8]]], rtol=1e-6)

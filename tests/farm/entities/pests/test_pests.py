@@ -28,8 +28,9 @@ from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weeds import Weeds
 from harvestgym.farm.family import make, policies
 from harvestgym.testing.entity import check_entity
-from tests.farm.company import air, board, check_ranges, field
+from tests.farm.company import board, check_ranges, field
 from tests.farm.entities.test_parameters import perturbed
+from tests.farm.messages import air, message
 
 SETS = ("basic", "nice", "agressive")
 BASIC, AGRESSIVE = Pests.named("basic"), Pests.named("agressive")
@@ -60,11 +61,7 @@ def full(place: Place, value: float, lead: int | None = None) -> jax.Array:
 
 def bare(place: Place, toxin: jax.Array | None = None) -> Ground:
     """Return a soil of nothing but what cides have left in it."""
-    none, lead = full(place, 0.0), len(place.targets)
-    return Ground(
-        water=none, extractable=none, capacity=none, wilting=none, nutrients=full(place, 0.0, 4), microlife=none,
-        toxin=full(place, 0.0, lead) if toxin is None else toxin,
-    )  # fmt: skip
+    return message(Ground, place, toxin=0.0 if toxin is None else toxin)
 
 
 def test_30_a_wave_brings_between_two_numbers_both_included() -> None:
@@ -126,9 +123,8 @@ def test_the_middle_of_the_field_keeps_its_pests_best(shape: tuple[int, int], re
 def test_a_hedge_brings_the_wild_edge_nearer() -> None:
     """By two plots of seven: all but the middle one are as near to come to and to leave as the border."""
     place = field((7, 7), targets=("pests",))
-    zero = jnp.float32(0.0)
     said = [("Weather-0", air()), ("Soil-0", bare(place))]
-    hedge = Structures(deterred=zero, bird_lure=zero, insect_lure=jnp.float32(2.0))
+    hedge = message(Structures, place, insect_lure=2.0)
     plain, hedged = (
         BASIC.surroundings(place, board(place, "Pests-0", *said, *more)) for more in ([], [("Facility-0", hedge)])
     )
@@ -169,16 +165,11 @@ class Evening:
 @jax.jit
 def _evening(pests: Pests, place: Place, now: Evening) -> tuple[PestsState, Ledger]:
     state = replace(pests.init(jax.random.key(0), place), population=jnp.full(place.shape, now.population, jnp.int32))
-    none = full(place, 0.0)
-    ground = bare(place, full(place, 1.0, 2) * now.grams[:, None, None])
-    canopy = Canopy(alive=none + 10, shade=none, height=none, flowers=none, seeds=none, repulsion=none)
-    zero = jnp.float32(0.0)
-    flock = Flock(seed_eaters=zero, pest_eaters=now.eaters, pollinator_eaters=zero)
     said = [
         ("Weather-0", replace(air(wind=20), t_mean=now.t)),
-        ("Soil-0", ground),
-        ("Plant-0", canopy),
-        ("Birds-0", flock),
+        ("Soil-0", bare(place, now.grams[:, None, None])),
+        ("Plant-0", message(Canopy, place, alive=10)),
+        ("Birds-0", message(Flock, place, pest_eaters=now.eaters)),
     ]
     draws = drawn(pests, place)
     load = pests.load(state, place, board(place, "Pests-0", *said), draws)

@@ -17,7 +17,8 @@ from harvestgym.farm.entities.plant import Plant, equations, growth, needs
 from harvestgym.farm.entities.plant.parameters import Bloom
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
-from tests.farm.company import air, field
+from tests.farm.company import field
+from tests.farm.messages import air, message
 from tests.farm.stands import stand
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}
@@ -101,11 +102,8 @@ def drivers(crop: Plant, state: PlantState, soil: Ground) -> Drivers:
 
 def ground(water: float, nutrients: float = 10.0) -> Ground:
     """Return a loam of one plot of 1 m2."""
-    one = jnp.ones((1, 1), jnp.float32)
-    return Ground(
-        water=water * one, extractable=max(water - 60, 0) * one, capacity=125 * one, wilting=60 * one,
-        nutrients=nutrients * jnp.ones((4, 1, 1), jnp.float32), microlife=one, toxin=jnp.zeros((0, 1, 1)),
-    )  # fmt: skip
+    bucket = {"water": water, "extractable": max(water - 60, 0), "capacity": 125, "wilting": 60}
+    return message(Ground, field(), **bucket, nutrients=nutrients, microlife=1)
 
 
 def test_5_the_water_below_which_drought_begins() -> None:

@@ -13,7 +13,8 @@ from harvestgym.farm.entities.hosts import stomatal_opening, unshaded_light
 from harvestgym.farm.entities.messages import Canopy
 from harvestgym.farm.entities.plant import Plant, equations, needs
 from harvestgym.farm.entities.plant.stages import Stage
-from tests.farm.company import air, board, field
+from tests.farm.company import board, field
+from tests.farm.messages import air, message
 from tests.farm.stands import stand
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}
@@ -59,8 +60,7 @@ def test_a_closed_stand_transpires_k_t_et0_from_its_plot() -> None:
 
 def canopy(shade: float, height: float) -> Canopy:
     """Something that stands on one plot."""
-    zero, one = jnp.zeros((1, 1)), jnp.ones((1, 1))
-    return Canopy(alive=one, shade=shade * one, height=height * one, flowers=zero, seeds=zero, repulsion=zero)
+    return message(Canopy, field(), alive=1, shade=shade, height=height)
 
 
 def light_on(own: Canopy, *others: Canopy) -> float:

@@ -19,7 +19,8 @@ from harvestgym.farm.entities.plant.stages import GLOBAL_STAGES, STAGES, Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.soil.soil import SoilState
-from tests.farm.company import air, check_ranges, draws, earth, field, live_jit, said_today
+from tests.farm.company import check_ranges, draws, earth, field, live_jit, said_today
+from tests.farm.messages import air, message
 from tests.farm.stands import stand, stands
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}
@@ -43,10 +44,9 @@ def a_day(
     plant: Plant, states: tuple[Any, Any], today: Air, uniforms: dict[str, jax.Array], place: Place = ROW,
     visits: float = 0.0, pests: float = 0.0, death: float = 0.0, growth: float = 0.0, harvest: float = 0.0,
 ) -> tuple[tuple[Any, Any], tuple[Ledger, Ledger]]:  # fmt: skip
-    on_hosts = lambda value: jnp.full((1, *place.shape), value, jnp.float32)  # noqa: E731
     others = (
-        Visits(occurrence=on_hosts(visits)[0]), Load(pests=on_hosts(pests)),
-        Strain(death=on_hosts(death), growth=on_hosts(growth), harvest=on_hosts(harvest)),
+        message(Visits, place, occurrence=visits), message(Load, place, pests=pests),
+        message(Strain, place, death=death, growth=growth, harvest=harvest),
     )  # fmt: skip
     return live_jit(plant, LOAM, states, place, today, uniforms, others)
 

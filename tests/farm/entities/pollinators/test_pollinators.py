@@ -20,7 +20,8 @@ from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
-from tests.farm.company import air, board, check_ranges, field
+from tests.farm.company import board, check_ranges, field
+from tests.farm.messages import air, message
 
 BEE = Pollinators.named("bee")
 WIDE = field((5, 5), targets=("pollinators", "soil"))
@@ -32,24 +33,19 @@ KEY = jax.random.key(4)
 def ground(place: Place, pesticide: Any = 0.0) -> Ground:
     """Grams on each plot in effect on pollinators, and a lot of what acts on something else."""
     none = jnp.zeros(place.shape)
-    toxin = jnp.stack([none + pesticide, none + 99.0])
-    return Ground(
-        water=none, extractable=none, capacity=none, wilting=none, nutrients=jnp.zeros((4, *place.shape)),
-        microlife=none, toxin=toxin,
-    )  # fmt: skip
+    return message(Ground, place, toxin=jnp.stack([none + pesticide, none + 99.0]))
 
 
 def flowers(place: Place, number: Any = 1.0) -> Canopy:
-    none = jnp.zeros(place.shape)
-    return Canopy(alive=none, shade=none, height=none, flowers=none + number, seeds=none, repulsion=none)
+    return message(Canopy, place, flowers=number)
 
 
 def eaters(number: float) -> Flock:
-    return Flock(seed_eaters=jnp.float32(99), pest_eaters=jnp.float32(99), pollinator_eaters=jnp.float32(number))
+    return message(Flock, WIDE, seed_eaters=99, pest_eaters=99, pollinator_eaters=number)
 
 
 def hedge(lure: float) -> Structures:
-    return Structures(deterred=jnp.float32(0), bird_lure=jnp.float32(9), insect_lure=jnp.float32(lure))
+    return message(Structures, WIDE, bird_lure=9, insect_lure=lure)
 
 
 def morning(place: Place, today: Air, *said: Message, pesticide: Any = 0.0) -> Board:

@@ -17,7 +17,8 @@ from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Dose, Feed, Litter, Message, Share
 from harvestgym.farm.entities.soil import Soil, equations
 from harvestgym.farm.entities.soil.soil import SoilState
-from tests.farm.company import air, board, check_ranges, field, share_of
+from tests.farm.company import board, check_ranges, field, share_of
+from tests.farm.messages import air, message
 
 TEXTURES = ("clay", "silt", "loam", "sand")
 SOILS = {name: Soil.named(name) for name in TEXTURES}
@@ -189,7 +190,7 @@ def test_too_much_water_drains_leaches_and_harms() -> None:
 
 def test_what_fertilizers_and_dead_plants_release_stays() -> None:
     place = field()
-    feed, litter = Feed(nutrients=full(place, 2.0, 4)), Litter(nutrients=full(place, 0.5, 4))
+    feed, litter = message(Feed, place, nutrients=2.0), message(Litter, place, nutrients=0.5)
     fed, _ = tomorrow(LOAM, state_of(place), place, air(), feed, litter)
     unfed, _ = tomorrow(LOAM, state_of(place), place, air())
     np.testing.assert_allclose(fed.nutrients - unfed.nutrients, full(place, 2.5, 4), rtol=1e-5)
@@ -198,7 +199,7 @@ def test_what_fertilizers_and_dead_plants_release_stays() -> None:
 def test_cide_is_washed_out_by_surplus_and_rain_and_harms_only_where_it_acts() -> None:
     place = field(targets=("weeds", "soil"))
     state = state_of(place, cide=jnp.asarray([[[3.0]], [[0.0]]]), water=full(place, 100.0))
-    dose = Dose(toxin=jnp.asarray([[[1.0]], [[2.0]]]))
+    dose = message(Dose, place, toxin=jnp.asarray([[[1.0]], [[2.0]]]))
     got, _ = tomorrow(LOAM, state, place, air(rain=2, rain_intensity=0.1), dose)
     lost = math.exp(-0.1 - 0.5 * float(LOAM.cide_decay))
     np.testing.assert_allclose(got.cide[:, 0, 0], [3 * lost + 1, 2.0], rtol=1e-5)
@@ -216,9 +217,7 @@ def test_half_of_a_cide_is_gone_after_a_dry_month() -> None:
 
 def test_shade_spares_the_ground() -> None:
     place = field()
-    none = full(place, 0.0)
-    canopy = Canopy(alive=none, shade=none + 0.7, height=none, flowers=none, seeds=none, repulsion=none)
-    said = [("Weather-0", air()), ("Plant-0", canopy), ("allocator", share_of(place))]
+    said = [("Weather-0", air()), ("Plant-0", message(Canopy, place, shade=0.7)), ("allocator", share_of(place))]
     state = state_of(place, wet_surface=full(place, 1.0))
     _, ledger = LOAM.update(state, place, board(place, "Soil-0", *said), {})
     np.testing.assert_allclose(ledger.flows["water:evaporation"], [[-1.5]], rtol=1e-5)
@@ -240,7 +239,9 @@ def mornings(draw: st.DrawFn) -> tuple[Place, SoilState, Air, Share]:
         wet_surface=plots(float(place.surface)), cide=plots(3, 1),
     )  # fmt: skip
     ground = LOAM.ground(state, place, morning(place, air()), {})
-    share = Share(water=(ground.extractable * plots(1))[None], nutrients=(state.nutrients * plots(1, 4))[:, None])
+    share = message(
+        Share, place, water=ground.extractable * plots(1), nutrients=(state.nutrients * plots(1, 4))[:, None]
+    )
     strength, et0 = draw(st.floats(0, 1, width=32)), draw(st.floats(0, 12, width=32))
     today = air(rain=draw(AMOUNTS), rain_intensity=strength, et0=et0)
     return place, state, today, share

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -24,7 +25,9 @@ from harvestgym.farm.entities.weeds.parameters import WEEDS_MAX
 from harvestgym.farm.entities.weeds.weeds import WeedsState
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity, held
-from tests.farm.company import air, board, check_ranges
+from tests.farm import company
+from tests.farm.company import board, check_ranges
+from tests.farm.messages import air, message, stacked_needs
 
 WEED = Weeds.named("base_weed")
 SETS = ("base_weed", "grass", "invasive")
@@ -36,10 +39,7 @@ FAVOURABLE = {
 DRIVERS: dict[str, Any] = {name: np.float32(value) for name, value in FAVOURABLE.items()}
 
 
-def field(shape: tuple[int, int] = (1, 1), scale: float = 1.0, hosts: tuple[str, ...] = ("Weeds-0",)) -> Place:
-    spot = {"latitude": 45.0, "longitude": 0.0, "altitude": 50.0, "scale": scale}
-    numbers: dict[str, Any] = {name: np.float32(value) for name, value in spot.items()}
-    return Place(shape=shape, hosts=hosts, targets=("weeds",), **numbers)
+field = partial(company.field, targets=("weeds",), hosts=("Weeds-0",))
 
 
 def state_of(place: Place, **changes: Any) -> WeedsState:
@@ -53,12 +53,8 @@ def state_of(place: Place, **changes: Any) -> WeedsState:
 
 def ground(place: Place, water: float = 150.0, nutrients: float = 20.0, herbicide: float = 0.0) -> Ground:
     """Return a clay of half a metre: capacity 180 L, wilting point 110 L."""
-    plots = lambda value: jnp.full(place.shape, value, jnp.float32)  # noqa: E731
-    return Ground(
-        water=plots(water), extractable=plots(max(water - 110, 0)), capacity=plots(180), wilting=plots(110),
-        nutrients=jnp.full((4, *place.shape), nutrients, jnp.float32), microlife=plots(1),
-        toxin=plots(herbicide)[None],
-    )  # fmt: skip
+    bucket = {"water": water, "extractable": max(water - 110, 0), "capacity": 180, "wilting": 110}
+    return message(Ground, place, **bucket, nutrients=nutrients, microlife=1, toxin=herbicide)
 
 
 def morning(state: WeedsState, place: Place, today: Air, soil: Ground, *others: tuple[str, Message]) -> Board:
@@ -319,11 +315,10 @@ def test_what_a_stand_asks_by_hand() -> None:
 def test_weeds_in_the_shade_of_a_crop_drink_less() -> None:
     place = field(hosts=("Plant-0", "Weeds-0"))
     state = state_of(place, growing=50, water=7.5)
-    zero = jnp.zeros((1, 1))
-    tall = Canopy(alive=zero, shade=zero + 0.8, height=zero + 48.0, flowers=zero, seeds=zero, repulsion=zero)
+    tall, thin = (message(Canopy, place, shade=shade, height=48) for shade in (0.8, 0.0))
     own = WEED.canopy(state, place, board(place, "Weeds-0"), {})
     asked = []
-    for crop in (replace(tall, shade=zero), tall):
+    for crop in (thin, tall):
         said = [("Weather-0", air()), ("Soil-0", ground(place)), ("Plant-0", crop), ("Weeds-0", own)]
         asked.append(float(WEED.need(state, place, board(place, "Weeds-0", *said), {}).water[0, 0]))
     assert asked[1] == pytest.approx(asked[0] * (1 - 0.8 * 48 / 78), rel=1e-5)
@@ -396,6 +391,6 @@ def test_weeds_drink_before_the_crop() -> None:
     entities = env.fields[0].hosts
     assert [slot.kind.priority for slot in entities] == [0, 1]
     place = field(hosts=("Plant-0", "Weeds-0"))
-    asked = Need(water=jnp.asarray([[[4.0]], [[5.0]]]), nutrients=jnp.zeros((2, 4, 1, 1)))
+    asked = stacked_needs(place, {"water": 4.0}, {"water": 5.0})
     share: Share = allocate(asked, ground(place, water=113.0), [slot.kind.priority for slot in entities])
     np.testing.assert_allclose(share.water[:, 0, 0], [0.0, 3.0])

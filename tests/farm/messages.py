@@ -1,0 +1,39 @@
+"""Messages as tests say them: what a test does not name is zero, so that a new field of a message breaks no test."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.tree import replace
+from harvestgym.farm.entities.base import Place
+from harvestgym.farm.entities.messages import Air, Message, Need
+
+M = TypeVar("M", bound=Message)
+
+MILD = {
+    "day": 150, "t_min": 12, "t_mean": 18, "t_max": 24, "humidity": 60, "wind": 7.2, "wind_x": 1, "wind_y": 0,
+    "rain": 0, "rain_class": 0, "rain_intensity": 0, "sun": 3, "dry_days": 0, "frost_days": 0, "et0": 5,
+}  # fmt: skip
+
+
+def message(kind: type[M], place: Place, **values: Any) -> M:
+    """A message with the given values, each on every plot, host, target or nutrient that it is for."""
+    blank = kind.zero(place.sizes)
+    full = {
+        name: jnp.broadcast_to(jnp.asarray(value, jnp.float32), getattr(blank, name).shape)
+        for name, value in values.items()
+    }
+    return replace(blank, **full)  # pyright: ignore[reportReturnType]
+
+
+def air(**changes: float) -> Air:
+    """A mild dry day, or what the test changes of it."""
+    return Air(**{name: jnp.float32(value) for name, value in (MILD | changes).items()})
+
+
+def stacked_needs(place: Place, *needs: dict[str, Any]) -> Need:
+    """The needs of several hosts along a host axis, as the allocator reads them."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(message(Need, place, **need) for need in needs))
