@@ -20,7 +20,7 @@ MILD = {
 
 
 def message(kind: type[M], place: Place, **values: Any) -> M:
-    """A message with the given values, each on every plot, host, target or nutrient that it is for."""
+    """Return a message with the given values, each on every plot, host, target or nutrient that it is for."""
     blank = kind.zero(place.sizes)
     full = {
         name: jnp.broadcast_to(jnp.asarray(value, jnp.float32), getattr(blank, name).shape)
@@ -30,10 +30,10 @@ def message(kind: type[M], place: Place, **values: Any) -> M:
 
 
 def air(**changes: float) -> Air:
-    """A mild dry day, or what the test changes of it."""
+    """Return a mild dry day, or what the test changes of it."""
     return Air(**{name: jnp.float32(value) for name, value in (MILD | changes).items()})
 
 
 def stacked_needs(place: Place, *needs: dict[str, Any]) -> Need:
-    """The needs of several hosts along a host axis, as the allocator reads them."""
+    """Return the needs of several hosts along a host axis, as the allocator reads them."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(message(Need, place, **need) for need in needs))

@@ -178,14 +178,14 @@ class NameTable:
 
 
 def map_variables(function: Callable[[Variable], Any], tree: Any) -> Any:
-    """The result of a function for a variable, or for each variable of a tree."""
+    """Return the result of a function for a variable, or for each variable of a tree."""
     if isinstance(tree, Variable):
         return function(tree)
     return {key: map_variables(function, below) for key, below in tree.items()}
 
 
 def list_leaves(tree: Any) -> list[Variable]:
-    """The variable, or all those of a tree."""
+    """Return the variable, or all those of a tree."""
     return [tree] if isinstance(tree, Variable) else [leaf for below in tree.values() for leaf in list_leaves(below)]
 
 
