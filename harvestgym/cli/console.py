@@ -34,17 +34,22 @@ def make_console(pipe_width: int | None = None) -> Console:
     return console if console.is_terminal or pipe_width is None else Console(width=pipe_width)
 
 
-def print_table(table: Table, console: Console | None = None) -> None:
-    """Print a table; its names are not broken over lines where that leaves room for the rest."""
+def print_table(table: Table, console: Console | None = None, cut: bool = False) -> None:
+    """Print a table, with `cut` one line per row; names are not broken over lines if that leaves room for the rest."""
+    from rich.markup import escape
     from rich.table import Table as RichTable
 
     console = console or make_console()
-    drawn = RichTable(title=table.title, title_justify="left", row_styles=["", "dim"])
-    for i, column in enumerate(table.columns):
-        widest = max((len(row[i]) for row in table.rows), default=0)
-        drawn.add_column(column, overflow="fold", no_wrap=column == "name" and widest <= 0.6 * console.width)
+    drawn = RichTable(title=escape(table.title), title_justify="left", row_styles=["", "dim"])
+    widths = [max((len(row[i]) for row in table.rows), default=0) for i in range(len(table.columns))]
+    for column, width in zip(table.columns, widths, strict=True):
+        if cut:
+            least = min(width, 30) if width < max(widths) else None
+            drawn.add_column(escape(column), overflow="ellipsis", no_wrap=True, min_width=least)
+        else:
+            drawn.add_column(escape(column), overflow="fold", no_wrap=column == "name" and width <= 0.6 * console.width)
     for row in table.rows:
-        drawn.add_row(*row)
+        drawn.add_row(*map(escape, row))
     console.print(drawn)
 
 

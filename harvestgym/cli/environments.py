@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,24 @@ from harvestgym.core.errors import ConfigError, check_name
 
 from .console import PIPE_WIDTH, Id, make_console, print_table
 
+if TYPE_CHECKING:
+    from harvestgym.core.env import Env
+    from harvestgym.core.view.tables import Table
+
 group = typer.Typer()
+
+SECTIONS = {
+    "entities": "entities of a farm, laws of a fishery, objects and regions of a forager",
+    "rules": "rules, score and random contexts of a farm",
+    "actions": "the action space and the meaning of its numbers",
+    "observations": "the observation space and the meaning of its numbers",
+    "state": "variables of the state",
+    "parameters": "parameters, with ranges or sources",
+}
+"""The sections of `harvestgym show`, with their contents."""
+
+MOST_ROWS = 12
+"""Rows of a table in the overview of `show`."""
 
 
 @group.command("list")
@@ -40,12 +57,47 @@ def print_ids(ids: list[str]) -> None:
 
 
 @group.command()
-def show(id: Id) -> None:
-    """Show the variables, actions, observation and parameters of an id, with unit, range and source."""
+def show(
+    id: Id,
+    entities: Annotated[bool, typer.Option("--entities", help=SECTIONS["entities"])] = False,
+    rules: Annotated[bool, typer.Option("--rules", help=SECTIONS["rules"])] = False,
+    actions: Annotated[bool, typer.Option("--actions", help=SECTIONS["actions"])] = False,
+    observations: Annotated[bool, typer.Option("--observations", help=SECTIONS["observations"])] = False,
+    state: Annotated[bool, typer.Option("--state", help=SECTIONS["state"])] = False,
+    parameters: Annotated[bool, typer.Option("--parameters", help=SECTIONS["parameters"])] = False,
+    everything: Annotated[bool, typer.Option("--all", help="all sections")] = False,
+) -> None:
+    """Show what an id consists of: an overview, or the sections that are asked for, with unit, range and source."""
+    asked = dict(zip(SECTIONS, (entities, rules, actions, observations, state, parameters), strict=True))
     env, console = registry.make(id), make_console(PIPE_WIDTH)
-    console.print(f"[bold]{id}[/bold]  {registry.doc(id, env)}")
-    for table in registry.family_function(id, "describe")(env):
-        print_table(table, console)
+    tables = registry.family_function(id, "describe")(env)
+    offered = [name for name in SECTIONS if any(name in table.sections for table in tables)]
+    if missing := [name for name, wanted in asked.items() if wanted and name not in offered]:
+        raise ConfigError(f"--{missing[0]}: expected a section of {id}, got none; try --{', --'.join(offered)}")
+    console.print(f"{id}  {registry.doc(id, env)}", markup=False, highlight=False)
+    if everything or any(asked.values()):
+        for table in tables:
+            if everything or any(asked[name] for name in table.sections):
+                print_table(table, console)
+    else:
+        for table in _make_overview(env, tables, offered):
+            print_table(table, console, cut=True)
+
+
+def _make_overview(env: Env[Any, Any], tables: list[Table], offered: list[str]) -> list[Table]:
+    """Return short tables of the spaces, the entities and the other sections."""
+    from harvestgym.core.spaces import summarise_space
+    from harvestgym.core.view.tables import Table
+
+    spaces = [(name, summarise_space(getattr(env, f"{name}_space"), PIPE_WIDTH)) for name in ("action", "observation")]
+    parts = [table._replace(rows=table.rows[:MOST_ROWS]) for table in tables if "entities" in table.sections]
+    titles = {name: [table for table in tables if name in table.sections] for name in offered}
+    more = [(f"--{name}", SECTIONS[name], str(sum(len(t.rows) for t in found))) for name, found in titles.items()]
+    return [
+        Table("Gymnasium spaces", ("name", "space"), spaces),
+        *parts,
+        Table("Sections", ("option", "shows", "rows"), [*more, ("--all", "all sections", "")]),
+    ]
 
 
 @group.command()

@@ -21,7 +21,7 @@ ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.
 """Templates of an entity and the names of the files made from them."""
 
 FARM_HEADER = """# Begun as {id}; change what you like.
-# harvestgym show {file}                  prints its variables, actions and parameters
+# harvestgym show {file} --all            prints its variables, actions and parameters
 # harvestgym run {file} --policy expert   runs the expert on it
 # harvestgym schema                       prints a schema for editors that complete and check it
 """

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from .random import keys_for
+from .spaces import summarise_space
 
 State = TypeVar("State")
 Params = TypeVar("Params")
@@ -60,6 +61,16 @@ class Env(Generic[State, Params]):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
+
+    def __repr__(self) -> str:
+        """Name the environment and its spaces in one short line."""
+        spaces = (f"{name} {summarise_space(getattr(self, name + '_space'))}" for name in ("action", "observation"))
+        return f"<{type(self).__name__}: {'; '.join(filter(None, (self.summary, *spaces)))}>"
+
+    @property
+    def summary(self) -> str:
+        """The structure in a few words."""
+        return ""
 
     @property
     def params(self) -> Params:

@@ -7,6 +7,7 @@ order in which they are to be carried out.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +16,18 @@ import numpy as np
 from gymnasium.spaces import OneOf, flatdim, flatten, flatten_space, unflatten
 
 Pair = tuple[int, Any]
+
+
+def summarise_space(space: gymnasium.Space[Any], most: int = 120) -> str:
+    """Return a space as Gymnasium prints it, or its kind and sizes where that is longer than `most` characters."""
+    text = " ".join(str(space).split())
+    if len(text) <= most:
+        return text
+    if isinstance(space, gymnasium.spaces.Box):
+        return f"Box({space.low.min():g}, {space.high.max():g}, {space.shape}, {space.dtype})"
+    inside = getattr(space, "spaces", {})
+    names = inside if isinstance(inside, dict) else [type(part).__name__ for part in inside]
+    return textwrap.shorten(f"{type(space).__name__} of {len(inside)}: {', '.join(names)}", most, placeholder=" …")
 
 
 class Union(OneOf):

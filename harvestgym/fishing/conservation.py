@@ -33,7 +33,7 @@ class ConservationParams(FishingParams):
     rise: Any = par("rise", "yearly rise of the driver", default=0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RecoveryModel(FishingModel):
     """Translocation: the action adds to the stock before it grows, x' = z f(x + A), for a cost of A^exponent."""
 
@@ -52,7 +52,7 @@ class RecoveryModel(FishingModel):
         return worth - self.units.wanted(action)[0] ** params.exponent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DriverModel(RecoveryModel):
     """Tipping-point control: the action pushes the driver `a` of May's law, which rises by itself.
 

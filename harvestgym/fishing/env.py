@@ -88,6 +88,9 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         self.render_mode = render_mode
         self._shell: GymEnv | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.model!r}>"
+
     # The five parts.
 
     def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
@@ -158,7 +161,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         return self._shell.render() if self._shell is not None else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Overridden(FishingModel):
     """Model of a `FishingEnv` whose subclass overrides parts: each part is a method of `owner`."""
 

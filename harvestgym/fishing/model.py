@@ -74,7 +74,7 @@ CLOSED = 1e-3
 """A catch below this share of the bound counts as a closed year."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FishingModel(Env[FishingState, FishingParams]):
     """Functional environment of a fishery. Laws, noises and errors are small callables in `params`; structure is here.
 
@@ -84,13 +84,20 @@ class FishingModel(Env[FishingState, FishingParams]):
         order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
     """
 
-    defaults: FishingParams = field(compare=False, repr=False)
+    defaults: FishingParams = field(compare=False)
     units: Units
     order: YearOrder = "harvest first"
 
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"
     render_modes = ("ansi",)
+
+    @property
+    def summary(self) -> str:
+        """The law, the number of stocks, the meaning of an action and the order of a year."""
+        law, control = self.defaults.law, f"{self.units.levels} levels of {self.units.control}"
+        control = control if self.units.levels else self.units.control
+        return f"{type(law).__name__} law, stocks {law.stocks}, {control}, {self.order}"
 
     @property
     def params(self) -> FishingParams:

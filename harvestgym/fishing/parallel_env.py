@@ -19,7 +19,7 @@ from .growth import GrowthLaw
 from .model import FishingModel, FishingParams
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CommonsModel(FishingModel):
     """A single stock fished by `units.targets` fleets, each with its own quota.
 
@@ -67,6 +67,9 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
         self.action_spaces = dict.fromkeys(self.possible_agents, one.action_space)
         self.render_mode = None
         self._joint = GymEnv(self.core)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.possible_agents)} fleets, {self.core!r}>"
 
     def __copy__(self) -> FleetsEnv:
         """Return a copy in mid-episode that steps by itself."""

@@ -10,6 +10,7 @@ starts) changes places with the last rank, which no layer may reach.
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -137,6 +138,12 @@ class World:
     def names(self) -> tuple[str, ...]:
         """The names of the kinds in order: the channels of an observation."""
         return tuple(kind.name for kind in self.kinds)
+
+    @property
+    def summary(self) -> str:
+        """The size, the edge and the kinds in a few words."""
+        kinds = textwrap.shorten(", ".join(self.names), 80, placeholder=" …")
+        return f"{self.width} x {self.height} {self.edge}, {kinds}"
 
     @property
     def moves(self) -> bool:

@@ -37,6 +37,12 @@ class GymBase(Monitored):
     metadata: Info
     render_mode: str | None
 
+    def __repr__(self) -> str:
+        """Name the id, if it has one, and the environment inside."""
+        spec, number = getattr(self, "spec", None), getattr(self, "num_envs", None)
+        parts = [spec and spec.id, number and f"num_envs={number}", repr(self.core)]
+        return f"<{type(self).__name__}: {', '.join(str(part) for part in parts if part)}>"
+
     def _wrap(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...], render_mode: str | None) -> None:
         """Put an environment inside."""
         own: tuple[str, ...] = getattr(unwrapped(env), "render_modes", ())

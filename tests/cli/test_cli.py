@@ -21,6 +21,7 @@ from harvestgym.cli.environments import print_ids
 from harvestgym.core.errors import ConfigError
 
 ID = "farm/bean-clay-1x1-v0"
+SCREEN_LINES = 45
 runner = CliRunner()
 
 
@@ -49,8 +50,37 @@ def test_list_filters_by_tag() -> None:
     assert refused.exit_code == 2 and "try 'watering'" in refused.output
 
 
+@pytest.mark.parametrize(
+    "id", [ID, "farm/full-10x10-v0", "farm/contexts-1x1-v0", "fishing/patches-v0", "forager/unending-v1"]
+)
+def test_show_fits_within_a_screen_and_names_spaces_and_sections(id: str) -> None:
+    text = run_command("show", id)
+    assert len(text.splitlines()) <= SCREEN_LINES
+    assert "Gymnasium spaces" in text and type(harvestgym.make(id).action_space).__name__ in text
+    assert "--actions" in text and "--parameters" in text and "--all" in text
+
+
+@pytest.mark.parametrize(
+    ("section", "there", "absent"),
+    [("--actions", "watering_discrete", "FAO-56"), ("--parameters", "FAO-56", "watering_discrete"),
+     ("--entities", "Soil-0", "FAO-56"), ("--state", "global_stage", "FAO-56"), ("--rules", "horizon#day", "FAO-56")],
+)  # fmt: skip
+def test_show_prints_the_section_asked_for(section: str, there: str, absent: str) -> None:
+    text = run_command("show", ID, section)
+    assert there in text and absent not in text
+
+
+def test_show_refuses_a_section_that_the_id_lacks() -> None:
+    refused = runner.invoke(app, ["show", "fishing/logistic-v0", "--rules"])
+    assert refused.exit_code == 2 and "--rules: expected a section of fishing/logistic-v0, got none" in refused.output
+
+
+def test_show_prints_brackets_as_they_are() -> None:
+    assert "[harvested, dead]" in run_command("show", ID, "--rules")
+
+
 def test_show_prints_units_ranges_and_sources() -> None:
-    text = run_command("show", ID)
+    text = run_command("show", ID, "--all")
     for part in ("air_temperature/max#°C", "available_Water#L", "watering_discrete", "FAO-56", "global_stage"):
         assert part in text
 

@@ -82,7 +82,7 @@ ID, YEARS = "fishing/logistic-survey-v0", 6
 
 @pytest.fixture(scope="module")
 def episode() -> RecordedEpisode:
-    """A short fishery under its expert."""
+    """Return a short fishery under its expert."""
     env = harvestgym.make(ID, Tmax=YEARS)
     return RecordedEpisode(ID, env, "expert", 2, record_episode(ID, env, policy_named(ID, env, "expert"), 2))
 

@@ -8,11 +8,12 @@ from harvestgym.core.tree import WIDE, Meta, iterate_metas
 
 
 class Table(NamedTuple):
-    """A titled table of texts."""
+    """A titled table of texts; `sections` are the options of `harvestgym show` that print it."""
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
+    sections: tuple[str, ...] = ()
 
 
 def describe_range(meta: Meta) -> str:
@@ -26,7 +27,7 @@ def describe_range(meta: Meta) -> str:
     return f"{meta.low:g} to {meta.high:g}"
 
 
-def make_fields_table(title: str, cls: Any) -> Table:
+def make_fields_table(title: str, cls: Any, section: str) -> Table:
     """List the described fields of a pytree class or instance: key, range, meaning."""
     rows = [(key, describe_range(meta), meta.doc) for _, meta in iterate_metas(cls) for key in meta.keys]
-    return Table(title, ("name", "range", "meaning"), rows)
+    return Table(title, ("name", "range", "meaning"), rows, (section,))

@@ -34,7 +34,7 @@ class ActiveState(FarmState):
     paid: jax.Array = var("observation_cost", "what they cost", axes=())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ActiveFarm(FarmModel):
     """A farm on which observations are asked for and paid.
 

@@ -251,7 +251,7 @@ class ContextSampler:
         return jnp.clip(seen + spread * normal(jax.random.uniform(key, seen.shape)), low, high)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContextFarm(FarmModel):
     """A farm whose parameters are drawn: a contextual MDP if the context is shown, else a robust one.
 
@@ -333,7 +333,7 @@ class ContextFarm(FarmModel):
         return super().info(state, params) | {"context": state.context.numbers}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContextActiveFarm(ContextFarm, ActiveFarm):  # pyright: ignore[reportIncompatibleMethodOverride]
     """A contextual farm with active observation: what is shown of the context is free."""
 

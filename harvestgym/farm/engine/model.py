@@ -8,6 +8,7 @@ neighbour, so the order of entities in a file cannot matter.
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,7 +84,7 @@ class DayReport(NamedTuple):
     tally: dict[str, jax.Array]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FarmModel(Env[FarmState, FarmParams]):
     """A farm of a given structure. Equal structures share one compiled program.
 
@@ -110,8 +111,8 @@ class FarmModel(Env[FarmState, FarmParams]):
     stops: Formula
     schedule: int
     tallies: tuple[str, ...]
-    defaults: FarmParams = dataclasses.field(repr=False)
-    spec: FarmSpec = dataclasses.field(repr=False)
+    defaults: FarmParams
+    spec: FarmSpec
 
     def __post_init__(self) -> None:
         parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
@@ -126,6 +127,13 @@ class FarmModel(Env[FarmState, FarmParams]):
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
+
+    @property
+    def summary(self) -> str:
+        """The fields, the kinds of entities and the mode."""
+        plots = ", ".join(" x ".join(map(str, field.shape)) for field in self.fields)
+        kinds = dict.fromkeys(slot.kind.__name__ for field in self.fields for slot in field.slots)
+        return f"{plots} plots, mode {self.spec.mode}, {textwrap.shorten(', '.join(kinds), 100, placeholder=' …')}"
 
     def recipe(self) -> dict[str, str]:
         """Return the text of its farm file, for `core.checkpoint`; ConfigError if a part lives in Python only."""

@@ -35,7 +35,7 @@ def rules_table(env: FarmModel) -> Table:
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind"}, exclude_none=True)
     entries |= {f"score: {name}": value for name, value in scoring.items()}
     rows = [(name, value if isinstance(value, str) else to_line(value)) for name, value in entries.items()]
-    return Table("Rules and score", ("what", "value"), rows)
+    return Table("Rules and score", ("what", "value"), rows, ("rules",))
 
 
 def _start_text(env: FarmModel) -> str:
@@ -61,12 +61,12 @@ def entities_table(env: FarmModel) -> Table:
         for field, spec in zip(env.fields, env.spec.fields.values(), strict=True)
         for slot, (_, which) in zip(field.slots, spec.entities, strict=True)
     ]
-    return Table("Entities", ("field", "entity", "set", "what it is"), rows)
+    return Table("Entities", ("field", "entity", "set", "what it is"), rows, ("entities",))
 
 
 def _variables_table(env: FarmModel) -> Table:
     rows = [(v.name, "x".join(map(str, v.shape)) or "1", describe_range(v.meta), v.meta.doc) for v in env.variables]
-    return Table("Variables", ("name", "shape", "range", "meaning"), rows)
+    return Table("Variables", ("name", "shape", "range", "meaning"), rows, ("state",))
 
 
 def actions_table(env: FarmModel) -> Table:
@@ -79,7 +79,7 @@ def actions_table(env: FarmModel) -> Table:
         numbers = f"{mine[0]} to {mine[-1]}" if len(mine) > 1 else f"{mine[0]}"
         rows.append((numbers, *row.names, row.action.name, plots + parameters, row.action.doc))
     columns = ("numbers", "field", "entity", "name", "parameters, the last varying fastest", "what it does")
-    return Table("Actions (0 is to do nothing)", columns, rows)
+    return Table("Actions (0 is to do nothing)", columns, rows, ("actions",))
 
 
 def _parameter_text(parameter: Parameter) -> str:
@@ -91,7 +91,8 @@ def _parameter_text(parameter: Parameter) -> str:
 def _observation_table(env: FarmModel) -> Table:
     metas_of_entries = [item.variable.meta for item in env.plan.items for _ in range(item.size)]
     entries = enumerate(zip(env.plan.labels, metas_of_entries, strict=True))
-    return Table("Observation", ("entry", "name", "range"), [(str(i), n, _codes_text(m)) for i, (n, m) in entries])
+    rows = [(str(i), n, _codes_text(m)) for i, (n, m) in entries]
+    return Table("Observation", ("entry", "name", "range"), rows, ("observations",))
 
 
 def context_table(env: ContextFarm) -> Table:
@@ -99,7 +100,7 @@ def context_table(env: ContextFarm) -> Table:
     pairs = zip(env.sampler.draws, env.sampler.texts(env.params), strict=True)
     rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
     columns = ("what", "drawn from", "seen as, at the end of the observation")
-    return Table(f"Context, drawn {env.sampler.when}", columns, rows)
+    return Table(f"Context, drawn {env.sampler.when}", columns, rows, ("rules", "observations"))
 
 
 def _codes_text(meta: Meta) -> str:
@@ -112,7 +113,7 @@ def _parameter_tables(env: FarmModel) -> Iterator[Table]:
     for field, params, spec in zip(env.fields, env.params.fields, env.spec.fields.values(), strict=True):
         for slot, entity, (_, which) in zip(field.slots, params.entities, spec.entities, strict=True):
             rows = list(_group_rows(entity, type(entity).written(which), "", ""))
-            yield Table(f"Parameters of {field.name}/{slot.name}", ("name", "value", "source"), rows)
+            yield Table(f"Parameters of {field.name}/{slot.name}", ("name", "value", "source"), rows, ("parameters",))
 
 
 def _group_rows(group: Any, raw: Mapping[str, Any], path: str, source: str) -> Iterator[TableRow]:

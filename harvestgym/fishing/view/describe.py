@@ -16,8 +16,8 @@ CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 
 def describe(env: FishingModel) -> list[Table]:
     """Make the tables of a fishery."""
-    state = make_fields_table("State", FishingState)
-    tally = make_fields_table("Tally of an episode (in info)", EpisodeTally)
+    state = make_fields_table("State", FishingState, "state")
+    tally = make_fields_table("Tally of an episode (in info)", EpisodeTally, "state")
     return [_callables(env), state, tally, _spaces(env), _parameters(env)]
 
 
@@ -25,7 +25,7 @@ def _callables(env: FishingModel) -> Table:
     parts = [(part, getattr(env.params, part)) for part in CALLABLES]
     rows = [(name, type(part).__name__, _first_line(part)) for name, part in parts if part is not None]
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
-    return Table("What happens in a year", ("part", "kind", "what it is"), rows)
+    return Table("What happens in a year", ("part", "kind", "what it is"), rows, ("entities",))
 
 
 def _first_line(part: Any) -> str:
@@ -41,7 +41,7 @@ def _spaces(env: FishingModel) -> Table:
         ("action", str(env.action_space), f"{what}, from 0 to {high:g}, {scale}; one for each target"),
         ("observation", str(env.observation_space), f"biomass seen, from 0 to {units.bound:g}, {units.scale}"),
     ]
-    return Table("Action and observation", ("name", "space", "meaning"), rows)
+    return Table("Action and observation", ("name", "space", "meaning"), rows, ("actions", "observations"))
 
 
 def _parameters(env: FishingModel) -> Table:
@@ -53,7 +53,7 @@ def _parameters(env: FishingModel) -> Table:
         rows += _rows(f"law.{i}.", law)
     inner = getattr(env.params.law, "law", None)
     rows += _rows("law.law.", inner) if inner is not None else []
-    return Table("Parameters", ("name", "value", "range", "meaning"), rows)
+    return Table("Parameters", ("name", "value", "range", "meaning"), rows, ("parameters",))
 
 
 def _rows(prefix: str, part: Any) -> list[tuple[str, ...]]:

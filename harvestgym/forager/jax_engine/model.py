@@ -47,7 +47,7 @@ def draw_seed(key: jax.Array) -> jax.Array:
     return jax.random.bits(key, (2,), jnp.uint32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Forager(Env[ForagerState, ForagerParams]):
     """A foraging world: the agent goes north, east, south or west and meets what stands there.
 
@@ -66,6 +66,11 @@ class Forager(Env[ForagerState, ForagerParams]):
         check_aperture(self.aperture, self.world)
         check_mode(self.mode, self.world)
         check_hint(self.hint)
+
+    @property
+    def summary(self) -> str:
+        """The size and the kinds of the world, and the observation mode."""
+        return f"{self.world.summary}; {self.mode} in view"
 
     # -- structure -----------------------------------------------------------------------------------------
 

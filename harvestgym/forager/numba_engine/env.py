@@ -63,6 +63,9 @@ class ForagerEnv(EditableEpisode):
         self._delayed = DelayedRewards(self.world.kinds, 1)
         self._forget()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.world.summary}; {self.config.observation_mode} in view>"
+
     # -- stepping --------------------------------------------------------------------------------------------
 
     def start(self, seed: int | tuple[int, int] | None = None) -> Observation:

@@ -71,6 +71,9 @@ class ForagerGym(gymnasium.Env[Any, int]):
         """Return the host engine's environment for a functional forager."""
         return cls(host_twin(model), model.horizon, render_mode)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._make_model()!r}>"
+
     def _make_model(self) -> Forager:
         config, world = self.env.config, self.env.world
         rows, cols = self.env.in_view().shape

@@ -54,6 +54,9 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         self._space = make_space(model.world, model.mode, model.aperture, model.hint, more)
         self._actions = gymnasium.spaces.Discrete(4)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.possible_agents)} agents, {self.model!r}>"
+
     def __copy__(self) -> ForagerParallel:
         """Return a copy in mid-episode that steps by itself."""
         return deepcopy(self)

@@ -60,6 +60,9 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         self._pool = ThreadPoolExecutor(len(self._bounds) - 1)
         self._over = np.zeros(num_envs, bool)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: num_envs={self.num_envs}, {self.model!r}>"
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin all episodes."""
         super().reset(seed=seed)

@@ -10,13 +10,14 @@ from harvestgym.forager.kinds import Delay, DelayLaw, Kind
 
 def describe(env: Forager) -> list[Table]:
     """Return the tables of `harvestgym show`: kinds, regions, spaces, state and parameters."""
-    state, params = make_fields_table("State", ForagerState), make_fields_table("Parameters", ForagerParams)
+    state = make_fields_table("State", ForagerState, "state")
+    params = make_fields_table("Parameters", ForagerParams, "parameters")
     return [_kinds(env), _regions(env), _spaces(env), state, params]
 
 
 def _kinds(env: Forager) -> Table:
     rows = [(k.name, _collision(k), _worth(k), _return(k)) for k in env.world.kinds]
-    return Table("What stands in the world", ("kind", "at a collision", "reward", "comes back"), rows)
+    return Table("Objects of the world", ("kind", "at a collision", "reward", "comes back"), rows, ("entities",))
 
 
 def _collision(kind: Kind) -> str:
@@ -50,7 +51,7 @@ def _regions(env: Forager) -> Table:
         eaten = [f"after {g.renew_eaten} collected"] * bool(g.renew_eaten)
         renewed = " or ".join(eaten + [f"every {g.renew_every} steps"] * bool(g.renew_every))
         rows.append((g.name, f"{g.width} x {g.height} at ({g.x}, {g.y})", holds or "nothing", renewed or "never"))
-    return Table(f"Regions, a {env.world.edge}", ("region", "cells", "objects", "renewed"), rows)
+    return Table(f"Regions, a {env.world.edge}", ("region", "cells", "objects", "renewed"), rows, ("entities",))
 
 
 def _spaces(env: Forager) -> Table:
@@ -59,4 +60,4 @@ def _spaces(env: Forager) -> Table:
         ("action", str(env.action_space), f"north, east, south, west{carried}"),
         ("observation", str(env.observation_space), f"{env.mode}, the agent in the centre of rows north to south"),
     ]
-    return Table("Action and observation", ("name", "space", "meaning"), rows)
+    return Table("Action and observation", ("name", "space", "meaning"), rows, ("actions", "observations"))

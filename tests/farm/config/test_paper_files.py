@@ -59,12 +59,12 @@ def test_the_command_line_runs_a_file(folder: Path) -> None:
     path = str(folder / "my-farm.yaml")
     numbers = json.loads(told("run", path, "--policy", "expert", "--episodes", "2", "--json"))
     assert numbers["id"] == path and numbers["return"]["mean"] > 0
-    assert "watering_discrete" in told("show", path)
+    assert "watering_discrete" in told("show", path, "--actions")
     assert not list(folder.glob("*.png")), "nothing is written that was not asked for"
 
 
 def test_show_tells_what_the_code_of_a_label_means() -> None:
-    assert "0 none, 1 seed, 2 grow" in told("show", ID)
+    assert "0 none, 1 seed, 2 grow" in told("show", ID, "--observations")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ ENTITIES: list[tuple[str, Any]] = [("Weather", "dry"), ("Soil", "clay"), ("Plant
 
 @pytest.fixture(scope="module")
 def farm() -> FarmModel:
-    """A short season of beans on clay where it never rains."""
+    """Return a short season of beans on clay where it never rains."""
     return make_trial_farm(ENTITIES, days=DAYS)
 
 
@@ -53,7 +53,7 @@ def watch_soil(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
 
 @pytest.fixture(scope="module")
 def record(farm: FarmModel) -> dict[str, np.ndarray]:
-    """The soil under three amounts of water, the first of them twice."""
+    """Return the soil under three amounts of water, the first of them twice."""
     cases = [Case({"litres": a}, farm, jnp.float32(a)) for a in (0.0, 0.0, *LITRES)]
     return run_seasons(cases, water_always, watch_soil, SEASONS, SEED)
 

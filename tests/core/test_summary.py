@@ -1,0 +1,64 @@
+"""The printed form of every environment is short and says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.core.spaces import summarise_space
+from harvestgym.farm import Farm, Field, Plant, Soil, Weather
+from harvestgym.fishing import FishingEnv
+from harvestgym.fishing.parallel_env import FleetsEnv
+from harvestgym.gym.env import GymEnv
+
+MOST = 400
+"""Characters of a repr."""
+IDS = ("farm/full-10x10-v0", "farm/contexts-1x1-v0", "farm/paid-looks-1x1-v0", "farm/two-climates-v0",
+       "fishing/any-law-v0", "fishing/three-species-v0", "forager/relearning-v1")  # fmt: skip
+
+
+def make_farm() -> Farm:
+    """Return a farm of 2 x 1 plots in the paper's classes."""
+    field = Field(
+        localization={"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30},
+        shape={"length#nb": 1, "width#nb": 2, "scale#m": 1.0},
+        entities=[(Weather, "montpellier"), (Soil, "clay"), (Plant, "bean")],
+    )
+    return Farm(fields=[field])
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_environments_of_an_id_print_in_short(id: str) -> None:
+    env, batch = harvestgym.make(id), harvestgym.make_vec(id, 3)
+    for made in (env, GymEnv(env), gymnasium.make(id), gymnasium.make(id).unwrapped, batch):
+        assert len(repr(made)) < MOST and len(str(made)) < MOST
+    assert type(env).__name__ in repr(env) and type(env.action_space).__name__ in repr(env)
+    assert repr(env) in repr(batch) and "num_envs=3" in repr(batch)
+    assert id in repr(gymnasium.make(id))
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (make_farm, ("Farm", "1 x 2 plots", "mode ao", "Weather, Soil, Plant")),
+        (FishingEnv, ("FishingEnv", "Logistic law", "quota")),
+        (lambda: FleetsEnv(harvestgym.make("fishing/logistic-v0"), 3), ("3 fleets", "Logistic law")),
+        (lambda: harvestgym.make("forager/two-biome-v1"), ("15 x 15 torus", "morel", "Discrete(4)")),
+    ],
+)
+def test_an_interface_prints_its_content_in_short(make: Callable[[], Any], says: tuple[str, ...]) -> None:
+    text = repr(make())
+    assert len(text) < MOST and all(part in text for part in says), text
+
+
+def test_a_long_space_is_summarised() -> None:
+    long = gymnasium.spaces.Box(np.arange(500, dtype=np.float32), np.float32(1000))
+    assert summarise_space(long) == "Box(0, 1000, (500,), float32)"
+    named = gymnasium.spaces.Dict({f"entry {i}": long for i in range(50)})
+    assert summarise_space(named).startswith("Dict of 50: entry 0, entry 1") and len(summarise_space(named)) <= 120
+    assert summarise_space(gymnasium.spaces.Discrete(3)) == "Discrete(3)"
