@@ -15,7 +15,7 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -33,7 +33,9 @@ from pydantic_core import ErrorDetails
 
 from . import yaml_io
 from .errors import ConfigError, check_name, nearest, unknown
-from .tree import Meta
+
+if TYPE_CHECKING:
+    from .tree import Meta
 
 ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -199,8 +201,16 @@ def _instance(cls: type[ConfiguredT], model: BaseModel, path: str, mistakes: lis
             values[field.name] = _leaf(raw, meta)
         elif meta.kind == "open":
             values[field.name] = {name: _leaf([v], meta) for name, v in getattr(model, field.name).items()}
-    made: Any = cls(**values)
+    made = _assemble(cls, values)
     mistakes += [f"{path}{mistake}" for mistake in getattr(made, "check", tuple)()]
+    return made
+
+
+def _assemble(cls: type[ConfiguredT], values: Mapping[str, Any]) -> ConfiguredT:
+    """Make an instance without its constructor, whose own checks know no path."""
+    defaults = {f.name: f.default for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+    made = object.__new__(cls)
+    made.__dict__.update(defaults | dict(values))
     return made
 
 

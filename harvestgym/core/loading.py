@@ -22,7 +22,7 @@ def load_object(target: str, base: type | None = None, where: str = "") -> Any:
     """
     path = where or target
     module, _, name = target.rpartition(":")
-    if not module or not name:
+    if not module or not name or module.startswith("."):
         raise ConfigError(f"{path}: expected {TARGET_FORM}, got {target!r}")
     found: Any = import_file(Path(module)) if module.endswith(".py") else _import_module(module, path)
     for part in name.split("."):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, dataclass_transform
 
@@ -121,19 +122,51 @@ def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.i
     return _field(Meta("open", _keys(key), doc, low=low, high=high))
 
 
-def static(key: str, doc: str, *, default: Any = dataclasses.MISSING) -> Any:
-    """Structure: hashable, part of the compiled program, never traced."""
-    return _field(Meta("static", (key,), doc), default)
+def static(
+    key: str, doc: str, *, low: float = -math.inf, high: float = math.inf, default: Any = dataclasses.MISSING
+) -> Any:
+    """Structure: hashable, part of the compiled program, never traced; a count lies within `[low, high]`."""
+    return _field(Meta("static", (key,), doc, low=low, high=high), default)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, open_par, static))
 def pytree(cls: type[PytreeT]) -> type[PytreeT]:
-    """Make `cls` a frozen dataclass and a JAX pytree; its `static` fields are auxiliary data."""
+    """Make `cls` a frozen dataclass and a JAX pytree; its `static` fields are auxiliary data.
+
+    JAX rebuilds an instance without the constructor: a constructor may refuse what users give it, while a tree of
+    shapes or axes is not refused.
+    """
     cls = dataclass(frozen=True, kw_only=True)(cls)
-    fixed = [f.name for f in dataclasses.fields(cls) if _is_static(f)]  # pyright: ignore[reportArgumentType]
-    traced = [f.name for f in dataclasses.fields(cls) if not _is_static(f)]  # pyright: ignore[reportArgumentType]
-    jax.tree_util.register_dataclass(cls, data_fields=traced, meta_fields=fixed)
+    fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
+    fixed = tuple(f.name for f in fields if _is_static(f))
+    traced = tuple(f.name for f in fields if not _is_static(f))
+    keys = tuple(jax.tree_util.GetAttrKey(name) for name in traced)
+    leaves, structure = _make_getter(traced), _make_getter(fixed)
+
+    def restore(known: tuple[Any, ...], values: Iterable[Any]) -> PytreeT:
+        return rebuild(cls, (*zip(traced, values, strict=True), *zip(fixed, known, strict=True)))
+
+    jax.tree_util.register_pytree_with_keys(
+        cls,
+        lambda made: (tuple(zip(keys, leaves(made), strict=True)), structure(made)),
+        restore,
+        lambda made: (leaves(made), structure(made)),
+    )
     return cls
+
+
+def rebuild(cls: type[PytreeT], values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> PytreeT:
+    """Make an instance of a pytree from all its fields, without its constructor and so without its checks."""
+    made = object.__new__(cls)
+    made.__dict__.update(values)
+    return made
+
+
+def _make_getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the function that reads some attributes of an object as a tuple."""
+    if len(names) > 1:
+        return operator.attrgetter(*names)
+    return (lambda made: (getattr(made, names[0]),)) if names else lambda _: ()
 
 
 def _is_static(field: dataclasses.Field[Any]) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.tree import par, pytree, replace, static
 
 from .growth import GrowthLaw, OneOf
+from .noise import MAX_SIGMA
 
 
 @pytree
@@ -19,6 +23,13 @@ class Drift:
     names: tuple[str, ...] = static("names", "which parameters move")
     rate: Any = par("rate", "change per year, one for each name")
     limit: Any = par("limit", "where the change stops, one for each name")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def check(self) -> Iterator[str]:
+        """Yield the numbers that do not match the names."""
+        yield from _find_mismatches(self.names, rate=self.rate, limit=self.limit)
 
     def __call__(self, law: GrowthLaw, year: jax.Array) -> GrowthLaw:
         """Return the law of `year`."""
@@ -30,12 +41,25 @@ class Drift:
         return jnp.where(rate < 0, jnp.maximum(moved, limit), jnp.minimum(moved, limit))
 
 
+def _find_mismatches(names: tuple[str, ...], **numbers: Any) -> Iterator[str]:
+    for name, values in numbers.items():
+        if np.shape(values)[-1:] != (len(names),):
+            yield f"{name}: expected {len(names)} numbers, one for each of {list(names)}, got {values!r}"
+
+
 @pytree
 class Spread:
     """Parameters drawn once per episode: each its mean times a lognormal of mean one (never 0, never negative)."""
 
     names: tuple[str, ...] = static("names", "which parameters are drawn")
-    sigma: Any = par("sigma", "standard deviation of the logarithm, one for each name")
+    sigma: Any = par("sigma", "standard deviation of the logarithm, one for each name", low=0.0, high=MAX_SIGMA)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def check(self) -> Iterator[str]:
+        """Yield the numbers that do not match the names."""
+        yield from _find_mismatches(self.names, sigma=self.sigma)
 
     def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
         """Draw the law of an episode."""

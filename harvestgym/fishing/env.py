@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 import jax
-import numpy as np
 from pydantic import Field
 
+from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
 from harvestgym.gym.env import GymEnv
 
@@ -52,6 +52,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
 
     metadata = {"render_modes": ["ansi", "rgb_array", "svg"], "render_fps": 4}
 
+    @check_arguments
     def __init__(
         self,
         r: float = 0.3,
@@ -72,7 +73,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         price: float = 1.0,
         cost: float = 0.0,
         discount: float = 0.99,
-        render_mode: str | None = None,
+        render_mode: Literal["ansi", "rgb_array", "svg"] | None = None,
     ) -> None:
         entries = {
             "law": {"kind": "logistic", "r": r, "K": K},
@@ -81,7 +82,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
             "price": price, "cost": cost, "discount": discount,
         }  # fmt: skip
         parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
-        spec = validate(_Arguments, jax.tree.map(_plain, entries), "FishingEnv")
+        spec = validate(_Arguments, make_plain(entries), "FishingEnv")
         given = {name: part for name, part in parts.items() if part is not None}
         self.model = build_fishery(spec.model_copy(update={"start": spec.s0}), "FishingEnv", **given)
         self.observation_space, self.action_space = self.model.observation_space, self.model.action_space
@@ -188,8 +189,3 @@ class _Arguments(FishingSpec):
     """Arguments of `FishingEnv`: the entries of a fishery file, and the start under its name in the paper."""
 
     s0: float = Field(ge=0)
-
-
-def _plain(value: Any) -> Any:
-    """Return a NumPy number as Python's."""
-    return value.item() if isinstance(value, np.generic | np.ndarray) else value

@@ -10,12 +10,23 @@ numeric fallbacks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.tree import par, pytree
+
+MAX_RATE = 20.0
+"""Growth rates and factors per year above it are not those of a fish; a stock would leave the range of float32."""
+
+MAX_BIOMASS = 1e9
+"""Largest biomass of a parameter, in its own unit."""
+
+MAX_STEEPNESS = 20.0
+"""Largest exponent of a response."""
 
 
 @pytree
@@ -26,9 +37,12 @@ class GrowthLaw:
     laws of several numbers override them.
     """
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def __call__(self, left: jax.Array) -> jax.Array:
         """Return next year's mean stock from what was left after the harvest."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}: give it a method __call__(self, left)")
 
     @property
     def capacity(self) -> jax.Array:
@@ -103,8 +117,8 @@ class Logistic(GrowthLaw):
     Unlike the difference equation of the textbooks it is cut at 0 for s > K (1 + 1/r).
     """
 
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return jnp.maximum(left + self.r * left * (1 - left / self.K), 0.0)
@@ -114,8 +128,8 @@ class Logistic(GrowthLaw):
 class BevertonHolt(GrowthLaw):
     """A s / (1 + s/B) with A = 1 + r and B = K/r: compensation without overshoot. Beverton and Holt 1957."""
 
-    r: jax.Array = par("r", "growth rate at low stock, per year", low=0.0, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+    r: jax.Array = par("r", "growth rate at low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return (1 + self.r) * left / (1 + self.r * left / self.K)
@@ -125,8 +139,8 @@ class BevertonHolt(GrowthLaw):
 class Ricker(GrowthLaw):
     """s exp(r (1 - s/K)): overcompensation at high stock. Ricker 1954 (doi 10.1139/f54-039)."""
 
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return left * jnp.exp(self.r * (1 - left / self.K))
@@ -139,9 +153,9 @@ class Allee(GrowthLaw):
     Allen, Fagan, Hognas and Fagerholm 2005 (doi 10.1080/10236190412331335373).
     """
 
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
-    C: jax.Array = par("C", "Allee threshold, below which the stock declines", low=0.0, default=0.5)
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
+    C: jax.Array = par("C", "Allee threshold, below which the stock declines", low=0.0, high=MAX_BIOMASS, default=0.5)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return left * jnp.exp(self.r * (1 - left / self.K) * (left - self.C) / self.K)
@@ -155,8 +169,8 @@ class AlleePublished(GrowthLaw):
     the rate r (1 - C) / K. Kept under its own name to compare with published agents; for an Allee effect use `Allee`.
     """
 
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
     C: jax.Array = par("C", "slows growth; not a threshold", low=0.0, high=1.0, default=0.5)
 
     def __call__(self, left: jax.Array) -> jax.Array:
@@ -167,9 +181,9 @@ class AlleePublished(GrowthLaw):
 class Myers(GrowthLaw):
     """A s^theta / (1 + s^theta / M): Beverton-Holt with depensation. Myers et al. 1995 (Science 269:1106)."""
 
-    A: jax.Array = par("A", "growth factor", low=0.0, default=2.0)
-    M: jax.Array = par("M", "saturation of recruitment, in biomass^theta", low=1e-6, default=1.0)
-    theta: jax.Array = par("theta", "depensation; 1 is Beverton-Holt", low=1.0, default=3.0)
+    A: jax.Array = par("A", "growth factor", low=0.0, high=MAX_RATE, default=2.0)
+    M: jax.Array = par("M", "saturation of recruitment, in biomass^theta", low=1e-6, high=MAX_BIOMASS, default=1.0)
+    theta: jax.Array = par("theta", "depensation; 1 is Beverton-Holt", low=1.0, high=MAX_STEEPNESS, default=3.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         power = left**self.theta
@@ -187,11 +201,11 @@ class May(GrowthLaw):
     Between two folds of `a` there are two stable stocks and an unstable one between them.
     """
 
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, default=0.7)
-    M: jax.Array = par("M", "carrying capacity without the predator", low=1e-6, default=1.5)
-    a: jax.Array = par("a", "greatest yearly consumption by the predator", low=0.0, default=0.2)
-    q: jax.Array = par("q", "steepness of the predator's response", low=1.0, default=3.0)
-    b: jax.Array = par("b", "stock at which the predator eats half of `a`", low=1e-6, default=0.15)
+    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.7)
+    M: jax.Array = par("M", "carrying capacity without the predator", low=1e-6, high=MAX_BIOMASS, default=1.5)
+    a: jax.Array = par("a", "greatest yearly consumption by the predator", low=0.0, high=MAX_BIOMASS, default=0.2)
+    q: jax.Array = par("q", "steepness of the predator's response", low=1.0, high=MAX_STEEPNESS, default=3.0)
+    b: jax.Array = par("b", "stock at which the predator eats half of `a`", low=1e-6, high=MAX_BIOMASS, default=0.15)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         power = left**self.q
@@ -210,9 +224,13 @@ class PellaTomlinson(GrowthLaw):
     Pella and Tomlinson 1969; theta = 1 is Schaefer's, theta towards 0 Fox's (`Gompertz`).
     """
 
-    r: jax.Array = par("r", "intrinsic growth rate times theta at low stock, per year", low=0.0, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
-    theta: jax.Array = par("theta", "shape: B_MSY/K = (1 + theta)^(-1/theta)", low=1e-3, default=2.0)
+    r: jax.Array = par(
+        "r", "intrinsic growth rate times theta at low stock, per year", low=0.0, high=MAX_RATE, default=0.3
+    )
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
+    theta: jax.Array = par(
+        "theta", "shape: B_MSY/K = (1 + theta)^(-1/theta)", low=1e-3, high=MAX_STEEPNESS, default=2.0
+    )
 
     def __call__(self, left: jax.Array) -> jax.Array:
         slowed = (1 - (left / self.K) ** self.theta) / self.theta
@@ -223,8 +241,8 @@ class PellaTomlinson(GrowthLaw):
 class Fox(GrowthLaw):
     """s - r s ln(s/K): the Gompertz form of Fox 1970, whose B_MSY is K/e."""
 
-    r: jax.Array = par("r", "growth rate, per year", low=0.0, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, default=1.0)
+    r: jax.Array = par("r", "growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         safe = jnp.maximum(left / self.K, 1e-30)
@@ -237,6 +255,13 @@ class OneOf(GrowthLaw):
 
     laws: tuple[GrowthLaw, ...]
     which: jax.Array = par("which", "index of the law that holds", low=0, dtype="int", default=0)
+
+    def check(self) -> Iterator[str]:
+        """Yield what is wrong with the laws together."""
+        if not self.laws or any(law.stocks != 1 for law in self.laws):
+            yield "laws: expected at least one law, each of one stock"
+        elif np.max(self.which) >= len(self.laws):
+            yield f"which: expected an index below {len(self.laws)}, the number of laws, got {self.which}"
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return jnp.stack([law(left) for law in self.laws])[self.which]

@@ -13,16 +13,20 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.random import key_for
 from harvestgym.core.tree import iterate_metas, par, pytree, replace, var
 
 from .change import AnyLaw, Drift, Spread
-from .growth import GrowthLaw
+from .growth import MAX_BIOMASS, GrowthLaw
 from .noise import Noise
 from .units import Units
 
 YearOrder = Literal["harvest first", "growth first"]
+
+MAX_YEARS = 2**24
+"""Longest episode in years: the largest number up to which float32 counts exactly."""
 
 
 @pytree
@@ -35,14 +39,17 @@ class FishingParams:
     quota_error: Noise
     drift: Drift | None
     vary: Spread | AnyLaw | None
-    start: Any = par("start", "stock at the start, in the unit of K", low=0.0)
-    horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, dtype="int")
-    price: Any = par("price", "price of a unit of catch", low=0.0)
-    cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0)
+    start: Any = par("start", "stock at the start, in the unit of K", low=0.0, high=MAX_BIOMASS)
+    horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
+    price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
+    cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0, high=MAX_BIOMASS)
     discount: Any = par("discount", "factor per year of the discounted return", low=0.0, high=1.0)
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @pytree
@@ -91,6 +98,9 @@ class FishingModel(Env[FishingState, FishingParams]):
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"
     render_modes = ("ansi",)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def summary(self) -> str:

@@ -10,13 +10,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.random import normal
 from harvestgym.core.tree import par, pytree
+
+from .growth import MAX_BIOMASS
+
+MAX_SIGMA = 10.0
+"""Largest standard deviation of a logarithm or of a share."""
 
 
 @pytree
 class Noise:
     """No noise; base of the others, whose `sigma` is a spread."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def draw(self, u: jax.Array) -> jax.Array:
         """Return the standard draw from a uniform `u` in [0, 1); normal unless said otherwise."""
@@ -41,7 +50,7 @@ class Noise:
 class Lognormal(Noise):
     """value * exp(sigma z - sigma^2/2): multiplicative, mean one, so that noise is not growth."""
 
-    sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, default=0.1)
+    sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
         return value * jnp.exp(self.sigma * (z - 0.5 * self.sigma))
@@ -51,7 +60,7 @@ class Lognormal(Noise):
 class MedianLognormal(Noise):
     """value * exp(sigma z): the *median* is the value, as in gym_fishing v5-v11; its mean grows by exp(sigma^2/2)."""
 
-    sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, default=0.1)
+    sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
         return value * jnp.exp(self.sigma * z)
@@ -61,7 +70,9 @@ class MedianLognormal(Noise):
 class Proportional(Noise):
     """value + sigma left z, cut at 0: additive, in proportion to what was left, as in gym_fishing v0-v4."""
 
-    sigma: jax.Array = par("sigma", "standard deviation as a share of what was left", low=0.0, default=0.1)
+    sigma: jax.Array = par(
+        "sigma", "standard deviation as a share of what was left", low=0.0, high=MAX_SIGMA, default=0.1
+    )
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
         return jnp.maximum(value + self.sigma * left * z, 0.0)
@@ -71,7 +82,9 @@ class Proportional(Noise):
 class Additive(Noise):
     """value + sigma z, cut at 0; a stock of 0 stays 0."""
 
-    sigma: jax.Array = par("sigma", "standard deviation, in the unit of biomass", low=0.0, default=0.02)
+    sigma: jax.Array = par(
+        "sigma", "standard deviation, in the unit of biomass", low=0.0, high=MAX_BIOMASS, default=0.02
+    )
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
         return jnp.where(value > 0, jnp.maximum(value + self.sigma * z, 0.0), 0.0)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 from pettingzoo import ParallelEnv
+from pydantic import Field
 
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.gym.env import GymEnv
 
 from .growth import GrowthLaw
 from .model import FishingModel, FishingParams
+
+FleetCount = Annotated[int, Field(ge=1, le=10_000)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,12 +45,11 @@ class CommonsModel(FishingModel):
 _worth = jax.jit(CommonsModel.worth, static_argnums=0)
 
 
-def share_stock(env: FishingModel, fleets: int) -> CommonsModel:
+@check_arguments
+def share_stock(env: FishingModel, fleets: FleetCount) -> CommonsModel:
     """Make the fishery `env` shared by several fleets; ConfigError unless it has one stock and one target."""
     if env.units.targets != 1 or env.params.law.stocks != 1:
         raise ConfigError(f"fleets: expected a fishery with one stock, got {env.params.law.stocks} stocks")
-    if fleets < 1:
-        raise ConfigError(f"fleets: expected at least 1, got {fleets}")
     return CommonsModel(env.params, replace(env.units, targets=fleets), env.order)
 
 
@@ -58,7 +61,8 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
 
     metadata = {"name": "fishing_commons_v0", "render_modes": []}
 
-    def __init__(self, env: FishingModel, fleets: int = 2) -> None:
+    @check_arguments
+    def __init__(self, env: FishingModel, fleets: FleetCount = 2) -> None:
         self.core = share_stock(env, fleets)
         self.possible_agents = [f"fleet_{i}" for i in range(fleets)]
         self.agents: list[str] = []

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from harvestgym.core.checks import make_plain
 from harvestgym.core.config import Strict, build_params, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.loading import load_object
+from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 
 from . import growth, structured
 from .change import AnyLaw, Drift, Spread
 from .conservation import ConservationParams, DriverModel, RecoveryModel
-from .growth import GrowthLaw, May, OneOf
-from .model import FishingModel, FishingParams, YearOrder
-from .noise import NOISES, Noise
+from .growth import MAX_BIOMASS, MAX_STEEPNESS, GrowthLaw, May, OneOf
+from .model import MAX_YEARS, FishingModel, FishingParams, YearOrder
+from .noise import MAX_SIGMA, NOISES, Noise
 from .structured import Patches
-from .units import Control, Scale, Units
+from .units import Control, Levels, Scale, Units
 
 GROWTH_LAWS: dict[str, type[GrowthLaw]] = {
     re.sub(r"\B(?=[A-Z])", "-", name).lower(): law
@@ -43,14 +45,20 @@ LOW_SHARE = 0.2
 ProblemKind = Literal["harvest", "recovery", "driver"]
 
 
-class DriftEntry(Strict):
+class _Exact(Strict):
+    """A group of entries in which "3" and yes are no numbers."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class DriftEntry(_Exact):
     """Drift of a parameter."""
 
-    rate: float
-    limit: float
+    rate: float = Field(ge=-MAX_BIOMASS, le=MAX_BIOMASS)
+    limit: float = Field(ge=-MAX_BIOMASS, le=MAX_BIOMASS)
 
 
-class FishingSpec(Strict):
+class FishingSpec(_Exact):
     """Entries of a fishery file."""
 
     doc: str = ""
@@ -60,24 +68,24 @@ class FishingSpec(Strict):
     survey_error: dict[str, Any] = {"kind": "none"}
     quota_error: dict[str, Any] = {"kind": "none"}
     drift: dict[str, DriftEntry] = {}
-    vary: dict[str, float] | Literal["law"] = {}
-    start: float = Field(0.75, ge=0)
-    bound: float | None = Field(None, gt=0)
-    Tmax: int = Field(100, ge=1)
+    vary: dict[str, Annotated[float, Field(ge=0, le=MAX_SIGMA)]] | Literal["law"] = {}
+    start: float = Field(0.75, ge=0, le=MAX_BIOMASS)
+    bound: float | None = Field(None, gt=0, le=2 * MAX_BIOMASS)
+    Tmax: int = Field(100, ge=1, le=MAX_YEARS)
     order: YearOrder = "harvest first"
     scale: Scale = "symmetric"
     control: Control = "quota"
-    levels: int = Field(0, ge=0)
-    price: float = Field(1.0, ge=0)
-    cost: float = Field(0.0, ge=0)
+    levels: Levels = 0
+    price: float = Field(1.0, ge=0, le=MAX_BIOMASS)
+    cost: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     discount: float = Field(0.99, ge=0, le=1)
-    collapse: float = Field(0.0, ge=0)
+    collapse: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     shows_driver: bool = False
-    benefit: float = 1.0
-    satiation: float = Field(0.0, ge=0)
-    exponent: float = Field(2.0, ge=0)
-    effect: float = Field(0.0, ge=0)
-    rise: float = 0.0
+    benefit: float = Field(1.0, ge=-MAX_BIOMASS, le=MAX_BIOMASS)
+    satiation: float = Field(0.0, ge=0, le=MAX_BIOMASS)
+    exponent: float = Field(2.0, ge=0, le=MAX_STEEPNESS)
+    effect: float = Field(0.0, ge=0, le=MAX_BIOMASS)
+    rise: float = Field(0.0, ge=-MAX_BIOMASS, le=MAX_BIOMASS)
 
 
 def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
@@ -90,7 +98,7 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
     for name, value in overrides.items():
         if name not in entries:
             data = override_entries(data, _expand_short_name(data, name, value))
-    return validate(FishingSpec, data, path.stem)
+    return validate(FishingSpec, make_plain(data), path.stem)
 
 
 def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,12 +115,18 @@ def _other_kind(old: Any, new: Any) -> bool:
 def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
     """Return the entry that a short name stands for."""
     if name == "sigma":
-        known = data.get("noise", {}).get("kind", "none")
+        known = _read_kind(data, "noise") or "none"
         return {"noise": {"kind": "lognormal" if known == "none" else known, "sigma": value}}
-    names = [field.name for field in dataclasses.fields(find_law(data.get("law", {}).get("kind"), "law"))]
+    names = [field.name for field in dataclasses.fields(find_law(_read_kind(data, "law"), "law"))]
     if name not in names:
         raise unknown("option", name, [*FishingSpec.model_fields, *names, "sigma"], "fishing")
     return {"law": {name: value}}
+
+
+def _read_kind(data: Mapping[str, Any], group: str) -> Any:
+    """Return the `kind` of a group of a file that is not validated yet; None where there is none."""
+    entries = data.get(group)
+    return entries.get("kind") if isinstance(entries, Mapping) else None
 
 
 def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
@@ -121,6 +135,9 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     `parts` are a law, a noise, errors or a drift as objects, in place of those of the spec.
     """
     law = parts.get("law") or build_law(spec.law, f"{where} > law")
+    check_law(law, f"{where} > law")
+    if parts.get("drift") is not None:
+        _check_drift(parts["drift"], law, f"{where} > drift")
     if spec.problem == "driver" and not isinstance(law, May):
         raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
     bound = 2 * float(law.capacity) if spec.bound is None else spec.bound
@@ -150,13 +167,24 @@ def build_law(data: Mapping[str, Any], where: str) -> GrowthLaw:
     """Build the law of a mapping with its `kind`; `one-of` has `laws:`, `patches` a `law:` for each patch."""
     cls, rest = find_law(data.get("kind"), where), {k: v for k, v in data.items() if k != "kind"}
     if cls is OneOf:
-        laws = (build_law(law, f"{where} > {i}") for i, law in enumerate(validate(_OneOf, rest, where).laws))
+        laws = (build_law(law, f"{where} > {i}") for i, law in enumerate(validate(_OneOf, make_plain(rest), where).laws))
         return OneOf(laws=tuple(laws), which=np.int32(0))  # type: ignore[arg-type]
     if cls is Patches:
         given = validate(_Patches, rest, where)
         law = build_law(given.law, f"{where} > law")
         return Patches(law=law, patches=given.patches, dispersal=np.float32(given.dispersal))  # type: ignore[arg-type]
     return build_params(cls, rest, where)
+
+
+def check_law(law: GrowthLaw, where: str) -> None:
+    """Raise ConfigError unless the unfished stock of a law is a number above 0."""
+    if type(law).__call__ is GrowthLaw.__call__:
+        raise ConfigError(f"{where}: expected a law with a method __call__(self, left), got {type(law).__name__}")
+    capacity = float(law.capacity)
+    if not 0 < capacity < np.inf:
+        raise ConfigError(
+            f"{where}: expected a law whose unfished stock is finite and above 0, got {capacity:g}; try more growth"
+        )
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:
@@ -167,13 +195,13 @@ def find_law(kind: Any, where: str) -> type[GrowthLaw]:
     return GROWTH_LAWS[kind]
 
 
-class _OneOf(Strict):
-    laws: list[dict[str, Any]] = Field(min_length=1)
+class _OneOf(_Exact):
+    laws: tuple[dict[str, Any], ...] = Field(min_length=1)
 
 
-class _Patches(Strict):
+class _Patches(_Exact):
     law: dict[str, Any]
-    patches: int = Field(5, ge=2)
+    patches: int = Field(5, ge=2, le=100_000)
     dispersal: float = Field(0.1, ge=0, le=1)
 
 
@@ -183,11 +211,21 @@ def _build_noise(data: Mapping[str, Any], where: str) -> Noise:
 
 
 def _build_drift(data: Mapping[str, DriftEntry], law: GrowthLaw, where: str) -> Drift | None:
-    _check_names(data, law, f"{where} > drift")
     rates, limits = ([getattr(m, part) for m in data.values()] for part in ("rate", "limit"))
     if not data:
         return None
-    return Drift(names=tuple(data), rate=np.asarray(rates, np.float32), limit=np.asarray(limits, np.float32))
+    drift = Drift(names=tuple(data), rate=np.asarray(rates, np.float32), limit=np.asarray(limits, np.float32))
+    _check_drift(drift, law, f"{where} > drift")
+    return drift
+
+
+def _check_drift(drift: Drift, law: GrowthLaw, where: str) -> None:
+    """Raise ConfigError for a parameter that the law lacks, or a limit that the law does not allow."""
+    allowed = _check_names(drift.names, law, where)
+    for name, limit in zip(drift.names, np.asarray(drift.limit, np.float64), strict=True):
+        meta = allowed[name]
+        if not meta.low <= limit <= meta.high:
+            raise ConfigError(f"{where} > {name} > limit: expected {meta.low:g} to {meta.high:g}, got {limit:g}")
 
 
 def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> Spread | AnyLaw | None:
@@ -199,8 +237,9 @@ def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> 
     return Spread(names=tuple(data), sigma=np.asarray([*data.values()], np.float32)) if data else None
 
 
-def _check_names(data: Mapping[str, Any], law: GrowthLaw, where: str) -> None:
-    names = [field.name for field in dataclasses.fields(law)]
-    for name in data:
-        if name not in names:
-            raise unknown("parameter", name, names, where)
+def _check_names(names: Iterable[str], law: GrowthLaw, where: str) -> dict[str, Meta]:
+    """Return the parameters of a law that may change; ConfigError for a name that is none of them."""
+    allowed = {name: meta for name, meta in iterate_metas(law) if meta.kind == "par" and meta.dtype == "float"}
+    for name in names:
+        check_name("parameter", name, allowed, where)
+    return allowed

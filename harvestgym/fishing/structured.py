@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import jax
 import jax.numpy as jnp
 
 from harvestgym.core.tree import par, pytree, static
 
-from .growth import GrowthLaw
+from .growth import MAX_BIOMASS, MAX_RATE, GrowthLaw
 
 
 @pytree
@@ -19,15 +21,17 @@ class AgeStructured(GrowthLaw):
     proportion to what is vulnerable. Noise acts on recruitment alone.
     """
 
-    ages: int = static("ages", "age classes, the last one a plus group", default=20)
-    survival: jax.Array = par("survival", "natural survival per year", low=0.0, high=1.0, default=0.86)
-    growth: jax.Array = par("kappa", "von Bertalanffy growth, per year", low=0.0, default=0.23)
-    mature_age: jax.Array = par("mature_age", "age at which half are mature", low=0.0, default=6.0)
-    mature_slope: jax.Array = par("mature_slope", "steepness of maturity, per year", low=0.0, default=0.5)
-    caught_age: jax.Array = par("caught_age", "age at which half are vulnerable", low=0.0, default=5.0)
-    caught_slope: jax.Array = par("caught_slope", "steepness of vulnerability, per year", low=0.0, default=2.0)
-    compensation: jax.Array = par("compensation", "Goodyear's compensation ratio", low=1.0, default=6.0)
-    recruits: jax.Array = par("recruits", "recruits of the unfished stock", low=0.0, default=1.0)
+    ages: int = static("ages", "age classes, the last one a plus group", low=1, high=1000, default=20)
+    survival: jax.Array = par("survival", "natural survival per year", low=0.0, high=0.999, default=0.86)
+    growth: jax.Array = par("kappa", "von Bertalanffy growth, per year", low=1e-3, high=MAX_RATE, default=0.23)
+    mature_age: jax.Array = par("mature_age", "age at which half are mature", low=0.0, high=1000.0, default=6.0)
+    mature_slope: jax.Array = par("mature_slope", "steepness of maturity, per year", low=0.0, high=100.0, default=0.5)
+    caught_age: jax.Array = par("caught_age", "age at which half are vulnerable", low=0.0, high=1000.0, default=5.0)
+    caught_slope: jax.Array = par(
+        "caught_slope", "steepness of vulnerability, per year", low=0.0, high=100.0, default=2.0
+    )
+    compensation: jax.Array = par("compensation", "Goodyear's compensation ratio", low=1.0, high=1000.0, default=6.0)
+    recruits: jax.Array = par("recruits", "recruits of the unfished stock", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     @property
     def stocks(self) -> int:
@@ -106,15 +110,17 @@ class ThreeSpecies(GrowthLaw):
     rests at (0.526, 0.431, 1.001).
     """
 
-    r: jax.Array = par("r", "growth rate of both prey, per year", low=0.0, default=1.0)
-    r_x: jax.Array = par("r_x", "growth rate of the first prey relative to r", low=0.0, default=1.0)
-    K: jax.Array = par("K", "carrying capacity of each prey", low=1e-6, default=1.0)
-    beta: jax.Array = par("beta", "greatest yearly consumption per predator", low=0.0, default=0.3)
-    c: jax.Array = par("c", "prey at which a predator eats half of beta", low=1e-6, default=0.3)
-    competition: jax.Array = par("competition", "loss of each prey to the other", low=0.0, default=0.1)
-    D: jax.Array = par("D", "how much more the second prey is eaten, and nourishes", low=0.0, default=1.1)
-    b: jax.Array = par("b", "predator births per prey", low=0.0, default=0.1)
-    d: jax.Array = par("d", "predator deaths, per year", low=0.0, default=0.1)
+    r: jax.Array = par("r", "growth rate of both prey, per year", low=0.0, high=MAX_RATE, default=1.0)
+    r_x: jax.Array = par("r_x", "growth rate of the first prey relative to r", low=0.0, high=MAX_RATE, default=1.0)
+    K: jax.Array = par("K", "carrying capacity of each prey", low=1e-6, high=MAX_BIOMASS, default=1.0)
+    beta: jax.Array = par("beta", "greatest yearly consumption per predator", low=0.0, high=MAX_RATE, default=0.3)
+    c: jax.Array = par("c", "prey at which a predator eats half of beta", low=1e-6, high=MAX_BIOMASS, default=0.3)
+    competition: jax.Array = par("competition", "loss of each prey to the other", low=0.0, high=MAX_RATE, default=0.1)
+    D: jax.Array = par(
+        "D", "how much more the second prey is eaten, and nourishes", low=0.0, high=MAX_RATE, default=1.1
+    )
+    b: jax.Array = par("b", "predator births per prey", low=0.0, high=MAX_RATE, default=0.1)
+    d: jax.Array = par("d", "predator deaths, per year", low=0.0, high=MAX_RATE, default=0.1)
 
     @property
     def stocks(self) -> int:
@@ -152,8 +158,13 @@ class Patches(GrowthLaw):
     """
 
     law: GrowthLaw
-    patches: int = static("patches", "how many patches", default=5)
+    patches: int = static("patches", "how many patches", low=2, high=100_000, default=5)
     dispersal: jax.Array = par("dispersal", "share of a patch that moves, per year", low=0.0, high=1.0, default=0.1)
+
+    def check(self) -> Iterator[str]:
+        """Yield what is wrong with the law of a patch."""
+        if self.law.stocks != 1:
+            yield f"law: expected a law of one stock, got {type(self.law).__name__} of {self.law.stocks}"
 
     @property
     def stocks(self) -> int:

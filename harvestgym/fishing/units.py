@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from pydantic import AfterValidator, Field
+
+from harvestgym.core.checks import check_fields
 
 Scale = Literal["symmetric", "natural"]
 Control = Literal["quota", "rate"]
+
+
+def _check_levels(levels: int) -> int:
+    if levels == 1 or not 0 <= levels <= MAX_LEVELS:
+        raise ValueError(f"expected 0 for a continuous action, or 2 to {MAX_LEVELS} choices")
+    return levels
+
+
+MAX_LEVELS = 100_000
+
+Levels = Annotated[int, AfterValidator(_check_levels)]
+"""Number of choices of a discrete action; one choice alone would always be a quota of 0."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +43,15 @@ class Units:
             (the carrying capacity) or to a rate of 1, both ends included.
     """
 
-    bound: float = 2.0
-    targets: int = 1
-    seen: int = 1
+    bound: Annotated[float, Field(gt=0)] = 2.0
+    targets: Annotated[int, Field(ge=1)] = 1
+    seen: Annotated[int, Field(ge=1)] = 1
     scale: Scale = "symmetric"
     control: Control = "quota"
-    levels: int = 0
+    levels: Levels = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:

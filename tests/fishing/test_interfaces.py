@@ -192,8 +192,9 @@ def test_conservation_problems_have_no_catch_to_measure() -> None:
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [
-        ({"K": 0}, "law: .*\n.*K"), ({"r": np.nan}, "law: .*\n.*r"), ({"s0": -1}, "s0"), ({"Tmax": 1.5}, "Tmax"),
-        ({"sigma": -0.1}, "noise: .*\n.*sigma"), ({"order": "harvest"}, "order"), ({"scale": "log"}, "scale"),
+        ({"K": 0}, "law: .*\n.*K"), ({"r": np.nan}, "r: expected a finite number"), ({"s0": -1}, "s0"), ({"Tmax": 1.5}, "Tmax"),
+        ({"sigma": -0.1}, "noise: .*\n.*sigma"), ({"levels": 1}, "levels"), ({"law": "ricker"}, "law"), ({"noise": 0.1}, "noise"),
+            ({"order": "harvest"}, "order"), ({"scale": "log"}, "scale"),
         ({"control": "effort"}, "control"), ({"discount": 1.5}, "discount"), ({"levels": -1}, "levels"),
     ],
 )  # fmt: skip
@@ -210,7 +211,7 @@ def test_numpy_numbers_are_numbers() -> None:
 def test_fleets_refuse_what_does_not_fit() -> None:
     with pytest.raises(ConfigError, match="expected a fishery with one stock, got 5 stocks"):
         FleetsEnv(make("patches-v0"), 2)
-    with pytest.raises(ConfigError, match="expected at least 1, got 0"):
+    with pytest.raises(ConfigError, match="fleets: expected greater than or equal to 1, got 0"):
         FleetsEnv(make("logistic-v0"), 0)
     fleets = FleetsEnv(make("logistic-v0"), 2)
     with pytest.raises(gymnasium.error.ResetNeeded):

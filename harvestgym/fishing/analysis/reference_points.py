@@ -46,6 +46,8 @@ def find_reference_point(law: GrowthLaw, discount: float = 1.0) -> ReferencePoin
 
 def find_best_escapement(law: GrowthLaw, discount: float = 1.0) -> float:
     """Find S*, where discount * f'(S) = 1: the global maximum of discount * f(S) - S; 0 if growth never pays."""
+    if float(getattr(law, "r", 1.0)) == 0.0:
+        return 0.0
     match law:
         case Logistic():
             return max(float(law.K) / 2 * (1 - (1 / discount - 1) / float(law.r)), 0.0)

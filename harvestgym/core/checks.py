@@ -1,0 +1,200 @@
+"""Checks of what a constructor is given, by the machinery of the files: a pydantic model derived from the class.
+
+A dataclass calls `check_fields(self)` in its `__post_init__`; another class decorates its `__init__` with
+`check_arguments`. The annotations, and the `par()` and `static()` of a pytree, say what is allowed; nothing is said
+twice. Values that JAX is tracing are taken as they are, and JAX itself rebuilds pytrees without their constructor, so
+compiled programs do not change.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import math
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, Union
+
+import numpy as np
+from pydantic import BeforeValidator, ConfigDict, Field, InstanceOf, PlainValidator, create_model
+
+from .config import Strict, validate
+from .errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from .tree import Meta  # which imports JAX
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
+_TAKEN_AS_THEY_ARE = (int, float, str, bool, types.NoneType, Any, object)
+
+
+class _Exact(Strict):
+    """A model that converts nothing: "3" and True are no numbers."""
+
+    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True)
+
+
+def check_fields(made: Any, where: str = "") -> None:
+    """Check every field of a dataclass instance; NumPy numbers and lists become Python's numbers and tuples.
+
+    A pytree keeps its values as they are. A method `check` may yield more mistakes, in words.
+
+    Raises:
+        ConfigError: with every mistake and its path under `where`, by default the name of the class.
+    """
+    cls, place = type(made), where or type(made).__name__
+    given = {field.name: getattr(made, field.name) for field in dataclasses.fields(cls) if field.init}
+    plain = {name: make_plain(value) for name, value in given.items()}
+    validate(_make_field_schema(cls), plain, place)
+    if not any("meta" in field.metadata for field in dataclasses.fields(cls)):
+        for name, value in plain.items():
+            object.__setattr__(made, name, value)
+    if hasattr(made, "check") and not any(map(is_traced, sys.modules["jax"].tree.leaves(made))):
+        for mistake in made.check():
+            raise ConfigError(f"{place}: {mistake}")
+
+
+def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+    """Decorate an `__init__` (or a function) that raises ConfigError for what its annotations do not allow.
+
+    An argument without an annotation is not checked. A wrong name is a TypeError with the nearest name.
+    """
+    signature = inspect.signature(function)
+    named = function.__qualname__.removesuffix(".__init__")
+    known = [p.name for p in signature.parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+
+    @functools.wraps(function)
+    def checked(*args: Given.args, **kwargs: Given.kwargs) -> Returned:
+        wrong = [name for name in kwargs if name not in known and not open_ended]
+        if wrong:
+            raise TypeError(f"{named}: unexpected argument {wrong[0]!r}{nearest(wrong[0], known[1:])}")
+        given = signature.bind(*args, **kwargs).arguments
+        schema = _make_argument_schema(function)
+        place = type(args[0]).__name__ if named != function.__qualname__ else named
+        names = [str(field.alias) for field in schema.model_fields.values()]
+        validate(schema, {name: make_plain(given[name]) for name in names if name in given}, place)
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def is_traced(value: Any) -> bool:
+    """Return whether a value is a number that JAX is tracing; False where JAX was never imported."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, jax.core.Tracer)
+
+
+def _is_jax_array(value: Any) -> bool:
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, jax.Array)
+
+
+def make_plain(value: Any) -> Any:
+    """Return NumPy's and concrete JAX numbers as Python's, and lists as tuples; all else as it is."""
+    if is_traced(value):
+        return value
+    if isinstance(value, np.generic | np.ndarray) or _is_jax_array(value):
+        return value.item() if np.ndim(value) == 0 else np.asarray(value)
+    if type(value) in (list, tuple):
+        return tuple(make_plain(item) for item in value)
+    return {key: make_plain(item) for key, item in value.items()} if type(value) is dict else value
+
+
+# -- schemas ---------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _make_field_schema(cls: type) -> type[Strict]:
+    """Derive the pydantic model of the fields of a dataclass."""
+    metas = {field.name: field.metadata.get("meta") for field in dataclasses.fields(cls) if field.init}
+    described = all(meta is not None and meta.kind != "static" for meta in metas.values())
+    hints = {} if described else typing.get_type_hints(cls, include_extras=True)
+    return _make_model(cls.__name__, {name: _allow_value(meta, hints.get(name)) for name, meta in metas.items()})
+
+
+@functools.cache
+def _make_argument_schema(function: Callable[..., Any]) -> type[Strict]:
+    """Derive the pydantic model of the annotated arguments of a function."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+    named = [p.name for p in parameters if p.name in hints and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    return _make_model(function.__qualname__, {name: _allow_type(hints[name]) for name in named}, optional=True)
+
+
+def _make_model(name: str, allowed: Mapping[str, Any], optional: bool = False) -> type[Strict]:
+    fields: Any = {
+        f"{key}_": (kind, Field(None if optional else ..., alias=key, validate_default=False))
+        for key, kind in allowed.items()
+    }
+    return create_model(name, __base__=_Exact, **fields)
+
+
+def _allow_value(meta: Meta | None, hint: Any) -> Any:
+    """Return the pydantic type of a field of a pytree or of a plain dataclass."""
+    if meta is None or meta.kind == "var":
+        return _allow_type(hint) if meta is None else Any
+    if meta.kind == "static":
+        bounds = {"ge": meta.low, "le": meta.high} if math.isfinite(meta.low) else {}
+        return Annotated[_allow_type(hint), Field(**bounds)]
+    check = functools.partial(_check_numbers, meta)
+    if meta.kind == "open":
+        return dict[str, Annotated[Any, PlainValidator(check)]]
+    return Annotated[Any, PlainValidator(check)]
+
+
+def _check_numbers(meta: Meta, value: Any) -> Any:
+    """Return a number or an array of numbers that a parameter allows; ValueError otherwise."""
+    if is_traced(value):
+        return value
+    numbers = np.asarray(value) if isinstance(value, int | float | tuple | np.ndarray) else None
+    kinds = {"bool": "b", "int": "iu", "float": "iuf"}["int" if meta.labels else meta.dtype]
+    if numbers is None or numbers.dtype.kind not in kinds:
+        raise ValueError(f"expected {_NUMBER_WORDS[kinds]}")
+    high = len(meta.labels) - 1 if meta.labels else meta.high
+    bounded = np.isfinite(numbers) | (meta.endless & ~np.isnan(numbers)) if kinds == "iuf" else np.array(True)
+    if not np.all(bounded):
+        raise ValueError("expected a finite number" if not meta.endless else "expected a number, not NaN")
+    if kinds != "b" and not np.all((numbers >= meta.low) & (numbers <= high)):
+        raise ValueError(f"expected {_describe_range(meta.low, high)}")
+    return value
+
+
+_NUMBER_WORDS = {"b": "True or False", "iu": "a whole number", "iuf": "a number"}
+
+
+def _describe_range(low: float, high: float) -> str:
+    """Return the words for a closed range."""
+    if math.isinf(high):
+        return f"a number of at least {low:g}"
+    return f"a number of at most {high:g}" if math.isinf(low) else f"a number from {low:g} to {high:g}"
+
+
+def _allow_type(hint: Any) -> Any:
+    """Return the pydantic type of an annotation: an object must be an instance, and is never made from a mapping."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return Annotated[(_allow_type(args[0]), *args[1:])]
+    if origin in (Union, types.UnionType):
+        return Union[tuple(_allow_type(arg) for arg in args)]  # noqa: UP007
+    if origin is tuple:
+        return tuple[tuple(arg if arg is ... else _allow_type(arg) for arg in args)]
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return Mapping[tuple(_allow_type(arg) for arg in args)]  # type: ignore[index]
+    if hint in _TAKEN_AS_THEY_ARE or origin is Literal:
+        return hint
+    if origin is not None or getattr(hint, "_is_protocol", False):
+        return Annotated[Any, BeforeValidator(_check_callable)]
+    return InstanceOf[hint] if not issubclass(hint, Enum) else hint
+
+
+def _check_callable(value: Any) -> Any:
+    if not callable(value):
+        raise ValueError("expected a function or an object that can be called")
+    return value
