@@ -15,12 +15,11 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
-from enum import Enum
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, Union
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, Field, InstanceOf, PlainValidator, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, create_model
 
 from .config import Strict, validate
 from .errors import ConfigError, nearest
@@ -58,6 +57,11 @@ def check_fields(made: Any, where: str = "") -> None:
     if hasattr(made, "check") and not any(map(is_traced, sys.modules["jax"].tree.leaves(made))):
         for mistake in made.check():
             raise ConfigError(f"{place}: {mistake}")
+
+
+def check_data(cls: type, data: Mapping[str, Any], where: str) -> None:
+    """Check the fields that a file gives for a dataclass, before it is made: unknown names and missing ones too."""
+    validate(_make_field_schema(cls), make_plain(dict(data)), where)
 
 
 def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
@@ -116,7 +120,11 @@ def _make_field_schema(cls: type) -> type[Strict]:
     metas = {field.name: field.metadata.get("meta") for field in dataclasses.fields(cls) if field.init}
     described = all(meta is not None and meta.kind != "static" for meta in metas.values())
     hints = {} if described else typing.get_type_hints(cls, include_extras=True)
-    return _make_model(cls.__name__, {name: _allow_value(meta, hints.get(name)) for name, meta in metas.items()})
+    missing = dataclasses.MISSING
+    fields = dataclasses.fields(cls)
+    optional = {f.name for f in fields if f.default is not missing or f.default_factory is not missing}
+    allowed = {name: _allow_value(meta, hints.get(name)) for name, meta in metas.items()}
+    return _make_model(cls.__name__, allowed, optional)
 
 
 @functools.cache
@@ -125,12 +133,12 @@ def _make_argument_schema(function: Callable[..., Any]) -> type[Strict]:
     hints = typing.get_type_hints(function, include_extras=True)
     parameters = inspect.signature(function).parameters.values()
     named = [p.name for p in parameters if p.name in hints and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
-    return _make_model(function.__qualname__, {name: _allow_type(hints[name]) for name in named}, optional=True)
+    return _make_model(function.__qualname__, {name: _allow_type(hints[name]) for name in named}, named)
 
 
-def _make_model(name: str, allowed: Mapping[str, Any], optional: bool = False) -> type[Strict]:
+def _make_model(name: str, allowed: Mapping[str, Any], optional: Container[str]) -> type[Strict]:
     fields: Any = {
-        f"{key}_": (kind, Field(None if optional else ..., alias=key, validate_default=False))
+        f"{key}_": (kind, Field(None if key in optional else ..., alias=key, validate_default=False))
         for key, kind in allowed.items()
     }
     return create_model(name, __base__=_Exact, **fields)
@@ -141,7 +149,7 @@ def _allow_value(meta: Meta | None, hint: Any) -> Any:
     if meta is None or meta.kind == "var":
         return _allow_type(hint) if meta is None else Any
     if meta.kind == "static":
-        bounds = {"ge": meta.low, "le": meta.high} if math.isfinite(meta.low) else {}
+        bounds: dict[str, Any] = {"ge": meta.low, "le": meta.high} if math.isfinite(meta.low) else {}
         return Annotated[_allow_type(hint), Field(**bounds)]
     check = functools.partial(_check_numbers, meta)
     if meta.kind == "open":
@@ -191,7 +199,13 @@ def _allow_type(hint: Any) -> Any:
         return hint
     if origin is not None or getattr(hint, "_is_protocol", False):
         return Annotated[Any, BeforeValidator(_check_callable)]
-    return InstanceOf[hint] if not issubclass(hint, Enum) else hint
+    return Annotated[Any, BeforeValidator(functools.partial(_check_instance, hint))]
+
+
+def _check_instance(cls: type, value: Any) -> Any:
+    if not isinstance(value, cls):
+        raise ValueError(f"expected an object of the class {cls.__name__}")
+    return value
 
 
 def _check_callable(value: Any) -> Any:

@@ -99,7 +99,13 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
         return "expected a value, got nothing"
     text = re.sub(r"^[A-Z][a-z]+ should (be|have)", "expected", error["msg"].removeprefix("Value error, "))
     text = re.sub(r" or instance of [A-Z][A-Za-z]*", "", re.sub(r"^[A-Z][a-z]+ should", "expected to", text))
-    return f"{text}, got {error['input']!r}"
+    return f"{text}, got {error['input']!r}{_nearest_choice(error)}"
+
+
+def _nearest_choice(error: ErrorDetails) -> str:
+    """Return the hint at the choice that was meant, where one of several words was expected."""
+    choices = re.findall("'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
+    return nearest(error["input"], choices) if error["type"] == "literal_error" and choices else ""
 
 
 def _keys_at(model: Any, loc: Iterable[int | str]) -> list[str]:

@@ -167,7 +167,9 @@ def build_law(data: Mapping[str, Any], where: str) -> GrowthLaw:
     """Build the law of a mapping with its `kind`; `one-of` has `laws:`, `patches` a `law:` for each patch."""
     cls, rest = find_law(data.get("kind"), where), {k: v for k, v in data.items() if k != "kind"}
     if cls is OneOf:
-        laws = (build_law(law, f"{where} > {i}") for i, law in enumerate(validate(_OneOf, make_plain(rest), where).laws))
+        laws = (
+            build_law(law, f"{where} > {i}") for i, law in enumerate(validate(_OneOf, make_plain(rest), where).laws)
+        )
         return OneOf(laws=tuple(laws), which=np.int32(0))  # type: ignore[arg-type]
     if cls is Patches:
         given = validate(_Patches, rest, where)

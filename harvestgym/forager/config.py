@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.checks import check_fields
+from harvestgym.core.errors import ConfigError, check_name
 
 from .kinds import Factory, ForagerObject, Kind, TableObject, check_color
-from .observations import Hint
-from .world import Edge, Region, World
+from .observations import MODES, Hint
+from .world import Capacity, Edge, Region, Side, World
 
 Observation = np.ndarray
 
@@ -35,14 +38,18 @@ class ForagerConfig:
             dicts of `view` and `hint`.
     """
 
-    size: int | tuple[int, int]
-    object_types: Mapping[str, Factory | Kind]
+    size: Side | tuple[Side, Side]
+    object_types: Mapping[str, Any]
     observation_mode: str = "objects"
-    aperture: int | tuple[int, int] = 3
-    seed: int = 0
+    aperture: Side | tuple[Side, Side] = 3
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
     edge: Edge = "torus"
-    capacity: int = 2**22
+    capacity: Capacity = 2**22
     hint: Hint = (0, 0)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_name("observation_mode", self.observation_mode, MODES, "ForagerConfig")
 
 
 def build_world(config: ForagerConfig) -> World:
@@ -59,11 +66,22 @@ def _kind(name: str, factory: Factory | Kind) -> Kind:
     if not callable(factory):
         raise ConfigError(f"object_types[{name!r}]: expected a class or function that makes an object, or a Kind, "
                           f"got {factory!r}")  # fmt: skip
-    thing = factory()
-    thing.name = name
+    thing = _make_object(name, factory)
     custom = type(thing).regen_delay is not ForagerObject.regen_delay or thing.target_location is not None
     if isinstance(thing, TableObject) and type(thing).reward is TableObject.reward and not custom:
         row = dataclasses.replace(thing.row, name=name, blocking=thing.blocking, collectable=thing.collectable,
                                   lasts=thing.lasts, rests=thing.rests)  # fmt: skip
         return row if thing.color is None else dataclasses.replace(row, colors=(check_color(thing.color, name),))
     return thing.to_kind()
+
+
+def _make_object(name: str, factory: Factory) -> ForagerObject:
+    try:
+        thing = factory()
+    except TypeError as error:
+        raise ConfigError(f"object_types[{name!r}]: expected a class or function without arguments: {error}") from error
+    if not isinstance(thing, ForagerObject):
+        raise ConfigError(f"object_types[{name!r}]: expected a class or function that makes a ForagerObject, "
+                          f"got one that makes {thing!r}")  # fmt: skip
+    thing.name = name
+    return thing

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import gymnasium
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Strict, validate
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
@@ -22,23 +23,33 @@ from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import scene as scene
 from harvestgym.forager.view.timeline import timeline as timeline
 
-from .kinds import NEVER, Delay, DelayLaw, Kind, ReturnPlace
+from .kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
 from .numba_support import FAST
 from .observations import Hint
 from .reward_laws import LAWS
-from .world import Edge, Region, World, count_objects
+from .world import Capacity, Cell, Edge, Region, Side, StepCount, World, count_objects
+
+Density = Annotated[float, Field(ge=0, le=1)]
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
 
-class KindFile(Strict):
+class _Exact(Strict):
+    """A group of entries in which "3" and yes are no numbers."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class KindFile(_Exact):
     """A kind in a catalogue file."""
 
     blocking: bool = False
     collectable: bool = False
-    reward: dict[str, dict[str, Any]] = Field(default={"constant": {}}, description="one law and its numbers")
+    reward: dict[str, dict[str, Any]] = Field(
+        default={"constant": {}}, description="one law and its numbers", min_length=1, max_length=1
+    )
     noise: float = 0.0
-    delay: Literal["never"] | dict[str, tuple[int, int]] = Field(
+    delay: Literal["never"] | Annotated[dict[str, tuple[int, int]], Field(min_length=1, max_length=1)] = Field(
         default={"uniform": (10, 99)}, description="never, uniform: [low, high] or normal: [mean, deviation], in steps"
     )
     place: Literal["same", "anywhere", "region", "fixed"] = "same"
@@ -46,37 +57,37 @@ class KindFile(Strict):
     pays_after: int = 0
     lasts: int = Field(default=0, description="steps for which it stands before it expires; 0 for ever")
     rests: int = Field(default=0, description="steps for which it is gone before it stands again")
-    colors: tuple[tuple[int, int, int], ...] = ()
+    colors: tuple[Color, ...] = ()
 
 
-class RegionFile(Strict):
+class RegionFile(_Exact):
     """A biome in a catalogue file."""
 
-    x: int
-    y: int
-    width: int
-    height: int
-    density: dict[str, float] = {}
-    renew_eaten: int = 0
-    renew_every: int = 0
+    x: Cell
+    y: Cell
+    width: Side
+    height: Side
+    density: dict[str, Density] = {}
+    renew_eaten: StepCount = 0
+    renew_every: StepCount = 0
 
 
-class WorldFile(Strict):
+class WorldFile(_Exact):
     """A catalogue file."""
 
     doc: str
-    size: tuple[int, int]
-    aperture: tuple[int, int]
+    size: tuple[Side, Side]
+    aperture: tuple[Side, Side]
     kinds: dict[str, KindFile]
-    density: dict[str, float] = {}
+    density: dict[str, Density] = {}
     regions: dict[str, RegionFile] = {}
     edge: Edge = "torus"
     observation_mode: str = "objects"
     hint: Hint = (0, 0)
-    teleport_every: int = 0
+    teleport_every: StepCount = 0
     teleport_to: tuple[str, ...] = ()
-    capacity: int = 1024
-    horizon: int = Field(default=0, description="steps until truncation; 0 for never")
+    capacity: Capacity = 1024
+    horizon: StepCount = Field(default=0, description="steps until truncation; 0 for never")
 
 
 def make(name: str, **overrides: Any) -> Forager:
@@ -89,7 +100,7 @@ def make(name: str, **overrides: Any) -> Forager:
 
 def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
     """Return a forager from the data of a catalogue file; ConfigError with every mistake."""
-    file = validate(WorldFile, dict(data), where)
+    file = validate(WorldFile, make_plain(dict(data)), where)
     kinds = tuple(_kind(name, kind, f"{where} > kinds > {name}") for name, kind in sorted(file.kinds.items()))
     width, height = file.size
     names = tuple(kind.name for kind in kinds)
@@ -107,26 +118,26 @@ def _stop(name: str, boxes: list[str], where: str) -> int:
 
 
 def _kind(name: str, file: KindFile, where: str) -> Kind:
-    if len(file.reward) != 1:
-        raise ConfigError(f"{where} > reward: expected one law, got {len(file.reward)}; try one of {', '.join(LAWS)}")
     law, numbers = next(iter(file.reward.items()))
-    if law not in LAWS:
-        raise unknown("law", law, LAWS, f"{where} > reward")
-    numbers = {k: tuple(v) if isinstance(v, list) else v for k, v in numbers.items()}
-    try:
-        reward = LAWS[law](**numbers)
-    except TypeError as error:
-        raise ConfigError(f"{where} > reward > {law}: {error}") from None
+    check_name("law", law, LAWS, f"{where} > reward")
+    check_data(LAWS[law], numbers, f"{where} > reward > {law}")
     fields = file.model_dump(exclude={"reward", "delay", "place"})
-    return Kind(name, reward=reward, delay=_delay(file.delay, where), place=ReturnPlace[file.place.upper()], **fields)
+    return Kind(
+        name,
+        reward=LAWS[law](**numbers),
+        delay=_delay(file.delay, where),
+        place=ReturnPlace[file.place.upper()],
+        **fields,
+    )
 
 
 def _delay(delay: str | dict[str, tuple[int, int]], where: str) -> Delay:
     if isinstance(delay, str):
         return NEVER
     law, (a, b) = next(iter(delay.items()))
-    if len(delay) != 1 or law.upper() not in ("UNIFORM", "NORMAL"):
-        raise unknown("delay", law, ("never", "uniform", "normal"), where)
+    check_name("delay", law, ("never", "uniform", "normal"), where)
+    if law == "never":
+        raise ConfigError(f"{where} > delay: expected the word never alone, got {delay}; try delay: never")
     return Delay(DelayLaw[law.upper()], a, b)
 
 

@@ -10,15 +10,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError
 
-from .reward_laws import MAX_PERIOD, Constant, RewardLaw
+from .reward_laws import MAX_PERIOD, MAX_REWARD, Constant, RewardLaw
 
-Color = tuple[int, int, int]
+Level = Annotated[int, Field(ge=0, le=255)]
+Color = tuple[Level, Level, Level]
 
 
 class ReturnPlace(IntEnum):
@@ -39,6 +42,11 @@ class DelayLaw(IntEnum):
 
 
 MAX_DELAY = 2**30
+MAX_DEVIATION = 4096
+MAX_POSTPONED = 4096
+"""Steps between a collision and its reward, at most."""
+
+DelaySteps = Annotated[int, Field(ge=0, le=MAX_DELAY)]
 
 
 @dataclass(frozen=True)
@@ -50,16 +58,15 @@ class Delay:
     """
 
     law: DelayLaw = DelayLaw.UNIFORM
-    a: int = 10
-    b: int = 99
+    a: DelaySteps = 10
+    b: DelaySteps = 99
 
     def __post_init__(self) -> None:
-        whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (self.a, self.b))
-        ordered = self.law is not DelayLaw.UNIFORM or self.a <= self.b
-        if not whole or self.a < 0 or self.b < 0 or not ordered or max(self.a, self.b) > MAX_DELAY:
-            raise ConfigError(f"delay: expected whole steps, 0 <= low <= high <= 2^30, got {self.a}, {self.b}")
-        if self.law is DelayLaw.NORMAL and self.b > 4096:
-            raise ConfigError(f"delay: expected a deviation of at most 4096 steps, got {self.b}")
+        check_fields(self)
+        if self.law is DelayLaw.UNIFORM and self.a > self.b:
+            raise ConfigError(f"delay: expected low <= high, got {self.a}, {self.b}")
+        if self.law is DelayLaw.NORMAL and self.b > MAX_DEVIATION:
+            raise ConfigError(f"delay: expected a deviation of at most {MAX_DEVIATION} steps, got {self.b}")
 
     @property
     def mean(self) -> float:
@@ -91,24 +98,23 @@ class Kind:
     blocking: bool = False
     collectable: bool = False
     reward: RewardLaw = field(default_factory=Constant)
-    noise: float = 0.0
+    noise: Annotated[float, Field(ge=0, le=MAX_REWARD)] = 0.0
     delay: Delay = Delay()
     place: ReturnPlace = ReturnPlace.ANYWHERE
     target: tuple[int, int] = (0, 0)
-    pays_after: int = 0
-    lasts: int = 0
-    rests: int = 0
+    pays_after: Annotated[int, Field(ge=0, le=MAX_POSTPONED)] = 0
+    lasts: DelaySteps = 0
+    rests: DelaySteps = 0
     colors: tuple[Color, ...] = ()
     python: bool = False
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.noise) or self.noise < 0:
-            raise ConfigError(f"noise of {self.name!r}: expected a finite number >= 0, got {self.noise}")
-        if not 0 <= self.pays_after <= 4096:
-            raise ConfigError(f"pays_after of {self.name!r}: expected 0 to 4096 steps, got {self.pays_after}")
-        _check_season(self)
-        for color in self.colors:
-            check_color(color, self.name)
+        check_fields(self, f"kind {self.name!r}")
+        spans = self.lasts, self.rests
+        if (min(spans) == 0 and max(spans) > 0) or sum(spans) > MAX_PERIOD:
+            raise ConfigError(
+                f"{self.name}: expected lasts and rests of at least 1 step, 2^24 - 1 together, or both 0, got {spans}"
+            )
 
     @property
     def share(self) -> float:
@@ -122,20 +128,16 @@ class Kind:
         return float(self.reward.value) if steady else None  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _check_season(kind: Kind) -> None:
-    spans = kind.lasts, kind.rests
-    whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in spans)
-    if not whole or min(spans) < 0 or (min(spans) == 0 and max(spans) > 0) or sum(spans) > MAX_PERIOD:
-        raise ConfigError(f"{kind.name}: expected lasts and rests of at least 1 step, 2^24 - 1 together, or both 0, "
-                          f"got {kind.lasts!r}, {kind.rests!r}")  # fmt: skip
-
-
 def check_color(color: Any, name: str) -> Color:
     """Three whole numbers from 0 to 255; ConfigError otherwise."""
     values = tuple(color) if np.iterable(color) else ()
-    if len(values) != 3 or any(int(v) != v or not 0 <= v <= 255 for v in values):
+    numbers = all(isinstance(v, int | float | np.number) and v in _LEVELS for v in values)
+    if len(values) != 3 or not numbers:
         raise ConfigError(f"color of {name!r}: expected three whole numbers from 0 to 255, got {color!r}")
     return int(values[0]), int(values[1]), int(values[2])
+
+
+_LEVELS = range(256)
 
 
 class ForagerObject:

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
+from pydantic import Field
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError
 
 from .reward_context import LawContext
 
 MAX_PERIOD = 2**24 - 1
+
+MAX_REWARD = 1e9
+"""Largest reward of a collision, either way."""
+
+Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD)]
+Period = Annotated[int, Field(ge=1, le=MAX_PERIOD)]
+Shift = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class RewardLaw(Protocol):
@@ -25,36 +34,31 @@ class RewardLaw(Protocol):
     def __call__(self, now: LawContext) -> Any: ...
 
 
-def _check_period(period: int) -> None:
-    if isinstance(period, bool) or not isinstance(period, int) or not 1 <= period <= MAX_PERIOD:
-        raise ConfigError(f"period: expected whole steps from 1 to 2^24 - 1, got {period!r}")
+class _CheckedLaw:
+    """A law whose numbers are checked when it is made."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(_CheckedLaw):
     """Always `value`."""
 
-    value: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.value):
-            raise ConfigError(f"reward: expected a finite number, got {self.value}")
+    value: Reward = 0.0
 
     def __call__(self, now: LawContext) -> Any:
         return now.xp.float32(self.value)
 
 
 @dataclass(frozen=True)
-class Sine:
+class Sine(_CheckedLaw):
     """mean + amplitude * sin(2 pi (t + shift) / period): a season."""
 
-    amplitude: float
-    period: int
-    mean: float = 0.0
-    shift: int = 0
-
-    def __post_init__(self) -> None:
-        _check_period(self.period)
+    amplitude: Reward
+    period: Period
+    mean: Reward = 0.0
+    shift: Shift = 0
 
     def __call__(self, now: LawContext) -> Any:
         angle = _fraction(now, self.period) + np.float32(self.shift % self.period / self.period)
@@ -62,15 +66,12 @@ class Sine:
 
 
 @dataclass(frozen=True)
-class Square:
+class Square(_CheckedLaw):
     """`first` for the first half of every period, `second` for the rest."""
 
-    first: float
-    second: float
-    period: int
-
-    def __post_init__(self) -> None:
-        _check_period(self.period)
+    first: Reward
+    second: Reward
+    period: Period
 
     def __call__(self, now: LawContext) -> Any:
         early = now.phase(self.period) < self.period // 2
@@ -78,20 +79,15 @@ class Square:
 
 
 @dataclass(frozen=True)
-class Fourier:
+class Fourier(_CheckedLaw):
     """A random periodic series: `terms` harmonics of `period`, drawn again for each generation.
 
     The amplitude of harmonic k falls as 1/k; the sum is scaled so that its variance is `amplitude`^2 on average.
     """
 
-    terms: int
-    period: int
-    amplitude: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_period(self.period)
-        if not 1 <= self.terms <= 64:
-            raise ConfigError(f"terms: expected 1 to 64 harmonics, got {self.terms}")
+    terms: Annotated[int, Field(ge=1, le=64)]
+    period: Period
+    amplitude: Reward = 1.0
 
     def __call__(self, now: LawContext) -> Any:
         k = np.arange(1, self.terms + 1)
@@ -106,16 +102,18 @@ class Fourier:
 
 
 @dataclass(frozen=True)
-class RewardSeries:
+class RewardSeries(_CheckedLaw):
     """A table of rewards, each for `every` steps, over and over: weather, prices, any measured series."""
 
-    values: tuple[float, ...]
-    every: int = 1
+    values: Annotated[tuple[Reward, ...], Field(min_length=1)]
+    every: Period = 1
 
     def __post_init__(self) -> None:
-        _check_period(len(self.values) * self.every)
-        if not all(math.isfinite(v) for v in self.values):
-            raise ConfigError("values: expected finite rewards, got one that is not; try checking the series")
+        super().__post_init__()
+        if len(self.values) * self.every > MAX_PERIOD:
+            raise ConfigError(
+                f"values: expected a period of at most 2^24 - 1 steps, got {len(self.values) * self.every}"
+            )
 
     def __call__(self, now: LawContext) -> Any:
         row = now.phase(len(self.values) * self.every) // self.every

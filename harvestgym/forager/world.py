@@ -13,10 +13,12 @@ import math
 import textwrap
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, unknown
 
 from .kinds import Kind, ReturnPlace
@@ -36,7 +38,18 @@ TRIES = 16
 
 NARROW, SQUARISH = 8, 6
 MAX_SIDE = 2**30
+MAX_OBJECTS = 2**60
+MAX_STEPS = 2**31 - 1
+MAX_CAPACITY = 2**26
+"""Changed objects of one episode; each takes some 200 bytes."""
 MAX_CELLS_OF_A_NARROW_REGION = 2**31 - 1
+
+Side = Annotated[int, Field(ge=1, le=MAX_SIDE)]
+Cell = Annotated[int, Field(ge=0, lt=MAX_SIDE)]
+KindIndex = Annotated[int, Field(ge=0)]
+ObjectCount = Annotated[int, Field(ge=0, le=MAX_OBJECTS)]
+StepCount = Annotated[int, Field(ge=0, le=MAX_STEPS)]
+Capacity = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
 
 
 @dataclass(frozen=True)
@@ -49,14 +62,17 @@ class Region:
         name: of the region.
     """
 
-    x: int
-    y: int
-    width: int
-    height: int
-    layers: tuple[tuple[int, int], ...] = ()
-    renew_eaten: int = 0
-    renew_every: int = 0
+    x: Cell
+    y: Cell
+    width: Side
+    height: Side
+    layers: tuple[tuple[KindIndex, ObjectCount], ...] = ()
+    renew_eaten: StepCount = 0
+    renew_every: StepCount = 0
     name: str = "world"
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"region {self.name!r}")
 
     @property
     def cells(self) -> int:
@@ -108,18 +124,19 @@ def count_objects(freq: float, free: int, cells: int) -> int:
 class World:
     """The structure that both engines share, without randomness: hashable, so that it is static under JIT."""
 
-    width: int
-    height: int
+    width: Side
+    height: Side
     kinds: tuple[Kind, ...]
     regions: tuple[Region, ...]
     edge: Edge = "torus"
-    teleport_every: int = 0
+    teleport_every: StepCount = 0
     teleport_to: tuple[int, ...] = ()
-    capacity: int = 1024
+    capacity: Capacity = 1024
 
     def __post_init__(self) -> None:
-        _check_sides(self)
+        check_fields(self)
         _check_names(self)
+        _check_targets(self)
         for region in self.regions:
             _check_region(self, region)
         _check_renewal(self)
@@ -179,14 +196,19 @@ class World:
         return region.cells - bool(agent)
 
 
-def _check_sides(world: World) -> None:
-    for side in (world.width, world.height):
-        if isinstance(side, bool) or not isinstance(side, int | np.integer) or not 1 <= side <= MAX_SIDE:
-            raise ConfigError(f"size: expected whole sides from 1 to 2^30, got {world.width} x {world.height}")
-    if world.edge not in ("torus", "wall"):
-        raise unknown("edge", world.edge, ("torus", "wall"))
-    if world.capacity < 1:
-        raise ConfigError(f"capacity: expected at least 1 changed object, got {world.capacity}")
+def _check_targets(world: World) -> None:
+    for kind in world.kinds:
+        if kind.place is ReturnPlace.FIXED:
+            check_cell(kind.target, world.width, world.height, f"target of {kind.name!r}")
+
+
+def check_cell(cell: Any, width: int, height: int, what: str) -> tuple[int, int]:
+    """Return a cell (x, y) as whole numbers; ConfigError unless it lies in the world."""
+    x, y = cell if isinstance(cell, tuple | list | np.ndarray) and len(cell) == 2 else (None, None)
+    whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (x, y))
+    if not whole or not (0 <= x < width and 0 <= y < height):
+        raise ConfigError(f"{what}: expected 0 <= x < {width}, 0 <= y < {height}, got {cell!r}")
+    return int(x), int(y)
 
 
 def _check_names(world: World) -> None:
@@ -204,15 +226,16 @@ def _check_names(world: World) -> None:
 
 
 def _check_region(world: World, region: Region) -> None:
-    inside = region.width >= 1 and region.height >= 1 and region.x >= 0 and region.y >= 0
-    if not inside or region.x + region.width > world.width or region.y + region.height > world.height:
+    if region.x + region.width > world.width or region.y + region.height > world.height:
         raise ConfigError(f"region {region.name!r}: expected cells in the {world.width} x {world.height} world, got "
                           "others")  # fmt: skip
     if region.narrow and region.cells > MAX_CELLS_OF_A_NARROW_REGION:
         raise ConfigError(f"region {region.name!r}: expected at least {NARROW} cells across, or less than 2^31; try "
                           "widening it")  # fmt: skip
     total = sum(count for _, count in region.layers)
-    if total > world.count_room(region) or any(count < 0 for _, count in region.layers):
+    if any(kind >= len(world.kinds) for kind, _ in region.layers):
+        raise ConfigError(f"region {region.name!r}: expected kinds below {len(world.kinds)}, got {region.layers}")
+    if total > world.count_room(region):
         raise ConfigError(f"region {region.name!r}: expected 0 to {world.count_room(region)} objects, got {total}")
 
 

@@ -65,12 +65,14 @@ def test_every_file_is_refused_or_built(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     whole = [data for data in files if "extends" not in data]
     for _ in range(FILES):
-        data = change_data(rng, rng.choice(whole), others=["ricker", {"kind": "may"}, {"kind": "uniform", "sigma": 0.1}])
+        data = change_data(
+            rng, rng.choice(whole), others=["ricker", {"kind": "may"}, {"kind": "uniform", "sigma": 0.1}]
+        )
         path.write_text(yaml.dump(data, Dumper=yaml.Dumper))
         try:
             text = yaml.safe_load(path.read_text())
         except yaml.YAMLError:
-            continue
+            continue  # no YAML
         build_or_refuse(lambda: from_yaml(path), {"data": text})
 
 

@@ -40,7 +40,7 @@ def test_a_figure_is_drawn_from_a_record():
     [
         ({"kind": {}}, "try 'kinds'"),
         ({"density": {"figs": 0.1}}, "try 'fig'"),
-        ({"density": {"fig": 1.2}}, "from 0 to 1"),
+        ({"density": {"fig": 1.2}}, "density > fig: expected less than or equal to 1"),
         ({"density": {"fig": 0.7, "wall": 0.7}}, "objects, got"),
         ({"aperture": [4, 5]}, "expected odd"),
         ({"hint": [11, 10]}, "0 <= shown <= every"),

@@ -70,15 +70,18 @@ def test_another_color_is_refused(color):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Kind("food", noise=-1), "noise of 'food': expected a finite number >= 0, got -1"),
-        (lambda: Kind("food", noise=float("nan")), "noise of 'food'"),
-        (lambda: Kind("food", pays_after=5000), "pays_after of 'food': expected 0 to 4096 steps, got 5000"),
-        (lambda: Kind("food", pays_after=-1), "pays_after of 'food'"),
-        (lambda: Kind("food", colors=((1, 2, 300),)), "color of 'food': expected three whole numbers"),
+        (
+            lambda: Kind("food", noise=-1),
+            "kind 'food': 1 mistake\n  noise: expected greater",
+        ),
+        (lambda: Kind("food", noise=float("nan")), "noise: expected a finite number, got nan"),
+        (lambda: Kind("food", pays_after=5000), "pays_after: expected less than or equal to 4096, got 5000"),
+        (lambda: Kind("food", pays_after=-1), "pays_after: expected greater than or equal to 0"),
+        (lambda: Kind("food", colors=((1, 2, 300),)), "colors > 0 > 2: expected less than or equal to 255, got 300"),
         (lambda: Kind("food", rests=5), "lasts and rests of at least 1 step"),
-        (lambda: Kind("food", lasts=1.5, rests=2), "lasts and rests"),
-        (lambda: Delay(a=9, b=3), "delay: expected whole steps, 0 <= low <= high"),
-        (lambda: Delay(a=0, b=2**31), "delay: expected whole steps"),
+        (lambda: Kind("food", lasts=1.5, rests=2), "lasts: expected a valid integer"),
+        (lambda: Delay(a=9, b=3), "delay: expected low <= high, got 9, 3"),
+        (lambda: Delay(a=0, b=2**31), "b: expected less than or equal to 1073741824"),
         (lambda: Delay(DelayLaw.NORMAL, 10, 5000), "delay: expected a deviation of at most 4096 steps, got 5000"),
     ],
 )

@@ -78,7 +78,10 @@ def _escapement_by_search(law: GrowthLaw, discount: float) -> float:
     slope = jax.grad(lambda s: discount * law(s) - s)
     bend = jax.grad(slope)
     for _ in range(4):
-        best -= float(slope(best)) / float(bend(best))
+        curvature = float(bend(best))
+        if curvature == 0.0:
+            break
+        best -= float(slope(best)) / curvature
     return best
 
 

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env
 from harvestgym.core.tree import replace
 from harvestgym.forager.observations import (
@@ -28,7 +29,7 @@ from harvestgym.forager.observations import (
     make_space,
 )
 from harvestgym.forager.reward_payment import ring_length
-from harvestgym.forager.world import EMPTY, VACANT, World
+from harvestgym.forager.world import EMPTY, VACANT, StepCount, World
 
 from .collisions import collide
 from .dynamics import renew, return_objects, teleport
@@ -59,10 +60,11 @@ class Forager(Env[ForagerState, ForagerParams]):
     world: World
     aperture: tuple[int, int] = (9, 9)
     mode: str = "objects"
-    horizon: int = 0
+    horizon: StepCount = 0
     hint: Hint = (0, 0)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_aperture(self.aperture, self.world)
         check_mode(self.mode, self.world)
         check_hint(self.hint)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager.config import ForagerConfig, Observation
 from harvestgym.forager.hashing import seed_words
@@ -57,6 +58,7 @@ def check_delay(delay: Any, name: str) -> int | None:
 class ForagerEnv(EditableEpisode):
     """A world without end and one agent in it; never terminates."""
 
+    @check_arguments
     def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
         super().__init__(config, world)
         self._constants = [kind.constant for kind in self.world.kinds]

@@ -16,12 +16,14 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import split_key
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.random import keys_for
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
 from harvestgym.forager.reward_payment import RATE
 from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import NO_ACTION, scene
+from harvestgym.forager.world import StepCount
 from harvestgym.gym.base import Info
 from harvestgym.gym.episode_log import FrameBuffer
 from harvestgym.render.modes import RENDER_MODES, render_scene
@@ -54,7 +56,8 @@ class ForagerGym(gymnasium.Env[Any, int]):
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
-    def __init__(self, env: ForagerEnv, horizon: int = 0, render_mode: str | None = None) -> None:
+    @check_arguments
+    def __init__(self, env: ForagerEnv, horizon: StepCount = 0, render_mode: str | None = None) -> None:
         if render_mode not in (None, *RENDER_MODES):
             raise unknown("render_mode", render_mode, RENDER_MODES)
         self.env, self.horizon, self.render_mode = env, horizon, render_mode

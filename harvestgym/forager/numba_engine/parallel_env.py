@@ -8,12 +8,14 @@ that collect in the same step share it.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
 from pettingzoo import ParallelEnv
+from pydantic import Field
 
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.jax_engine.model import Forager
@@ -29,6 +31,8 @@ from .rewards import CollisionRewards, is_steady, region_values
 
 Actions = dict[str, int]
 
+MAX_FORAGERS = 1024
+
 AGENT = (20, 20, 20)
 """The colour of another agent, in worlds that are seen in colours."""
 
@@ -38,8 +42,9 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
 
     metadata = {"name": "forager", "render_modes": []}
 
-    def __init__(self, model: Forager, number: int = 2) -> None:
-        _check(model, number)
+    @check_arguments
+    def __init__(self, model: Forager, number: Annotated[int, Field(ge=1, le=MAX_FORAGERS)] = 2) -> None:
+        _check(model)
         self.model = model
         self.possible_agents = [f"forager_{i}" for i in range(number)]
         self.agents: list[str] = []
@@ -190,9 +195,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         return out
 
 
-def _check(model: Forager, number: int) -> None:
-    if not 1 <= number <= 1024:
-        raise ConfigError(f"number: expected 1 to 1024 foragers, got {number}")
+def _check(model: Forager) -> None:
     check_view_mode(model.mode, "ForagerParallel")
     if model.world.renews or model.world.teleport_every:
         raise ConfigError("several foragers: expected a world without renewal and teleports, got one with them")

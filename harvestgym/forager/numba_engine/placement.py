@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -13,7 +12,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager.config import ForagerConfig
 from harvestgym.forager.kinds import ForagerObject, Kind, ReturnPlace
 from harvestgym.forager.reward_payment import ring_length
-from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, count_objects
+from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, check_cell, count_objects
 
 from . import arrays as col
 from . import dynamics, lookup, step, view
@@ -106,11 +105,7 @@ class EditableEpisode(ReadableEpisode):
         return thing
 
     def _check_cell(self, location: tuple[int, int], name: str) -> tuple[int, int]:
-        x, y = (operator.index(v) for v in location)
-        if not (0 <= x < self.world.width and 0 <= y < self.world.height):
-            raise ConfigError(f"target_location of {name!r}: expected 0 <= x < {self.world.width}, 0 <= y < "
-                              f"{self.world.height}, got {location}")  # fmt: skip
-        return x, y
+        return check_cell(location, self.world.width, self.world.height, f"target_location of {name!r}")
 
     def _bind(self) -> None:
         """Bind the compiled step to the arrays."""

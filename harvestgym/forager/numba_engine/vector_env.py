@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
+from pydantic import Field
 
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.jax_engine.model import Forager
@@ -34,6 +36,9 @@ def _new_batch(model: Forager, number: int) -> EpisodeArrays:
     return one._replace(**{name: np.repeat(getattr(one, name)[None], number, 0) for name in CHANGING})
 
 
+Number = Annotated[int, Field(ge=1, le=2**20)]
+
+
 class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
     """Many episodes of one world, each with its own seed, on the host engine.
 
@@ -42,7 +47,8 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
-    def __init__(self, model: Forager, num_envs: int, threads: int | None = None) -> None:
+    @check_arguments
+    def __init__(self, model: Forager, num_envs: Number, threads: Number | None = None) -> None:
         check_view_mode(model.mode, "ForagerVec")
         self.model, self.num_envs = model, num_envs
         self.single_observation_space, self.single_action_space = model.observation_space, model.action_space
