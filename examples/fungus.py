@@ -15,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.random import bernoulli
-from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm import BasicRule, Cide, Entity, Farm, Field, Plant, Soil, Weather
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Strain
+from harvestgym.farm.entities.response import Response, Window, expglm
 
 FUNGICIDE = {"extends": "herbicide", "effect": {"fungus": 1, "weeds": 0}}
 BAG = ("BasicFarmer-0", "Field-0", "Cide-0", "scatter_bag", {"plot": (0, 0), "amount#bag": 1})

@@ -26,7 +26,7 @@ from .growth import MAX_BIOMASS, MAX_STEEPNESS, GrowthLaw, May, OneOf
 from .model import MAX_YEARS, FishingModel, FishingParams, YearOrder
 from .noise import MAX_SIGMA, NOISES, Noise
 from .structured import Patches
-from .units import Control, Levels, Scale, Units
+from .units import Control, LevelCount, Scale, Units
 
 GROWTH_LAWS: dict[str, type[GrowthLaw]] = {
     re.sub(r"\B(?=[A-Z])", "-", name).lower(): law
@@ -75,7 +75,7 @@ class FishingSpec(_Exact):
     order: YearOrder = "harvest first"
     scale: Scale = "symmetric"
     control: Control = "quota"
-    levels: Levels = 0
+    levels: LevelCount = 0
     price: float = Field(1.0, ge=0, le=MAX_BIOMASS)
     cost: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     discount: float = Field(0.99, ge=0, le=1)

@@ -25,7 +25,7 @@ def _check_levels(levels: int) -> int:
 
 MAX_LEVELS = 100_000
 
-Levels = Annotated[int, AfterValidator(_check_levels)]
+LevelCount = Annotated[int, AfterValidator(_check_levels)]
 """Number of choices of a discrete action; one choice alone would always be a quota of 0."""
 
 
@@ -48,7 +48,7 @@ class Units:
     seen: Annotated[int, Field(ge=1)] = 1
     scale: Scale = "symmetric"
     control: Control = "quota"
-    levels: Levels = 0
+    levels: LevelCount = 0
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -27,7 +27,7 @@ from .kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
 from .numba_support import FAST
 from .observations import Hint
 from .reward_laws import LAWS
-from .world import Capacity, Cell, Edge, Region, Side, StepCount, World, count_objects
+from .world import Capacity, Coordinate, Edge, Region, Side, StepCount, World, count_objects
 
 Density = Annotated[float, Field(ge=0, le=1)]
 
@@ -63,8 +63,8 @@ class KindFile(_Exact):
 class RegionFile(_Exact):
     """A biome in a catalogue file."""
 
-    x: Cell
-    y: Cell
+    x: Coordinate
+    y: Coordinate
     width: Side
     height: Side
     density: dict[str, Density] = {}

@@ -20,8 +20,8 @@ from harvestgym.core.errors import ConfigError
 
 from .reward_laws import MAX_PERIOD, MAX_REWARD, Constant, RewardLaw
 
-Level = Annotated[int, Field(ge=0, le=255)]
-Color = tuple[Level, Level, Level]
+_Byte = Annotated[int, Field(ge=0, le=255)]
+Color = tuple[_Byte, _Byte, _Byte]
 
 
 class ReturnPlace(IntEnum):

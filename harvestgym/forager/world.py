@@ -45,7 +45,7 @@ MAX_CAPACITY = 2**26
 MAX_CELLS_OF_A_NARROW_REGION = 2**31 - 1
 
 Side = Annotated[int, Field(ge=1, le=MAX_SIDE)]
-Cell = Annotated[int, Field(ge=0, lt=MAX_SIDE)]
+Coordinate = Annotated[int, Field(ge=0, lt=MAX_SIDE)]
 KindIndex = Annotated[int, Field(ge=0)]
 ObjectCount = Annotated[int, Field(ge=0, le=MAX_OBJECTS)]
 StepCount = Annotated[int, Field(ge=0, le=MAX_STEPS)]
@@ -62,8 +62,8 @@ class Region:
         name: of the region.
     """
 
-    x: Cell
-    y: Cell
+    x: Coordinate
+    y: Coordinate
     width: Side
     height: Side
     layers: tuple[tuple[KindIndex, ObjectCount], ...] = ()

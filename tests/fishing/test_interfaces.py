@@ -194,8 +194,9 @@ def test_conservation_problems_have_no_catch_to_measure() -> None:
     [
         ({"K": 0}, "law: .*\n.*K"), ({"r": np.nan}, "r: expected a finite number"), ({"s0": -1}, "s0"),
         ({"Tmax": 1.5}, "Tmax"), ({"sigma": -0.1}, "noise: .*\n.*sigma"), ({"levels": 1}, "levels"),
-        ({"law": "ricker"}, "law"), ({"noise": 0.1}, "noise"), ({"order": "harvest"}, "order"), ({"scale": "log"}, "scale"),
-        ({"control": "effort"}, "control"), ({"discount": 1.5}, "discount"), ({"levels": -1}, "levels"),
+        ({"law": "ricker"}, "law"), ({"noise": 0.1}, "noise"), ({"order": "harvest"}, "order"),
+        ({"scale": "log"}, "scale"), ({"control": "effort"}, "control"), ({"discount": 1.5}, "discount"),
+        ({"levels": -1}, "levels"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(arguments: Any, path: str) -> None:

@@ -9,7 +9,7 @@ from functools import reduce
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.response import Response, exponents
+from harvestgym.farm.entities.response import Response, exponents
 
 from .base import Board
 from .messages import NUTRIENTS, Canopy, Ground

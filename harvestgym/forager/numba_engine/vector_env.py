@@ -36,7 +36,7 @@ def _new_batch(model: Forager, number: int) -> EpisodeArrays:
     return one._replace(**{name: np.repeat(getattr(one, name)[None], number, 0) for name in CHANGING})
 
 
-Number = Annotated[int, Field(ge=1, le=2**20)]
+_Count = Annotated[int, Field(ge=1, le=2**20)]
 
 
 class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
@@ -48,7 +48,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
     @check_arguments
-    def __init__(self, model: Forager, num_envs: Number, threads: Number | None = None) -> None:
+    def __init__(self, model: Forager, num_envs: _Count, threads: _Count | None = None) -> None:
         check_view_mode(model.mode, "ForagerVec")
         self.model, self.num_envs = model, num_envs
         self.single_observation_space, self.single_action_space = model.observation_space, model.action_space

@@ -6,13 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.response import Window
 from harvestgym.core.tree import par, pytree, replace
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Ground
 from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.plant.parameters import Rate
 from harvestgym.farm.entities.plant.stages import Stage
+from harvestgym.farm.entities.response import Window
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.soil.soil import SoilState
 from tests.farm.company import draws, earth, field, live_jit

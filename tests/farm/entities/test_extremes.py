@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.response import Window
 from harvestgym.core.tree import Meta, iterate_metas, replace
+from harvestgym.farm.entities.response import Window
 from tests.farm.test_company import FEW, SMALL, farm
 
 FARMS, DAYS, SHARE = 64, 50, 0.08

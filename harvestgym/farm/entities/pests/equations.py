@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.random import bernoulli, binomial, uniform_int
-from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.tree import pytree
+from harvestgym.farm.entities.response import Response, Window, expglm
 
 PESTS_MAX = 100
 """The most pests that a plot has room for; the paper's range ends at 1000, ten times what its parameters lead to."""

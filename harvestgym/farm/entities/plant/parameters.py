@@ -16,10 +16,10 @@ from collections.abc import Iterator
 
 import jax
 
-from harvestgym.core.response import Response, Window
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm.entities.base import check_order
 from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
+from harvestgym.farm.entities.response import Response, Window
 
 from .stages import STAGES
 

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.random import bernoulli
-from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.tree import pytree, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Structures, Visits
+from harvestgym.farm.entities.response import Response, Window, expglm
 
 
 @pytree

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.response import Response, Window, expglm
 from harvestgym.core.tree import pytree
+from harvestgym.farm.entities.response import Response, Window, expglm
 
 
 @pytree

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import jax
 
-from harvestgym.core.response import Response, Window
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
+from harvestgym.farm.entities.response import Response, Window
 
 WEEDS_MAX = 250
 """The most seeds, and the most weeds out of the seed, on a plot: many times what shades a square metre.

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvestgym.core.response import Response, Window, distance, expglm, exponents
 from harvestgym.core.tree import pytree
+from harvestgym.farm.entities.response import Response, Window, distance, expglm, exponents
 
 finite = st.floats(-100, 100, width=32, allow_subnormal=False)
 

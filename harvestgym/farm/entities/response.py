@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .tree import par, pytree
+from harvestgym.core.tree import par, pytree
 
 
 @pytree
