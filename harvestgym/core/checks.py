@@ -78,7 +78,7 @@ def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Retu
     def checked(*args: Given.args, **kwargs: Given.kwargs) -> Returned:
         wrong = [name for name in kwargs if name not in known and not open_ended]
         if wrong:
-            raise TypeError(f"{named}: unexpected argument {wrong[0]!r}{nearest(wrong[0], known[1:])}")
+            raise TypeError(f"{named}: expected a known argument, got {wrong[0]!r}{nearest(wrong[0], known[1:])}")
         given = signature.bind(*args, **kwargs).arguments
         schema = _make_argument_schema(function)
         place = type(args[0]).__name__ if named != function.__qualname__ else named

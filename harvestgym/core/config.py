@@ -105,7 +105,8 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
 def _nearest_choice(error: ErrorDetails) -> str:
     """Return the hint at the choice that was meant, where one of several words was expected."""
     choices = re.findall("'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
-    return nearest(error["input"], choices) if error["type"] == "literal_error" and choices else ""
+    hint = nearest(error["input"], choices) if error["type"] == "literal_error" else ""
+    return "" if hint.startswith("; try one of") else hint
 
 
 def _keys_at(model: Any, loc: Iterable[int | str]) -> list[str]:

@@ -59,8 +59,6 @@ def test_every_constructor_refuses_or_builds() -> None:
     for _ in range(CASES):
         cls = rng.choice(classes)
         given = draw_arguments(rng, inspect.signature(cls).parameters, RIGHT[cls])
-        if given.get("num_envs") in (2**31, 2**70) or any(v is sum for v in given.values()):
-            continue
         made = build_or_refuse(lambda cls=cls, given=given: build_world_too(cls, given), given)
         built += made is not None
     assert CASES / 100 < built < CASES / 2
