@@ -154,7 +154,10 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
 def make_vec(
     id: str, num_envs: int, autoreset_mode: str = "NextStep", render_mode: str | None = None, **overrides: Any
 ) -> VectorEnv[Any, Any, Any]:
-    """Make a `gymnasium.vector.VectorEnv` whose batch lives on the device, with one of Gymnasium's autoreset modes."""
+    """Make a `gymnasium.vector.VectorEnv` whose batch lives on the device, with one of Gymnasium's autoreset modes.
+
+    Further arguments are `max_episode_steps` and `wrappers` of the functional environment, and entries of its file.
+    """
     make_batch = load_object("harvestgym.gym.vector_env:make_vec")
     return make_batch(id, num_envs, autoreset_mode, render_mode, **overrides)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import gymnasium
 import pytest
 
@@ -43,3 +46,12 @@ def test_registered_id_makes_its_environment() -> None:
         assert seen is not None and seen > harvestgym.make(ID).observation_space.shape
     finally:
         registry.unregister("farm/my-bean-v0")
+
+
+@pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v0", "fishing/may-v0", "forager/two-biome-v1"])
+@pytest.mark.parametrize("make", [gymnasium.make, harvestgym.make, gymnasium.make_vec])
+def test_an_unknown_keyword_is_a_type_error_with_the_nearest_name(make: Callable[..., Any], id: str) -> None:
+    """TorchRL and others try keywords such as `frameskip` and go on without them after a TypeError in these words."""
+    with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'frameskip'") as caught:
+        make(id, frameskip=4)
+    assert isinstance(caught.value, ConfigError)

@@ -30,3 +30,15 @@ def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> C
     """Return the error for a name that is not one of the valid ones."""
     expected = f"{where}: expected a known {what}" if where else f"{what}: expected a known name"
     return ConfigError(f"{expected}, got {name!r}{nearest(name, valid)}")
+
+
+class UnknownKeywordError(ConfigError, TypeError):
+    """A keyword argument that does not exist: also a TypeError, which libraries expect and try again without it."""
+
+
+def check_keywords(function: str, given: Iterable[str], valid: Iterable[str]) -> None:
+    """Raise UnknownKeywordError, in Python's own words, for a keyword argument that is not valid."""
+    known = set(valid)
+    for name in given:
+        if name not in known:
+            raise UnknownKeywordError(f"{function}() got an unexpected keyword argument {name!r}{nearest(name, known)}")

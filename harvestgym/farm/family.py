@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
 from harvestgym.farm.config.compile import build
@@ -54,6 +54,7 @@ def from_yaml(path: str | Path, entities: Mapping[str, Any] | None = None, **ove
 
     A weather table named in the file is read from its folder; one named in the arguments, from the working folder.
     """
+    check_keywords("make", overrides, ("entities", "render_mode", *FarmSpec.model_fields))
     spec = read_farm(Path(path), overrides)
     return build(spec if entities is None else replace_sets(spec, entities))
 

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 
 from harvestgym.core.checks import make_plain
 from harvestgym.core.config import Strict, build_params, merge, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.loading import load_object
 from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.fishing.analysis.reference_points import find_reference_point
@@ -118,8 +118,7 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
         known = _read_kind(data, "noise") or "none"
         return {"noise": {"kind": "lognormal" if known == "none" else known, "sigma": value}}
     names = [field.name for field in dataclasses.fields(find_law(_read_kind(data, "law"), "law"))]
-    if name not in names:
-        raise unknown("option", name, [*FishingSpec.model_fields, *names, "sigma"], "fishing")
+    check_keywords("make", [name], [*FishingSpec.model_fields, *names, "sigma"])
     return {"law": {name: value}}
 
 

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Strict, validate
-from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
@@ -95,6 +95,7 @@ def make(name: str, **overrides: Any) -> Forager:
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
         raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
+    check_keywords("make", overrides, WorldFile.model_fields)
     return build_forager(read_file(path) | overrides, f"forager/{name}")
 
 

@@ -10,7 +10,7 @@ from gymnasium.vector import VectorEnv
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
-from harvestgym.core.errors import unknown
+from harvestgym.core.errors import check_keywords, unknown
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 
 from .conversion import make_action_reader, make_observation_writer
@@ -47,6 +47,8 @@ class GymBase(Monitored):
         """Put an environment inside."""
         own: tuple[str, ...] = getattr(unwrapped(env), "render_modes", ())
         offered = list(dict.fromkeys((*own, *scene_modes(env))))
+        if render_mode is not None and not offered:
+            check_keywords(type(self).__name__, ["render_mode"], [])
         if render_mode is not None and render_mode not in offered:
             raise unknown("render_mode", render_mode, [*offered, "None"])
         self.core, self.render_mode = env, render_mode

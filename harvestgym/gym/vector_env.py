@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import gymnasium
@@ -16,6 +16,7 @@ from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.wrappers import TimeLimit
 
 from .base import GymBase, Info, Options
 
@@ -185,10 +186,22 @@ def make_vec(
     num_envs: int = 1,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     render_mode: str | None = None,
+    max_episode_steps: int | None = None,
+    wrappers: Sequence[Callable[[Env[Any, Any]], Env[Any, Any]]] = (),
     **overrides: Any,
 ) -> VecEnv:
-    """Make the batch that `gymnasium.make_vec` returns for an id."""
-    return VecEnv(registry.make(harvest_id, **overrides), num_envs, None, autoreset_mode, render_mode)
+    """Make the batch that `gymnasium.make_vec` returns for an id.
+
+    Args:
+        max_episode_steps: steps after which an episode is truncated, in addition to the limit of the environment.
+        wrappers: of the functional environment, such as those of `core.wrappers`, from the inside out.
+    """
+    env = registry.make(harvest_id, **overrides)
+    if max_episode_steps is not None:
+        env = TimeLimit(env, max_episode_steps)
+    for wrapper in wrappers:
+        env = wrapper(env)
+    return VecEnv(env, num_envs, None, autoreset_mode, render_mode)
 
 
 def _check_number(num_envs: Any) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -11,8 +13,11 @@ pytest.importorskip("stable_baselines3")
 
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
+import harvestgym
+from harvestgym import registry
 from harvestgym.adapters.sb3 import SB3VecEnv, info_rows
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
@@ -106,3 +111,22 @@ def test_an_algorithm_trains(core: Any, kind: str) -> None:
     model = PPO(kind, ours, n_steps=16, batch_size=16, n_epochs=1, seed=0, device="cpu")
     model.learn(48)
     assert len(model.ep_info_buffer or ()) >= 1
+
+
+@pytest.fixture
+def masked_id() -> Iterator[str]:
+    """An id of an environment with action masks and without pictures."""
+    harvestgym.register("toy/stock-v0", "tests.toy:Stock")
+    yield "toy/stock-v0"
+    registry.unregister("toy/stock-v0")
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, lambda id: make_vec_env(id, 2)], ids=["make", "make_vec_env"])
+def test_action_masks_reach_the_learner_through_the_wrappers(masked_id: str, make: Any) -> None:
+    masked = pytest.importorskip("sb3_contrib")
+    model = masked.MaskablePPO(
+        "MlpPolicy", make(masked_id), n_steps=64, batch_size=64, n_epochs=1, seed=0, device="cpu"
+    )
+    model.learn(64)
+    assert model.rollout_buffer.action_masks.shape[-1] == 4
+    assert 0 in model.rollout_buffer.action_masks

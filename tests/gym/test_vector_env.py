@@ -11,8 +11,9 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.wrappers import TimeLimit
+from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.gym.driver import compile_functions
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -187,3 +188,14 @@ def test_all_modes_share_compiled_functions() -> None:
     for mode in AutoresetMode:
         VecEnv(Stock(), N, autoreset_mode=mode)
     assert compile_functions.cache_info().misses == misses
+
+
+def test_make_vec_takes_a_time_limit_and_wrappers_of_the_functional_environment() -> None:
+    limited = gymnasium.make_vec("fishing/logistic-v0", 2, max_episode_steps=3)
+    limited.reset(seed=0)
+    nothing = np.full((2, 1), -1.0, np.float32)
+    ends = [limited.step(nothing)[3].tolist() for _ in range(3)]
+    assert ends == [[False, False], [False, False], [True, True]]
+    logged = harvestgym.make_vec("fishing/logistic-v0", 2, wrappers=[Log])
+    logged.reset(seed=0)
+    assert logged.step(nothing)[4]["episode_length"].tolist() == [1, 1]

@@ -54,8 +54,7 @@ class ActiveFarm(FarmModel):
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         free, paid = self.plan.space, self.offered.space
-        low = np.minimum(np.concatenate([free.low, paid.low]), 0)
-        high = np.maximum(np.concatenate([free.high, paid.high]), 0)
+        low, high = np.concatenate([free.low, paid.low]), np.concatenate([free.high, paid.high])
         values = gymnasium.spaces.Box(low, high, dtype=np.float32)
         mask = gymnasium.spaces.Box(0, 1, (len(low),), np.float32)
         return gymnasium.spaces.Dict({"values": values, "mask": mask})

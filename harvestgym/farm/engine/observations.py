@@ -74,11 +74,11 @@ class ObservationPlan:
 
     @property
     def space(self) -> gymnasium.spaces.Box:
-        """The box of all observations, from the ranges of the variables."""
-        low, high = (
-            [getattr(k.variable.meta, end) for k in self.items for _ in range(k.size)] for end in ("low", "high")
-        )
-        return gymnasium.spaces.Box(np.asarray(low, np.float32), np.asarray(high, np.float32), dtype=np.float32)
+        """The box of all observations, from the ranges of the variables, and 0, with which libraries fill gaps."""
+        metas = [item.variable.meta for item in self.items for _ in range(item.size)]
+        low = np.asarray([min(meta.low, 0) for meta in metas], np.float32)
+        high = np.asarray([max(meta.high, 0) for meta in metas], np.float32)
+        return gymnasium.spaces.Box(low, high, dtype=np.float32)
 
     def see(self, values: Any) -> jax.Array:
         """Return the observation; `values` maps a `Variable` to its array."""

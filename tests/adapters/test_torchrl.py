@@ -1,0 +1,28 @@
+"""TorchRL wraps environments of every family, one by one and in batches, and finds that they keep their specs."""
+
+from __future__ import annotations
+
+import pytest
+
+import harvestgym
+
+envs = pytest.importorskip("torchrl.envs")
+
+IDS = ("farm/bean-clay-1x1-v0", "fishing/may-v0", "forager/two-biome-v1")
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_an_environment_passes_the_checker(id: str) -> None:
+    envs.utils.check_env_specs(envs.GymEnv(id))
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+@pytest.mark.parametrize("id", IDS)
+def test_a_vector_environment_passes_the_checker(id: str, mode: str) -> None:
+    envs.utils.check_env_specs(envs.GymWrapper(harvestgym.make_vec(id, 2, autoreset_mode=mode)))
+
+
+def test_torchrl_refuses_restarts_in_the_next_step() -> None:
+    """This is a limit of TorchRL for all vector environments."""
+    with pytest.raises(RuntimeError, match="SAME_STEP or DISABLED"):
+        envs.GymWrapper(harvestgym.make_vec(IDS[1], 2))
