@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 
 from harvestgym.core.checks import make_plain
 from harvestgym.core.config import Strict, build_params, merge, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.fishing.analysis.reference_points import find_reference_point
