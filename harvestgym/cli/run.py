@@ -71,6 +71,7 @@ def _print_evaluation(result: Evaluation) -> None:
     """Print the numbers of the episodes as a table, then the interval of the mean and the counts of labels."""
     from rich.table import Table
 
+    from harvestgym.evaluate.run import count_labels, format_counts
     from harvestgym.evaluate.statistics import summarise
 
     many, console = len(result.returns) > 1, make_console()
@@ -90,11 +91,10 @@ def _print_evaluation(result: Evaluation) -> None:
     console.print(table)
     if many:
         console.print(f"95 % interval of the mean return: {result.summary.low:.3f} to {result.summary.high:.3f}")
-    for name, counts in result.to_json().items():
-        if isinstance(counts, dict) and name in result.columns:
-            ordered = sorted(counts.items(), key=lambda pair: -pair[1])
-            words = ", ".join(f"{label} {count}" if many else label for label, count in ordered)
-            console.print(f"{name}: {words}", soft_wrap=True)
+    for name, values in result.columns.items():
+        if values.dtype.kind not in "fiub":
+            plots = f", over {values.shape[1]} plots" if values.ndim > 1 and values.shape[1] > 1 else ""
+            console.print(f"{name}{plots}: {format_counts(count_labels(values))}", soft_wrap=True, markup=False)
 
 
 @group.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,7 @@ class Evaluation:
 
     Attributes:
         returns, lengths: one entry per episode.
-        columns: columns of the family (yield, catch, cause of death ...), one entry per episode.
+        columns: columns of the family (yield, catch, cause of death ...), an entry or a row of plots per episode.
         summary: summary of the returns.
         unit: unit of a step (`days` on a farm, `steps` by default).
         risk: risk measure of the environment's score, if it has one.
@@ -71,14 +72,28 @@ class Evaluation:
 def _mean_or_counts(values: np.ndarray) -> Any:
     if values.dtype.kind in "fiub":
         return float(values.mean())
-    names, counts = np.unique(values, return_counts=True)
-    return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+    return count_labels(values)
+
+
+def count_labels(values: np.ndarray) -> dict[str, int]:
+    """Count each label over episodes and plots, the most frequent first."""
+    return dict(Counter(map(str, np.ravel(values))).most_common())
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Format counts of labels, `none 9, pests 3`; a single label without its count."""
+    return ", ".join(f"{label} {count}" if sum(counts.values()) > 1 else label for label, count in counts.items())
+
+
+def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
+    """Return the action that does nothing; None if there is none."""
+    return family_function(id, "idle_action", lambda env: noop_action(env.action_space))(env)
 
 
 def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
-    """Make a policy of an id by name: one of the family, `random`, or `none` (action 0); ConfigError otherwise."""
+    """Make a policy of an id by name: one of the family, `random`, or `none` (no action); ConfigError otherwise."""
     known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
-    idle = noop_action(env.action_space)
+    idle = find_idle_action(id, env)
     if idle is not None:
         known["none"] = lambda: constant_policy(idle)
     own = family_function(id, "policies")(env)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from harvestgym.core.risk import CVaR
 
@@ -32,9 +33,9 @@ def format_mean(mean: float, low: float, high: float) -> str:
 
 
 def summarise(returns: np.ndarray) -> Summary:
-    """Summarise a sample; the interval is mean +- 1.96 sd / sqrt(n), for samples of a hundred or more."""
+    """Summarise a sample; the interval is mean ± t sd / sqrt(n), with Student's t of n - 1 degrees of freedom."""
     values = np.asarray(returns, np.float64)
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    half = 1.96 * sd / np.sqrt(len(values))
+    half = float(stdtrit(max(len(values) - 1, 1), 0.975)) * sd / np.sqrt(len(values))
     mean = float(values.mean())
     return Summary(mean, sd, WORST_TENTH(values), mean - half, mean + half)

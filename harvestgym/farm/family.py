@@ -95,17 +95,14 @@ def risk(env: FarmModel) -> Measure | None:
 
 
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """Return per season the yield, the water used, and the commonest cause of death among the plots."""
+    """Return per season the yield, the water used, and the cause of death on each plot."""
     info = episodes.info
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
     for variable in env.variables:
         name = f"{'/'.join(variable.where)}/{variable.attr}"
         if variable.attr == "cause_of_death" and name in info:
-            out[f"{variable.where[1]} cause of death"] = _commonest(np.asarray(info[name]), variable.meta.labels)
+            entity = variable.where[1] if len(env.fields) == 1 else "/".join(variable.where)
+            causes = np.asarray(info[name], int).reshape(len(episodes.returns), -1)
+            out[f"{entity} cause of death"] = np.asarray(variable.meta.labels)[causes]
     return {name: np.asarray(values) for name, values in out.items()}
-
-
-def _commonest(causes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
-    flat = causes.reshape(len(causes), -1)
-    return np.asarray([labels[np.bincount(row, minlength=len(labels)).argmax()] for row in flat])

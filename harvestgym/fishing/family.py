@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import jax.numpy as jnp
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import unknown
 from harvestgym.core.policy import Policy
+from harvestgym.core.spaces import noop_action
 from harvestgym.fishing.analysis.dynamic_programming import find_optimum, solve
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe
@@ -73,6 +75,12 @@ def policies(env: FishingModel) -> dict[str, Policy]:
         lifted = control.lift(env, float(jnp.asarray(env.params.law.capacity)))
         return {"expert": lifted, "lift": lifted, "closed": control.quota(env, 0.0)}
     return _harvest_policies(env)
+
+
+def idle_action(env: FishingModel) -> Any:
+    """Return the action without catch or effort: the low end of the space, or the first level."""
+    space = env.action_space
+    return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
 
 
 def _harvest_policies(env: FishingModel) -> dict[str, Policy]:

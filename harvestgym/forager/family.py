@@ -182,10 +182,10 @@ def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
     length = np.maximum(np.asarray(episodes.length), 1)
     info = episodes.info
     return {
-        "reward rate#1/step": np.asarray(episodes.returns) / length,
-        "collected#count": np.asarray(info["collected"]),
-        "last reward rate#1/step": np.asarray(info["reward_rate"]),
-        "biome regret": np.asarray(info["biome_regret"]),
+        "reward per step": np.asarray(episodes.returns) / length,
+        "objects collected": np.asarray(info["collected"]),
+        "last reward per step": np.asarray(info["reward_rate"]),
+        "last biome regret": np.asarray(info["biome_regret"]),
     }
 
 

@@ -25,7 +25,7 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
 from harvestgym.evaluate.export import RecordedEpisode, write_replay
-from harvestgym.evaluate.run import horizon, policy_named
+from harvestgym.evaluate.run import count_labels, format_counts, horizon, policy_named
 from harvestgym.gym.env import GymEnv
 from harvestgym.registry import family_function
 
@@ -113,7 +113,12 @@ class LiveEpisode:
         ends = np.asarray([self.terminated]), np.asarray([self.over and not self.terminated])
         episode = Episodes(np.asarray([self.total]), np.asarray([self.steps]), *ends, one)  # pyright: ignore
         columns = family_function(self.id, "summary")(self.env, episode)
-        return {name: np.asarray(value)[0].item() for name, value in columns.items()}
+        return {name: _cell_of(np.asarray(value)[0]) for name, value in columns.items()}
+
+
+def _cell_of(row: np.ndarray) -> Any:
+    """Return a number, or the counts of labels in words."""
+    return row.item() if row.dtype.kind in "fiub" else format_counts(count_labels(row))
 
 
 @jax.jit

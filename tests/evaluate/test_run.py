@@ -17,13 +17,16 @@ from harvestgym.evaluate.run import (
     BATCH,
     LONGEST,
     batch_key,
+    count_labels,
     evaluate_id,
     evaluate_together,
+    format_counts,
     horizon,
     policy_named,
     run_episodes,
     summarise_episodes,
 )
+from harvestgym.farm.family import summary
 
 LOGISTIC, SURVEY = "fishing/logistic-v0", "fishing/logistic-survey-v0"
 FORAGER = "forager/flowers-v1"
@@ -87,7 +90,7 @@ def test_a_split_sets_the_seed_and_the_environment() -> None:
 
 
 def test_policies_are_found_by_name(fishery: harvestgym.Env) -> None:
-    """`none` takes the lowest number of an integer action; a continuous action has no such policy."""
+    """`none` takes the lowest number of an integer action."""
     levels = harvestgym.make("fishing/logistic-levels-v0")
     idle = policy_named("fishing/logistic-levels-v0", levels, "none")
     assert int(idle.act(idle.init, None, jax.random.key(0))[1]) == 0
@@ -135,3 +138,26 @@ def test_an_evaluation_summarises_given_episodes(fishery: harvestgym.Env) -> Non
     assert two.summary.mean == pytest.approx(2 * one.summary.mean)
     assert two.summary.sd == pytest.approx(2 * one.summary.sd)
     assert two.summary.cvar10 == pytest.approx(2 * one.summary.cvar10) and one.unit == fishery.step_unit == two.unit
+
+
+@pytest.mark.parametrize("id", [LOGISTIC, "fishing/logistic-levels-v0", "fishing/patches-v0", "fishing/driver-calm-v0"])
+def test_none_catches_nothing_in_a_fishery(id: str) -> None:
+    env = harvestgym.make(id)
+    found = evaluate_id(id, "none", episodes=2, env=env)
+    if "mean catch per year" in found.columns:
+        np.testing.assert_array_equal(found.columns["mean catch per year"], 0)
+    np.testing.assert_allclose(found.returns, evaluate_id(id, "closed", episodes=2, env=env).returns, rtol=1e-5)
+
+
+def test_deaths_are_counted_over_plots() -> None:
+    """Two seasons of four plots, on which one, then three plants died; a farm of two fields names the field."""
+    env = harvestgym.make("farm/full-3x4-v0")
+    causes = np.zeros((2, 3, 4), int)
+    causes[0, 0, 0], causes[1, 1, :3] = 1, 2
+    info = {"Field-0/Plant-0/cause_of_death": causes}
+    whole = Episodes(np.zeros(2), np.ones(2, int), np.ones(2, bool), np.zeros(2, bool), info)
+    found = summary(env, whole)["Plant-0 cause of death"]
+    assert found.shape == (2, 12)
+    counts = count_labels(found)
+    assert list(counts.values()) == [20, 3, 1] and next(iter(counts)) == "none"
+    assert format_counts(counts).startswith("none 20, ") and format_counts({"none": 1}) == "none"

@@ -66,12 +66,13 @@ def test_a_measure_that_is_none_is_refused_with_its_place(file: Path) -> None:
         from_yaml(file, scoring={"risk": {"measure": "cvr"}})
 
 
-def test_the_summary_agrees_with_scipy() -> None:
-    """The normal interval of the mean by `scipy.stats`, whose 97.5 % quantile is 1.95996."""
-    sample = np.random.default_rng(3).gamma(2.0, size=400)
+@pytest.mark.parametrize("size", [2, 5, 400])
+def test_the_summary_agrees_with_scipy(size: int) -> None:
+    """Student's t makes the interval of two returns 12.7 standard errors wide either way."""
+    sample = np.random.default_rng(3).gamma(2.0, size=size)
     found = summarise(sample)
-    low, high = scipy.stats.norm.interval(0.95, sample.mean(), scipy.stats.sem(sample))
-    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-4)
+    low, high = scipy.stats.t.interval(0.95, size - 1, sample.mean(), scipy.stats.sem(sample))
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-6)
     assert found.sd == pytest.approx(scipy.stats.tstd(sample)) and found.mean == pytest.approx(sample.mean())
 
 

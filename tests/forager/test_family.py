@@ -25,7 +25,7 @@ def test_the_expert_distinguishes_foods_of_one_colour_by_their_biome():
     model = make("relearning-v1")
     expert = policies(model)["expert"]
     episodes = evaluate(model, expert, jax.random.key(0), 4, 200)
-    assert summary(model, episodes)["reward rate#1/step"].min() > 1
+    assert summary(model, episodes)["reward per step"].min() > 1
 
 
 def test_a_figure_is_drawn_from_a_record():

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import gymnasium
 import jax
 import numpy as np
 
@@ -21,7 +20,7 @@ from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
-from harvestgym.evaluate.run import batch_key, horizon, run_episodes
+from harvestgym.evaluate.run import batch_key, find_idle_action, horizon, run_episodes
 from harvestgym.evaluate.statistics import Summary, summarise
 from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
@@ -109,11 +108,8 @@ def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
 
 
 def _find_noop(id: str, env: Env[Any, Any]) -> Any:
-    """Return the action that does nothing: no catch in a fishery; a forager has none."""
-    space = env.action_space
-    if spec_of(id).family == "forager":
-        return None
-    return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
+    """Return the action that does nothing; a forager has none."""
+    return None if spec_of(id).family == "forager" else find_idle_action(id, env)
 
 
 def _run_policy(
@@ -138,13 +134,8 @@ def _make_row(id: str, policy: str, returns: np.ndarray, columns: dict[str, floa
 
 def _make_planned_row(id: str, expert: np.ndarray, gain: np.ndarray, search: Search) -> LeaderboardRow:
     """Make the row of the planner: the expert's mean plus the mean gain in the planned seasons, with its error."""
-    import scipy.stats
-
-    n = len(gain)
-    spread = np.std(gain, ddof=1) / np.sqrt(n) if n > 1 else 0.0
-    error = np.hypot(
-        spread * scipy.stats.t.ppf(0.975, max(n - 1, 1)), 1.96 * np.std(expert, ddof=1) / len(expert) ** 0.5
-    )
+    n, alone, more = len(gain), summarise(expert), summarise(gain)
+    error = np.hypot(more.high - more.mean, alone.high - alone.mean)
     mean = float(np.mean(expert) + np.mean(gain))
     columns = {TRIED: float(search.trials * (1 + search.generations)), "gain": float(np.mean(gain))}
     return LeaderboardRow(id, CEILING, n, mean, float(mean - error), float(mean + error), None, None, columns)

@@ -165,7 +165,7 @@ FAMILY_COLUMNS: dict[str, tuple[str, dict[str, Cell]]] = {
         "Fisheries",
         {"catch per year": _format_column("mean catch per year", 4), "collapsed": _format_column("collapsed", 3)},
     ),
-    "forager": ("Foragers", {"collected": _format_column("collected#count", 0)}),
+    "forager": ("Foragers", {"collected": _format_column("objects collected", 0)}),
 }
 
 

@@ -114,7 +114,7 @@ def test_the_baselines_beat_a_random_agent():
     score = {}
     for name in ("greedy", "planner", "random"):
         episodes = evaluate(model, named[name], jax.random.key(0), 16, 300)
-        score[name] = summary(model, episodes)["reward rate#1/step"].mean()
+        score[name] = summary(model, episodes)["reward per step"].mean()
     assert score["greedy"] > 3 * score["random"]
     assert score["planner"] > 3 * score["random"]
 
