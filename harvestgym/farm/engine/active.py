@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym.core.tree import pytree, replace, var
 
-from .farmers import WorkRequest
+from .farmers import WorkRequest, delegate
 from .model import FarmModel, FarmParams, FarmState
 from .observations import ObservationPlan, Requests, RequestTable
 
@@ -119,14 +119,13 @@ class ActiveFarm(FarmModel):
         covered, weight = self.request_table.covered(requests), jnp.asarray(self.request_table.weight)
         unit = jnp.asarray(params.score.observation_costs)[self.request_table.owner]
         prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
-        taken, memories, wages = jnp.zeros(requests.group.shape, bool), [], jnp.float32(0.0)
-        for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
-            wanted = (jnp.asarray(requests.group) > 0) & (requests.farmer == i)
-            result = farmer.look(memory, WorkRequest(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day))
-            taken, wages = taken | (result.done & wanted), wages + result.wages
-            memories.append(result.memory)
+        wanted = jnp.asarray(requests.group) > 0
+        work = WorkRequest(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day)
+        taken, memories, wages = delegate(
+            params.farmers, state.farmers, requests.farmer, work, lambda farmer, *given: farmer.look(*given)
+        )
         seen = jnp.any(covered & taken[:, None], axis=0)
-        return tuple(memories), wages, seen, jnp.sum(jnp.where(taken, prices, 0.0))
+        return memories, wages, seen, jnp.sum(jnp.where(taken, prices, 0.0))
 
     def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> dict[str, jax.Array]:
         assert isinstance(state, ActiveState)

@@ -6,6 +6,7 @@ remembers from day to day (a budget, say) is given back to it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -57,6 +58,23 @@ class Farmer:
     def look(self, memory: Any, work: WorkRequest) -> WorkResult:
         """Return the observations of a morning, before the interventions of the same day."""
         return WorkResult(work.wanted, memory, jnp.float32(0.0))
+
+
+def delegate(
+    farmers: Sequence[Farmer], memories: Sequence[Any], whose: Any, request: WorkRequest,
+    job: Callable[[Farmer, Any, WorkRequest], WorkResult],
+) -> WorkResult:  # fmt: skip
+    """Let each farmer do its part of the orders of all, `whose` (n,) they are; `job` is its `work` or `look`.
+
+    Returns the orders that were done, the memories of all farmers and the sum of their wages.
+    """
+    done, after, wages = jnp.zeros_like(request.wanted), [], jnp.float32(0.0)
+    for i, (farmer, memory) in enumerate(zip(farmers, memories, strict=True)):
+        mine = request.wanted & (whose == i)
+        result = job(farmer, memory, request._replace(wanted=mine))
+        done, wages = done | (result.done & mine), wages + result.wages
+        after.append(result.memory)
+    return WorkResult(done, tuple(after), wages)
 
 
 @pytree

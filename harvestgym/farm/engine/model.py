@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -29,7 +29,7 @@ from harvestgym.farm.schema import FarmSpec
 from .actions import ActionTable, Orders
 from .conditions import Formula, ReferenceValues, occurs
 from .constraints import Rule
-from .farmers import Farmer, WorkRequest
+from .farmers import Farmer, WorkRequest, delegate
 from .field_day import simulate_day
 from .initial_values import InitialValue
 from .name_table import NameTable
@@ -204,7 +204,11 @@ class FarmModel(Env[FarmState, FarmParams]):
         """
         prices = params.score.prices(orders)
         permitted = self._permitted(state, orders, prices, params)
-        accepted, farmers, wages = self._work(state, orders, permitted, prices, params)
+        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
+        request = WorkRequest(permitted, minutes, prices, none, state.day)
+        accepted, farmers, wages = delegate(
+            params.farmers, state.farmers, orders.farmer, request, lambda farmer, *given: farmer.work(*given)
+        )
         fields, action_ledgers, effective = self._act(state.fields, orders, accepted, params)
         ledgers = [list(ledgers) for ledgers in action_ledgers]
         after: list[tuple[Any, ...]] = []
@@ -212,7 +216,9 @@ class FarmModel(Env[FarmState, FarmParams]):
             grown, of_field = simulate_day(key, self.fields[f], *_parts(params, f), states)
             after.append(grown)
             ledgers[f] += of_field
-        report = DayReport(tuple(_flows(of) for of in ledgers), self._tally(entry for of in ledgers for entry in of))
+        flows = tuple(_add_up((ledger.flows for ledger in of), {}) for of in ledgers)
+        zero = {name: jnp.float32(0.0) for name in self.tallies}
+        report = DayReport(flows, _add_up((ledger.tally for of in ledgers for ledger in of), zero))
         new = FarmState(
             fields=tuple(after),
             farmers=farmers,
@@ -233,19 +239,6 @@ class FarmModel(Env[FarmState, FarmParams]):
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
         return asked
-
-    def _work(
-        self, state: FarmState, orders: Orders, permitted: jax.Array, prices: jax.Array, params: FarmParams
-    ) -> tuple[jax.Array, tuple[Any, ...], jax.Array]:
-        """Return which orders the farmers take, what they remember, and their wages."""
-        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
-        taken, memories, wages = jnp.zeros_like(permitted), [], jnp.float32(0.0)
-        for i, (farmer, memory) in enumerate(zip(params.farmers, state.farmers, strict=True)):
-            mine = permitted & (orders.farmer == i)
-            result = farmer.work(memory, WorkRequest(mine, minutes, prices, none, state.day))
-            taken, wages = taken | (result.done & mine), wages + result.wages
-            memories.append(result.memory)
-        return taken, tuple(memories), wages
 
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
         """Return the values that scores and rules may read."""
@@ -298,13 +291,6 @@ class FarmModel(Env[FarmState, FarmParams]):
             ledgers[row.field].append(result.ledger)
             hit = hit | jnp.any(result.done)
         return now, ledgers, hit
-
-    def _tally(self, ledgers: Iterable[Ledger]) -> dict[str, jax.Array]:
-        total = {name: jnp.float32(0.0) for name in self.tallies}
-        for ledger in ledgers:
-            for name, amount in ledger.tally.items():
-                total[name] = total.get(name, jnp.float32(0.0)) + amount
-        return total
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
         """Return the array of a variable in a state."""
@@ -378,9 +364,10 @@ def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
     return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 
 
-def _flows(ledgers: Iterable[Ledger]) -> dict[str, jax.Array]:
-    total: dict[str, jax.Array] = {}
-    for ledger in ledgers:
-        for name, amount in ledger.flows.items():
+def _add_up(amounts: Iterable[Mapping[str, jax.Array]], start: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    """Return the sum of all amounts by name."""
+    total = dict(start)
+    for named in amounts:
+        for name, amount in named.items():
             total[name] = total[name] + amount if name in total else amount
     return total

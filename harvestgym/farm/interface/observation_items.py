@@ -139,15 +139,11 @@ class ItemReader:
             self._readers.append((slice(start, stop), _group_reader(alike)))
             start = stop
         number = {leaf.key: n for n, leaf in enumerate(leaves)}
-        # A value that is never observed is the None after the last leaf; the groups of variables follow it.
-        parts = [
-            map_variables(lambda v: number.get((i, v.name), len(number)), below)  # noqa: B023
-            for i, below in enumerate(found)
-        ]
-        self._trees = [part for part in parts if isinstance(part, dict)]
-        trees = itertools.count(len(number) + 1)
-        places = [next(trees) if isinstance(part, dict) else part for part in parts]
-        self._rows = [(*path.where, path.name, path.path, at) for path, at in zip(paths, places, strict=True)]
+        self._rows = []
+        for i, (path, below) in enumerate(zip(paths, found, strict=True)):
+            # A value that is never observed is the None after the last leaf.
+            numbered = map_variables(lambda v: number.get((i, v.name), len(number)), below)  # noqa: B023
+            self._rows.append((*path.where, path.name, path.path, numbered))
 
     def __call__(self, obs: Any) -> list[Item]:
         """Return the items of an observation."""
@@ -160,8 +156,10 @@ class ItemReader:
             known = np.logical_and.reduceat(mask.take(self._at) > 0, self._starts).tolist()
             read = [value if observed else None for value, observed in zip(read, known, strict=True)]
         read.append(None)
-        read += [_fill_tree(tree, read) for tree in self._trees]
-        return [(field, entity, name, [*path], read[at]) for field, entity, name, path, at in self._rows]
+        return [
+            (field, entity, name, [*path], read[at] if type(at) is int else _fill_tree(at, read))
+            for field, entity, name, path, at in self._rows
+        ]
 
 
 def _group_reader(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], list[Any]]:
