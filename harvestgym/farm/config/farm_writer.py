@@ -10,7 +10,8 @@ import numpy as np
 import yaml
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.schema import FarmSpec
+from harvestgym.farm.engine.conditions import map_conditions
+from harvestgym.farm.schema import ConditionSpec, FarmSpec
 
 NOT_IN_A_FILE = "not in a file"
 """The key that replaces a parameter set which was made in Python and which no file can hold."""
@@ -58,14 +59,15 @@ def write_component(component: Any) -> dict[str, Any]:
 
 def write_farm(spec: FarmSpec) -> str:
     """Return a farm as YAML; ConfigError if a part of it lives in Python only."""
-    for i, group in enumerate(spec.rules.terminal_conditions):
-        for j, event in enumerate(group):
-            if callable(event.mapping):
-                raise ConfigError(
-                    f"rules > terminal_conditions > {i} > {j}: expected a mapping by name, got a Python function; "
-                    "try value, sum, mean, min or max"
-                )
+    map_conditions(_check_mapping, spec.rules.terminal_conditions, "rules > terminal_conditions")
     return to_yaml(_plain(spec.model_dump(by_alias=True, exclude_defaults=True), "farm"))
+
+
+def _check_mapping(condition: ConditionSpec, where: str) -> None:
+    if callable(condition.mapping):
+        raise ConfigError(
+            f"{where}: expected a mapping by name, got a Python function; try value, sum, mean, min or max"
+        )
 
 
 def _plain(value: Any, where: str) -> Any:

@@ -6,9 +6,10 @@ It runs once, as soon as the entities of a farm are known; everything after it c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from harvestgym.farm.engine.conditions import SECOND_SPELLINGS
+from harvestgym.farm.engine.conditions import SECOND_SPELLINGS, map_conditions
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.schema import (
     AnyOfAll,
@@ -51,7 +52,9 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
         "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_interventions, where),
         "free_observations": free,
         "observations": requested and _resolve_observations(names, requested, "rules > observations"),
-        "terminal_conditions": _resolve_formula(names, rules.terminal_conditions, "rules > terminal_conditions"),
+        "terminal_conditions": map_conditions(
+            partial(_resolve_condition, names), rules.terminal_conditions, "rules > terminal_conditions"
+        ),
     }
     return rules.model_copy(update=resolved)
 
@@ -117,10 +120,7 @@ def _resolve_observations(names: NameTable, listed: list[Any], where: str) -> li
 
 
 def _resolve_formula(names: NameTable, formula: AnyOfAll, where: str) -> list[list[ConditionSpec]]:
-    return [
-        [_resolve_condition(names, condition, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
-        for i, group in enumerate(formula)
-    ]
+    return map_conditions(partial(_resolve_condition, names), formula, where)
 
 
 def _resolve_condition(names: NameTable, condition: ConditionSpec, where: str) -> ConditionSpec:

@@ -23,6 +23,7 @@ from harvestgym.farm.engine.conditions import (
     check_reference,
     encode_reference,
     find_one_item,
+    map_conditions,
     trace_event,
 )
 from harvestgym.farm.engine.variables import Variable
@@ -136,33 +137,28 @@ def _changes_nothing(function: Callable[[Any], Any]) -> bool:
 
 def prepare_predicates(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> list[list[ConditionSpec]]:
     """Compile each Python mapping of a formula in canonical names, or else wrap it to be called on the host."""
-    return [
-        [
-            _prepare(condition, variables, f"{where} > {i} > {j}") if callable(condition.mapping) else condition
-            for j, condition in enumerate(group)
-        ]
-        for i, group in enumerate(formula)
-    ]
+    return map_conditions(lambda condition, path: _prepare(condition, variables, path), formula, where)
 
 
 def _prepare(condition: ConditionSpec, variables: Sequence[Variable], where: str) -> ConditionSpec:
     function, sign, value = condition.mapping, condition.operator, condition.value
+    if not callable(function):
+        return condition
     check_reference(condition, where)
     if _changes_nothing(function):
         return condition.model_copy(update={"mapping": "value"})
     item = find_one_item(variables, condition.observation, where)
-    variable = item.variable
-    shape = variable.shape if item.plot is None else variable.shape[:-2]
+    meta = item.variable.meta
     numeric = condition.model_copy(update={"value": int(value) if isinstance(value, bool) else value})
-    for mapping in (Traced(function, shape, variable.meta), function):
+    for mapping in (Traced(function, item.shape, meta), function):
         try:
-            trace_event(CompiledCondition(item, mapping, sign), encode_reference(numeric, variable.meta, where), where)
+            trace_event(CompiledCondition(item, mapping, sign), encode_reference(numeric, meta, where), where)
             return numeric.model_copy(update={"mapping": mapping})
         except ConfigError:  # it cannot be compiled: it is called in Python instead
             continue
-    hosted = Hosted(function, shape, variable.meta, sign, value)
+    hosted = Hosted(function, item.shape, meta, sign, value)
     try:
-        hosted.test(np.full(item.size, variable.meta.low, np.float32))
+        hosted.test(np.full(item.size, meta.low, np.float32))
     except Exception as error:  # a user's function may raise anything
         raise ConfigError(
             f"{where}: expected a function of a value or an array, got {getattr(function, '__name__', function)!r}, "

@@ -81,12 +81,17 @@ def occurs(formula: Formula, values: ReferenceValues, read: ValueReader) -> jax.
     return jnp.any(jnp.stack(groups)) if groups else jnp.asarray(False)
 
 
-def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> tuple[Formula, ReferenceValues]:
-    """Return the events of a formula in canonical names and their values, every mapping tried."""
-    compiled = [
-        [_compile_condition(condition, variables, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
+def map_conditions(function: Callable[[ConditionSpec, str], Any], formula: AnyOfAll, where: str) -> list[list[Any]]:
+    """Return the result of a function for each condition of a formula and its path, in the form of the formula."""
+    return [
+        [function(condition, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
         for i, group in enumerate(formula)
     ]
+
+
+def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> tuple[Formula, ReferenceValues]:
+    """Return the events of a formula in canonical names and their values, every mapping tried."""
+    compiled = map_conditions(lambda condition, path: _compile_condition(condition, variables, path), formula, where)
     events = tuple(tuple(event for event, _ in group) for group in compiled)
     return events, tuple(tuple(value for _, value in group) for group in compiled)
 
@@ -94,7 +99,6 @@ def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: 
 def _compile_condition(
     condition: ConditionSpec, variables: Sequence[Variable], where: str
 ) -> tuple[CompiledCondition, np.ndarray]:
-    check_reference(condition, where)
     item = find_one_item(variables, condition.observation, where)
     value = encode_reference(condition, item.variable.meta, f"{where}: {item.variable.name}")
     if not callable(condition.mapping):

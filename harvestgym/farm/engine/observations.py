@@ -24,26 +24,24 @@ class ObservedItem:
     plot: tuple[int, int] | None = None
 
     @property
-    def size(self) -> int:
-        """The number of entries; each has a cost."""
-        if self.plot is None:
-            return int(np.prod(self.variable.shape, dtype=int))
-        return int(np.prod(self.variable.shape[:-2], dtype=int))
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its numbers."""
+        return self.variable.shape if self.plot is None else self.variable.shape[:-2]
 
     @property
-    def labels(self) -> list[str]:
-        """The name of each number."""
-        name, shape = self.variable.name, self.variable.shape
-        if self.plot is not None:
-            lead = np.ndindex(shape[:-2])
-            return [f"{name}/{(*(int(i) for i in at), *self.plot)}" for at in lead]
-        return [name if not shape else f"{name}/{tuple(int(i) for i in at)}" for at in np.ndindex(shape)]
+    def size(self) -> int:
+        """The number of entries; each has a cost."""
+        return int(np.prod(self.shape, dtype=int))
 
     @property
     def entries(self) -> list[tuple[int, ...]]:
         """The place of each number in the variable's array."""
-        lead = np.ndindex(self.variable.shape if self.plot is None else self.variable.shape[:-2])
-        return [(*at, *(self.plot or ())) for at in lead]
+        return [(*map(int, at), *(self.plot or ())) for at in np.ndindex(self.shape)]
+
+    @property
+    def labels(self) -> list[str]:
+        """The name of each number."""
+        return [f"{self.variable.name}/{at}" if at else self.variable.name for at in self.entries]
 
     @property
     def plots(self) -> list[tuple[int, int]]:
