@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from types import ModuleType
 from typing import Any
 
+import gymnasium
 import jax
 import numpy as np
 
@@ -174,10 +175,19 @@ def _with_params(env: Any, params: Any) -> Any:
     return dataclasses.replace(env, defaults=params) if hasattr(env, "defaults") and params is not env.params else env
 
 
+def _make_start_action(space: gymnasium.Space[Any]) -> Any:
+    """Return what stands in the frame of a start, where nothing was done: the action that does nothing, or zeros."""
+    if isinstance(space, gymnasium.spaces.Dict):
+        return {name: _make_start_action(inside) for name, inside in space.items()}
+    if isinstance(space, gymnasium.spaces.Box):
+        return np.zeros(space.shape, space.dtype)
+    return noop_action(space)
+
+
 @partial(jax.jit, static_argnums=(0, 1))
 def _make_frame(keep: Any, env: Env[Any, Any], state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
     inside: Any = unwrapped(env)
-    done = noop_action(inside.action_space) if action is None else unwrapped_action(env, action)
+    done = _make_start_action(inside.action_space) if action is None else unwrapped_action(env, action)
     return make_frame(keep, inside, unwrapped_state(env, state), done, timestep, params)
 
 

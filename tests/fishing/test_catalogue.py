@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import gymnasium
 import jax
+import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
 from harvestgym.fishing.family import CATALOGUE
 from harvestgym.fishing.spec import read_spec
-from harvestgym.gym.env import GymEnv
 from harvestgym.testing import check_env
 
 YEARS = 6
@@ -43,6 +44,20 @@ def test_contract_and_checkers(id: str) -> None:
     """The functional contract, then both checkers on its Gymnasium interface."""
     env = harvestgym.make(id, Tmax=YEARS)
     check_env(env, steps=STEPS)
-    wrapped = GymEnv(env, render_mode="ansi")
-    gymnasium_check(wrapped, skip_render_check=True)
+    wrapped = gymnasium.make(id, Tmax=YEARS, render_mode="ansi").unwrapped
+    gymnasium_check(wrapped)
     pytest.importorskip("stable_baselines3.common.env_checker").check_env(wrapped, warn=True)
+
+
+@pytest.mark.parametrize("mode", ["rgb_array", "svg"])
+@pytest.mark.parametrize("id", ["fishing/driver-observed-v0", "fishing/recovery-may-v0", "fishing/logistic-v0"])
+def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
+    """The picture of the start, alone and in a vector environment, then that of a year."""
+    env, envs = gymnasium.make(id, Tmax=4, render_mode=mode), harvestgym.make_vec(id, 2, render_mode=mode, Tmax=4)
+    env.reset(seed=0)
+    envs.reset(seed=0)
+    start = env.render()
+    assert all(np.array_equal(np.asarray(start), np.asarray(picture)) for picture in envs.render())
+    env.action_space.seed(1)
+    env.step(env.action_space.sample())
+    assert not np.array_equal(np.asarray(env.render()), np.asarray(start))

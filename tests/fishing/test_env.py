@@ -26,10 +26,11 @@ HALF = np.array([-0.75], np.float32)
 LITTLE = np.array([-0.95], np.float32)
 
 
+@pytest.mark.filterwarnings("ignore:.*Not able to test alternative render modes")
 def test_gymnasium_accepts_it() -> None:
     """Gymnasium's own checker has no complaint."""
-    gymnasium_check(FishingEnv(sigma=0.1), skip_render_check=True)
-    gymnasium_check(gymnasium.make("fishing/logistic-levels-v0").unwrapped, skip_render_check=True)
+    gymnasium_check(FishingEnv(sigma=0.1))
+    gymnasium_check(gymnasium.make("fishing/logistic-levels-v0", render_mode="svg").unwrapped)
 
 
 @pytest.mark.parametrize(
