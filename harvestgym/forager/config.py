@@ -33,7 +33,9 @@ class ForagerConfig:
         aperture: how many rows (north to south) and columns (west to east) the agent sees; odd.
         seed: an integer from 0 to 2^64 - 1.
         edge: `torus`, or `wall`: the agent stays, and the outside is one more channel.
-        capacity: how many objects may be away from where the world put them; beyond it an object pays and stays.
+        capacity: how many objects may be away from where the world put them. At the bound an object stays and pays
+            nothing. An episode holds at most `memory["most_bytes"]`, about 180 bytes for each (0.75 GB by default), and
+            as many Python objects; a warning comes when the table grows to half of it.
         hint: (shown, every): the biome is shown in the first `shown` of `every` steps; observations are then
             dicts of `view` and `hint`.
     """

@@ -26,8 +26,10 @@ def collide(
     slot = find_slot(state.slots, x, y)
     kinds = world.kinds or (Kind("nothing"),)
     blocked = (kind >= 0) & jnp.array([k.blocking for k in kinds])[kind]
-    state = pay(world, replace(state, hit=kind), params, find_region(world, x, y))
     takes = (kind >= 0) & jnp.array([k.collectable for k in kinds])[kind]
+    room = (slot >= 0) | jnp.any(unpack_state(state.slots) == VACANT)
+    hit = jnp.where(takes & ~room, EMPTY, kind)  # what must stay counts as nothing
+    state = pay(world, replace(state, hit=hit), params, find_region(world, x, y))
     return _take(world, state, x, y, kind, slot, takes), ~blocked & ~stays
 
 

@@ -94,6 +94,16 @@ def slot_tables(room: int) -> dict[str, np.ndarray]:
     }
 
 
+def count_most_bytes(arrays: EpisodeArrays) -> int:
+    """Return the memory of the episode in bytes once as many objects are changed as its bound allows."""
+    room, most = len(arrays.slots), int(arrays.head[BOUND])
+    tables = sum(getattr(arrays, name).nbytes for name in ("slots", "lookup", "taken", "heap"))
+    growth = 1
+    while growth * room < most:
+        growth *= 2
+    return count_bytes(arrays) + tables * (growth - 1)
+
+
 def region_tables(world: World) -> tuple[np.ndarray, np.ndarray]:
     """Return the regions and their layers as integers."""
     regions = np.zeros((len(world.regions), REGION), np.int64)

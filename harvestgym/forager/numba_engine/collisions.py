@@ -19,13 +19,16 @@ _WORD = 0xFFFFFFFF
 
 
 @compiled
-def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> None:
-    """Resolve the collision with the object of a kind that stands at (x, y)."""
+def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> bool:
+    """Collide with the object of a kind that stands at (x, y).
+
+    Return False if it is to be taken and must stay, as the bound on changes is reached: then it counts as nothing.
+    """
     head, slot = arrays.head, find_slot(arrays.head, arrays.lookup, arrays.taken, x, y)
     head[col.HIT_SLOT], head[col.HIT_CELL] = -1, x + y * head[col.WIDTH]
     head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else head[col.HIT_CELL]
     if arrays.kinds[kind, col.COLLECTABLE] == 0:
-        return
+        return True
     slot = take(arrays, slot, x + y * head[col.WIDTH], kind)
     head[col.HIT_SLOT] = slot
     if slot >= 0:
@@ -34,6 +37,7 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> None:
         if arrays.kinds[kind, col.PYTHON] == 0:
             never = arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.NEVER
             schedule_return(arrays, slot, -1 if never else draw_delay(arrays, kind, arrays.slots[slot, col.BORN]))
+    return slot >= 0
 
 
 @compiled

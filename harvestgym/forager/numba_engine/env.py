@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ from .rewards import check_reward, draw_reward
 
 _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_rng")
 """What an episode remembers apart from its arrays, its objects and the rewards it owes."""
+
+
+SMALL_TABLE = 1024
+"""Changed objects below which nobody needs a warning of the memory that they take."""
 
 
 def check_action(action: Any) -> int:
@@ -116,6 +121,19 @@ class ForagerEnv(EditableEpisode):
         if self.arrays.head[col.USED] < self.arrays.head[col.BOUND]:
             self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
             self._bind()
+            self._warn_of_capacity()
+
+    def _warn_of_capacity(self) -> None:
+        """Warn, once in an episode, when half of the changed objects that there may be are changed."""
+        memory = self.memory
+        if memory["changed"] < SMALL_TABLE or not 1 <= 2 * memory["changed"] / memory["capacity"] < 2:
+            return
+        warnings.warn(
+            f"forager: {memory['changed']} objects are changed, in {memory['bytes'] / 1e6:.0f} MB of at most "
+            f"{memory['most_bytes'] / 1e6:.0f} MB; at {memory['capacity']} an object that is met for the first time "
+            "stays and pays nothing; try another `capacity`, or objects that return to their own place",
+            stacklevel=4,
+        )
 
     def _collide(self, kind: int) -> float:
         """Return the reward of a collision that is not a constant; calls the methods of a Python object."""
@@ -125,9 +143,7 @@ class ForagerEnv(EditableEpisode):
             generation = int(self.arrays.regions[region, col.GENERATION])
             return draw_reward(row, HostContext(clock, self._words, kind, generation))
         home, slot = int(self.arrays.head[col.HIT_HOME]), int(self.arrays.head[col.HIT_SLOT])
-        if home not in self._things:
-            self._things[home] = self._make(kind, self._cell_ahead)
-        thing = self._things[home]
+        thing = self._find_thing(home, kind)
         delay: int | None = 0
         try:
             reward = check_reward(thing.reward(self.reward_rng, clock), row.name)
@@ -140,6 +156,16 @@ class ForagerEnv(EditableEpisode):
                 collisions.schedule_return(self.arrays, slot, -1 if delay is None else delay)
         self._recolor(home, thing)
         return reward
+
+    def _find_thing(self, home: int, kind: int) -> ForagerObject:
+        """Return the Python object that came from a cell; of more than `capacity`, the first one met is forgotten."""
+        if home not in self._things:
+            if len(self._things) >= self.config.capacity:
+                first = next((key for key in self._things if key >= 0), home)
+                self._things.pop(first, None)
+                self._tints.pop(first, None)
+            self._things[home] = self._make(kind, self._cell_ahead)
+        return self._things[home]
 
     def _set_return(self, thing: ForagerObject, slot: int) -> None:
         """Write down where a taken object returns."""

@@ -171,10 +171,14 @@ class ReadableEpisode:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Bytes held, objects changed and their bound, collections, and objects that stayed because of the bound."""
+        """Return the bytes held and the most there can be, objects changed and their bound, and collections.
+
+        `refused` counts the objects that stayed because of the bound.
+        """
         head = self.arrays.head
         return {
             "bytes": col.count_bytes(self.arrays),
+            "most_bytes": col.count_most_bytes(self.arrays),
             "changed": int(head[col.USED]),
             "capacity": int(head[col.BOUND]),
             "away": int(head[col.PENDING]),

@@ -29,8 +29,11 @@ def act(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nda
     head[col.HIT] = kind
     if kind != EMPTY:
         arrays = EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
-        collide(arrays, x, y, kind)
-        if kinds[kind, col.BLOCKING]:
+        blocking = kinds[kind, col.BLOCKING]
+        if not collide(arrays, x, y, kind):
+            kind = EMPTY
+            head[col.HIT] = EMPTY
+        if blocking:
             return kind
     agents[agent, col.AGENT_X], agents[agent, col.AGENT_Y] = x, y
     old, new = views[agent, head[col.SIDE]], views[agent, 1 - head[col.SIDE]]

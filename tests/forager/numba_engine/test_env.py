@@ -7,7 +7,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.kinds import Flower, ForagerObject, Kind, ReturnPlace, Wall
+from harvestgym.forager.kinds import NEVER, Flower, ForagerObject, Kind, ReturnPlace, Wall
 from harvestgym.forager.reward_laws import Constant
 from tests.forager.worlds import EAST, NORTH, SOUTH, TYPES, WEST, Berry, one_berry, seed_example, where
 
@@ -177,7 +177,7 @@ def test_layers_exclude_each_other():
     env.generate_objects(0.3, "wall")
     env.start()
     assert np.bincount(env.cells().ravel() + 1).tolist() == [1000, 6000, 0, 3000]
-    with pytest.raises(ConfigError, match="use fewer"):
+    with pytest.raises(ConfigError, match="expected 0 to 9999 objects, got 11000"):
         env.generate_objects(0.2, "thorns")
     assert (env.cells() >= 0).sum() == 9000
 
@@ -256,3 +256,44 @@ def test_a_reward_may_be_paid_later():
     env.generate_objects(1.0, "food")
     env.start()
     assert [env.step(a)[1] for a in (0, 0, 2, 2, 0, 0)] == [0, 0, 0, 1, 1, 0]
+
+
+# -- the bound on changed objects ----------------------------------------------------------------------------
+
+
+class Coin(ForagerObject):
+    """A Python object that pays 2 and never comes back."""
+
+    collectable = True
+
+    def reward(self, rng, clock):
+        return 2.0
+
+    def regen_delay(self, rng, clock):
+        return None
+
+
+@pytest.mark.parametrize("factory", [Kind("coin", collectable=True, reward=Constant(2.0), delay=NEVER), Coin])
+def test_an_object_that_cannot_be_taken_pays_nothing(factory):
+    env = ForagerEnv(ForagerConfig(20, {"coin": factory}, capacity=5))
+    env.generate_objects(1.0, "coin")
+    env.start()
+    rewards = [env.step(action)[1] for action in [0] * 19 + [1] + [0] * 19]
+    assert sum(rewards) == 5 * 2.0
+    assert env.memory["changed"] == 5
+    assert env.memory["refused"] > 0
+
+
+def test_memory_grows_to_a_stated_number_with_a_warning_before():
+    most = 4096
+    env = ForagerEnv(ForagerConfig(200, {"coin": Coin}, capacity=most))
+    env.generate_objects(1.0, "coin")
+    env.start()
+    stated = env.memory["most_bytes"]
+    route = ([0] * 199 + [1]) * 40
+    with pytest.warns(UserWarning, match=f"at {most} an object that is met for the first time stays and pays nothing"):
+        for action in route:
+            env.step(action)
+    assert env.memory["changed"] == most
+    assert env.memory["bytes"] == env.memory["most_bytes"] == stated
+    assert len(env.things) <= most
