@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 
 class ConfigError(ValueError):
@@ -36,9 +37,18 @@ class UnknownKeywordError(ConfigError, TypeError):
     """A keyword argument that does not exist: also a TypeError, which libraries expect and try again without it."""
 
 
-def check_keywords(function: str, given: Iterable[str], valid: Iterable[str]) -> None:
-    """Raise UnknownKeywordError, in Python's own words, for a keyword argument that is not valid."""
+def check_keywords(
+    function: str,
+    given: Iterable[str],
+    valid: Iterable[str],
+    nested: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+) -> None:
+    """Raise UnknownKeywordError, in Python's own words, for a keyword argument that is not valid.
+
+    `nested` has the argument and the key for names that belong inside another argument.
+    """
     known = set(valid)
     for name in given:
         if name not in known:
-            raise UnknownKeywordError(f"{function}() got an unexpected keyword argument {name!r}{nearest(name, known)}")
+            hint = "; try {}={{{!r}: ...}}".format(*nested[name]) if name in nested else nearest(name, known)
+            raise UnknownKeywordError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

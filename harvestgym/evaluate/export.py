@@ -80,6 +80,9 @@ class Exporter:
         for path, suffix in ((self.gif, ".gif"), (self.mp4, ".mp4")):
             if path is not None:
                 check_video_path(path, suffix)
+        for option, path in (("--html", self.html), ("--gif", self.gif), ("--mp4", self.mp4)):
+            if path is not None:
+                check_folder(option, path.absolute().parent)
 
     def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
         """Write the files, one after the other, and yield the path of each."""

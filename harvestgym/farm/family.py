@@ -26,7 +26,7 @@ from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.season_figure import season as figure  # noqa: F401
 from harvestgym.farm.view.timeline import timeline as timeline
 
-from .schema import FarmSpec, farm_spec, read_farm
+from .schema import FarmSpec, farm_spec, nested_keys, read_farm
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
@@ -54,7 +54,7 @@ def from_yaml(path: str | Path, entities: Mapping[str, Any] | None = None, **ove
 
     A weather table named in the file is read from its folder; one named in the arguments, from the working folder.
     """
-    check_keywords("make", overrides, ("entities", "render_mode", *FarmSpec.model_fields))
+    check_keywords("make", overrides, ("entities", "render_mode", *FarmSpec.model_fields), nested_keys())
     spec = read_farm(Path(path), overrides)
     return build(spec if entities is None else replace_sets(spec, entities))
 

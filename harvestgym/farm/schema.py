@@ -311,6 +311,9 @@ class FarmSpec(Strict):
     expert: list[ExpertRule] = []
 
 
+_PARTS: dict[str, type[Strict]] = {"rules": RulesSpec, "scoring": ScoreSpec}
+
+
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a farm file, for editors; nothing is required, as a file may extend another."""
     schema = FarmSpec.model_json_schema(by_alias=True)
@@ -334,7 +337,23 @@ def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
     """Return a farm file merged into the one that it `extends:` (a file of the same folder), and then `overrides`."""
     data = read_extended(path, "farm")
     _anchor(data, path.resolve().parent)
-    return farm_spec(merge(data, overrides or {}), path.name)
+    return farm_spec(merge(_add_units(data), _add_units(overrides or {})), path.name)
+
+
+def nested_keys() -> dict[str, tuple[str, str]]:
+    """Return the part of a farm file and the key with its unit, for each key of the rules and the score."""
+    found = [(part, n, f.alias or n) for part, spec in _PARTS.items() for n, f in spec.model_fields.items()]
+    return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
+
+
+def _add_units(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a farm whose rules and score have the units in their keys, so that two farms can be merged."""
+    out = dict(data)
+    for part, spec in _PARTS.items():
+        if isinstance(given := out.get(part), Mapping):
+            units = {name: field.alias for name, field in spec.model_fields.items() if field.alias not in given}
+            out[part] = {units.get(key) or key: value for key, value in given.items()}
+    return out
 
 
 def _anchor(data: Any, folder: Path) -> None:

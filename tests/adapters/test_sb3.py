@@ -115,7 +115,7 @@ def test_an_algorithm_trains(core: Any, kind: str) -> None:
 
 @pytest.fixture
 def masked_id() -> Iterator[str]:
-    """An id of an environment with action masks and without pictures."""
+    """Yield an id of an environment with action masks and without pictures."""
     harvestgym.register("toy/stock-v0", "tests.toy:Stock")
     yield "toy/stock-v0"
     registry.unregister("toy/stock-v0")

@@ -63,6 +63,19 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         check_folder("--out", tmp_path / "new")
 
 
+@pytest.mark.parametrize("option", ["out", "html", "gif", "mp4"])
+def test_every_output_is_checked_before_the_season_runs(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder exists and is read-only, also for root, which may write anywhere."""
+    pytest.importorskip("plotly")
+    pytest.importorskip("av")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    target = tmp_path / ("season" if option == "out" else f"season.{option}")
+    with pytest.raises(ConfigError, match=f"--{option}: expected a folder that can be written, got"):
+        Exporter(**{option: target}).check()
+
+
 def test_a_missing_extra_is_named_with_its_command() -> None:
     check_extras(data="json")
     with pytest.raises(ConfigError, match=r"pip install 'harvestgym\[one,two\]'"):

@@ -44,7 +44,7 @@ class Spring(Entity):
 
     @publishes(Ground)
     def ground(self, state: SpringState, place: Place, board: Board, draws: Draws) -> Ground:
-        """All that is there can be taken."""
+        """Return all that is there can be taken."""
         water = {"water": state.water, "extractable": state.water, "capacity": 100.0}
         return message(Ground, place, **water, nutrients=state.nutrients, microlife=0.5)
 

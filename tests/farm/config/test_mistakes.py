@@ -157,3 +157,23 @@ def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path, write: Callable[
     write(tmp_path / "mine.csv")
     with pytest.raises(ConfigError, match=words):
         read_table(tmp_path / "mine.csv")
+
+
+@pytest.mark.parametrize("key", ["horizon", "horizon#day"])
+def test_a_key_of_the_rules_may_lack_its_unit(key: str) -> None:
+    """The catalogue file writes `horizon#day`."""
+    assert int(harvestgym.make(ID, rules={key: 10}).params.horizon) == 10
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ("horizon", "rules={'horizon#day': ...}"),
+        ("observation_cost", "scoring={'observation_cost': ...}"),
+        ("modus", "'mode'"),
+    ],
+)
+def test_a_keyword_that_belongs_to_a_part_says_so(keyword: str, hint: str) -> None:
+    with pytest.raises(TypeError) as error:
+        harvestgym.make(ID, **{keyword: 1})
+    assert str(error.value) == f"make() got an unexpected keyword argument {keyword!r}; try {hint}"

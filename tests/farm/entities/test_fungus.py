@@ -115,7 +115,7 @@ class Garden(kinds.Reed):
 
     @publishes(Canopy)
     def canopy(self, state: kinds.ReedState, place: Place, board: Board, draws: Draws) -> Canopy:
-        """One plant on every plot but the first, which is bare."""
+        """Return one plant on every plot but the first, which is bare."""
         alive = jnp.ones(place.shape).at[0, 0].set(0)
         return message(Canopy, place, alive=alive, shade=1, height=1)
 

@@ -59,7 +59,7 @@ class Trouble(Entity):
 
     @publishes(Visits)
     def visits(self, state: NoState, place: Place, board: Board, draws: Draws) -> Visits:
-        """Every other day."""
+        """Return every other day."""
         return message(Visits, place, occurrence=draws["visits"] < 0.5)
 
     @publishes(Strain)

@@ -27,7 +27,7 @@ def view_box(svg: ElementTree.Element) -> tuple[float, ...]:
 
 
 def make_map(shape: tuple[int, int], margin: float = 0.0) -> Map:
-    """A square in every plot."""
+    """Return a square in every plot."""
     squares = [Mark("square", (i + 0.5, j + 0.5), 1.0, "#88aa66", meaning="soil") for i, j in np.ndindex(shape)]
     return Map("a field", shape, tuple(squares), margin=margin)
 
