@@ -28,6 +28,8 @@ from tests.script import script
 from .reeds import reeds
 
 TOLERANCE = 0.05
+FEW = 3
+"""Seasons of a candidate; the series that is fitted is the median of the same seasons."""
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +43,8 @@ def test_parameters_of_a_plant_come_back_from_the_heights_that_they_made(maize: 
     env, days = maize.farm("1877"), maize.height("1877").day
     truth = {"Field-0/Plant-0/size_max#cm": 190.0, "Field-0/Plant-0/grow/rate/intercept": 0.6}
     expert, free = policy_named(maize.ID, env, "expert"), {path: maize.FREE[path] for path in truth}
-    curve = curves(env, fitted(env, truth), [maize.HEIGHT], expert, days=maize.DAYS)[maize.HEIGHT]
-    found = fit(env, free, [Series(maize.HEIGHT, days, curve[days])], expert, members=10, generations=25)
+    curve = curves(env, fitted(env, truth), [maize.HEIGHT], expert, FEW, days=maize.DAYS)[maize.HEIGHT]
+    found = fit(env, free, [Series(maize.HEIGHT, days, curve[days])], expert, FEW, members=8, generations=20)
     for path, value in truth.items():
         assert found.values[path] == pytest.approx(value, rel=TOLERANCE) != pytest.approx(found.before[path], rel=0.2)
     assert found.rmse[maize.HEIGHT] < 2 < found.rmse_before[maize.HEIGHT]

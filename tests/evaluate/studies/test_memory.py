@@ -20,11 +20,11 @@ OBSERVATION = np.float32([0.3])
 
 
 def test_who_remembers_surveys_catches_more(tmp_path: Path) -> None:
-    """A recurrent net beats one without memory on the same 400 episodes, each trained once for 150 updates."""
+    """A recurrent net beats one without memory on the same 300 episodes, each trained once for 100 updates."""
     pytest.importorskip("optax")
-    memory.run(400, tmp_path, updates=150, trainings=1, games=("logistic-survey-v0",))
+    memory.run(300, tmp_path, updates=100, trainings=1, games=("logistic-survey-v0",))
     kept = pyarrow.parquet.read_table(tmp_path / "memory.parquet").to_pydict()
-    returns = dict(zip(dict.fromkeys(kept["agent"]), np.asarray(kept["return"]).reshape(5, 400), strict=True))
+    returns = dict(zip(dict.fromkeys(kept["agent"]), np.asarray(kept["return"]).reshape(5, 300), strict=True))
     assert summarise(returns["recurrent"] - returns["memoryless"]).low > 0
     assert returns["memoryless"].mean() > 0.97 * returns["rule: escapement"].mean(), (
         "the memoryless one has learnt, too"

@@ -13,7 +13,7 @@ from harvestgym.core.view.scene import Chart, Line, Map, Mark, Scene
 from harvestgym.play.web.svg_images import chart_image, legend_images, map_image, svg_address
 
 PREFIX = "data:image/svg+xml;base64,"
-SHAPES = [(1, 1), (3, 2), (2, 5), (12, 12)]
+SHAPES = [(1, 1), (3, 2), (2, 5), (20, 20)]
 
 
 def decode(address: str) -> ElementTree.Element:
