@@ -8,6 +8,7 @@ from typing import Any
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.actions import ActionRow, ActionTable, check_value
+from harvestgym.farm.engine.name_table import walk_tree
 from harvestgym.farm.engine.variables import FieldSlots, check_plot
 from harvestgym.farm.entities.base import Parameter
 from harvestgym.farm.schema import Interval, parse_plot
@@ -23,9 +24,7 @@ def compile_actions(
         return table
     rows = [
         _restrict(table.row(field, entity, name), limits or {}, fields)
-        for field, of_field in interventions.items()
-        for entity, of_entity in of_field.items()
-        for name, limits in of_entity.items()
+        for field, entity, name, limits in walk_tree(interventions)
     ]
     return dataclasses.replace(table, rows=_number_rows(rows))
 

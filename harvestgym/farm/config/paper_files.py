@@ -10,12 +10,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
 from harvestgym.core.view.tables import describe_range
-from harvestgym.farm.engine.name_table import WHOLE, NameTable, put_once
-from harvestgym.farm.entities.base import Parameter
+from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
+from harvestgym.farm.entities.base import Action
 from harvestgym.farm.schema import ScoreSpec, parse_plot
 
 from .farm_writer import to_yaml
@@ -185,41 +187,29 @@ def _range(meta: Meta) -> str:
 
 def actions_text(names: NameTable, size: int) -> str:
     """Return an actions file that allows every intervention with every value, and every observation."""
-    blocks = {"interventions": _every_intervention(names), "observations": _every_observation(names)}
+    plots = {field: [str(plot) for plot in np.ndindex(shape)] for field, shape in names.shapes.items()}
+    actions = [(entity, action) for entity, slot in names.slots.items() for action in slot.kind.actions]
+    blocks = {
+        "interventions": build_tree(((*entity, a.name), _every_value(a, plots[entity[0]])) for entity, a in actions),
+        "observations": build_tree((entity, _branch(tree, plots[entity[0]])) for entity, tree in names.tree.items()),
+    }
     return to_yaml(blocks | {"params": {SIZE: size}})
 
 
-def _every_intervention(names: NameTable) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for field in names.fields:
-        plots = [str((x, y)) for x in range(field.shape[0]) for y in range(field.shape[1])]
-        for slot in field.slots:
-            for action in slot.kind.actions:
-                limits: dict[str, Any] = {"plot": list(plots)} if action.plot else {}
-                limits |= {p.key: _values(p) for p in action.parameters}
-                out.setdefault(field.name, {}).setdefault(slot.name, {})[action.name] = limits or None
-    return out
+def _every_value(action: Action, plots: Sequence[str]) -> dict[str, Any] | None:
+    limits: dict[str, Any] = {"plot": list(plots)} if action.plot else {}
+    for p in action.parameters:
+        limits[p.key] = str(tuple(p.range)) if p.continuous else list(p.choices)
+    return limits or None
 
 
-def _values(parameter: Parameter) -> Any:
-    return str(tuple(parameter.range)) if parameter.continuous else list(parameter.choices)
-
-
-def _every_observation(names: NameTable) -> dict[str, Any]:
-    shapes = {field.name: field.shape for field in names.fields}
-    return {
-        field.name: {s.name: _branch(names.tree[(field.name, s.name)], shapes[field.name]) for s in field.slots}
-        for field in names.fields
-    }
-
-
-def _branch(tree: Mapping[str, Any], shape: tuple[int, int]) -> dict[str, Any]:
+def _branch(tree: Mapping[str, Any], plots: Sequence[str]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, below in tree.items():
         if isinstance(below, Mapping):
-            out[key] = {WHOLE: None} | _branch(below, shape)
+            out[key] = {WHOLE: None} | _branch(below, plots)
         elif below.per_plot:
-            out[key] = [WHOLE, *(str((x, y)) for x in range(shape[0]) for y in range(shape[1]))]
+            out[key] = [WHOLE, *plots]
         else:
             out[key] = None
     return out
@@ -229,17 +219,14 @@ def score_text(names: NameTable, score: ScoreSpec, keys: Sequence[str]) -> str:
     """Return a score file, or the costs or the rewards of one, with every entry."""
     entries = {k: v for k, v in score.model_dump(by_alias=True).items() if k in keys}
     if "intervention_costs" in entries:
-        rows = [(f.name, s.name, a.name) for f in names.fields for s in f.slots for a in s.kind.actions]
-        entries["intervention_costs"] = _costs(rows, score.intervention_cost, score.intervention_costs)
+        rows = [(*entity, action.name) for entity, slot in names.slots.items() for action in slot.kind.actions]
+        entries["intervention_costs"] = _every_cost(rows, score.intervention_cost, score.intervention_costs)
     if "observation_costs" in entries:
         rows = [(*v.where, v.key) for v in names.variables]
-        entries["observation_costs"] = _costs(rows, score.observation_cost, score.observation_costs)
+        entries["observation_costs"] = _every_cost(rows, score.observation_cost, score.observation_costs)
     return to_yaml(entries)
 
 
-def _costs(rows: Sequence[tuple[str, str, str]], each: float, known: Mapping[str, Any]) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for field, entity, name in rows:
-        cost = known.get(field, {}).get(entity, {}).get(name, each)
-        out.setdefault(field, {}).setdefault(entity, {})[name] = cost
-    return out
+def _every_cost(rows: Sequence[tuple[str, str, str]], each: float, known: Mapping[str, Any]) -> dict[str, Any]:
+    given = {tuple(path): cost for *path, cost in walk_tree(known)}
+    return build_tree((row, given.get(row, each)) for row in rows)

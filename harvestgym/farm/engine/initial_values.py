@@ -14,6 +14,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.farm.schema import Interval
 
+from .name_table import walk_tree
 from .variables import Variable, encode_label
 
 
@@ -51,13 +52,11 @@ def compile_initial_values(
     """
     table = {(*v.where, v.key): v for v in variables}
     out: list[tuple[InitialValue, Any]] = []
-    for field, of_field in init.items():
-        for entity, given in of_field.items():
-            for key, values in given.items():
-                where, variable = f"rules > init > {field} > {entity} > {key}", table[field, entity, key]
-                _check_free(variable, variables, where)
-                most = limits(variable.field, variable.entity).get(variable.attr, variable.meta.high)
-                out.append(_compile_value(variable, values, most, where))
+    for field, entity, key, values in walk_tree(init):
+        where, variable = f"rules > init > {field} > {entity} > {key}", table[field, entity, key]
+        _check_free(variable, variables, where)
+        most = limits(variable.field, variable.entity).get(variable.attr, variable.meta.high)
+        out.append(_compile_value(variable, values, most, where))
     return out
 
 

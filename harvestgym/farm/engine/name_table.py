@@ -6,7 +6,7 @@ Accepted besides the canonical name: another case (`plant-0`), a missing `#` or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -99,14 +99,8 @@ class NameTable:
     @cached_property
     def tree(self) -> dict[EntityKey, dict[str, Any]]:
         """The keys of the variables of each entity as a tree; a leaf is a `Variable`."""
-        out: dict[EntityKey, dict[str, Any]] = {key: {} for key in self.slots}
-        for variable in self.variables:
-            *upper, last = variable.key.split("/")
-            at = out[variable.where]
-            for word in upper:
-                at = at.setdefault(word, {})
-            at[last] = variable
-        return out
+        keys = {v: v.key.split("/") for v in self.variables}
+        return {key: build_tree((keys[v], v) for v in self.variables if v.where == key) for key in self.slots}
 
     def farmer(self, name: Any, where: str = "") -> int:
         """Return the number of a farmer, `BasicFarmer-0`, or `farmer-0` for the first of any kind."""
@@ -175,6 +169,25 @@ class NameTable:
             each = ", ".join("/".join((*keys, below)) for below in found)
             raise ConfigError(f"{inside} > {key}: expected one variable, got a group; try one of {each}")
         return found
+
+
+def build_tree(leaves: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:
+    """Return the nested mappings of some values by the path of each."""
+    out: dict[str, Any] = {}
+    for (*upper, last), value in leaves:
+        at = out
+        for key in upper:
+            at = at.setdefault(key, {})
+        at[last] = value
+    return out
+
+
+def walk_tree(tree: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield the keys and the value of every entry of a tree `field: entity: name: value` of a farm file."""
+    for field, of_field in tree.items():
+        for entity, of_entity in of_field.items():
+            for name, value in of_entity.items():
+                yield field, entity, name, value
 
 
 def map_variables(function: Callable[[Variable], Any], tree: Any) -> Any:

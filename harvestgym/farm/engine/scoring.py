@@ -14,6 +14,7 @@ from harvestgym.core.tree import par, pytree
 from harvestgym.farm.schema import ScoreSpec
 
 from .actions import ActionTable, Orders
+from .name_table import walk_tree
 from .observations import ObservationPlan
 from .reward_terms import RewardContext, Term
 from .variables import Variable
@@ -95,11 +96,9 @@ def _fill(
 ) -> np.ndarray:
     """Return the cost in each column: the one given for its field, entity and name, or the default."""
     out = np.full(len(columns), default, np.float32)
-    for field, of_field in costs.items():
-        for entity, of_entity in of_field.items():
-            for name, cost in of_entity.items():
-                if (field, entity, name) not in columns:
-                    known = [column for *where, column in columns if where == [field, entity]]
-                    raise unknown(what, name, known, f"scoring > {field} > {entity}")
-                out[columns[field, entity, name]] = cost
+    for field, entity, name, cost in walk_tree(costs):
+        if (field, entity, name) not in columns:
+            known = [column for *where, column in columns if where == [field, entity]]
+            raise unknown(what, name, known, f"scoring > {field} > {entity}")
+        out[columns[field, entity, name]] = cost
     return out
