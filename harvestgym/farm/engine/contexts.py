@@ -186,21 +186,25 @@ class ContextSampler:
         assert isinstance(params, ContextParams)
         return [draw.range_text(table) for draw, table in zip(self.draws, params.tables, strict=True)]
 
-    def split(self, numbers: Any) -> list[Any]:
-        """Return the numbers of each draw."""
+    def split(self, numbers: Any) -> list[tuple[ContextDraw, Any]]:
+        """Return each draw with its numbers."""
         ends = np.cumsum([draw.width for draw in self.draws])
-        return [numbers[..., end - draw.width : end] for draw, end in zip(self.draws, ends, strict=True)]
+        return [(draw, numbers[..., end - draw.width : end]) for draw, end in zip(self.draws, ends, strict=True)]
+
+    def describe(self, numbers: Any) -> list[str]:
+        """Return each draw with its numbers in words."""
+        return [f"{draw.name}: {draw.text(part)}" for draw, part in self.split(np.asarray(numbers))]
 
     def sample(self, uniform: jax.Array, params: ContextParams) -> jax.Array:
         """Numbers from uniforms, both (..., width)."""
-        parts = zip(self.draws, self.split(uniform), params.tables, strict=True)
-        return jnp.concatenate([draw.sample(u, table) for draw, u, table in parts], -1)
+        pairs = zip(self.split(uniform), params.tables, strict=True)
+        return jnp.concatenate([draw.sample(part, table) for (draw, part), table in pairs], -1)
 
     def features_of(self, numbers: jax.Array) -> jax.Array:
         """Return the visible features (..., features of a day) of numbers (..., width)."""
-        pairs = [(draw, part) for draw, part in zip(self.draws, self.split(numbers), strict=True) if draw.shown]
         nothing = jnp.zeros((*numbers.shape[:-1], 0))
-        return jnp.concatenate([nothing, *(draw.features_of(part) for draw, part in pairs)], -1)
+        shown = (draw.features_of(part) for draw, part in self.split(numbers) if draw.shown)
+        return jnp.concatenate([nothing, *shown], -1)
 
     def ends(self, params: ContextParams) -> jax.Array:
         """Return the least and the greatest value of each number of a day that is seen, (2, features of a day)."""
@@ -211,7 +215,7 @@ class ContextSampler:
         """Return the parameters in force: plain ones, so that nothing is put into them twice."""
         names = FarmParams.__dataclass_fields__
         leaves, tree = jax.tree.flatten(FarmParams(**{name: getattr(params, name) for name in names}))
-        for draw, part, table in zip(self.draws, self.split(numbers), params.tables, strict=True):
+        for (draw, part), table in zip(self.split(numbers), params.tables, strict=True):
             values, start = draw.values(part, table), 0
             for write in draw.writes:
                 leaves[write.leaf] = write.apply(leaves[write.leaf], values[start : start + write.size])
@@ -284,8 +288,7 @@ class ContextFarm(FarmModel):
 
     def context_text(self, state: FarmState) -> str:
         """Return the context of one state, in words."""
-        parts = zip(self.sampler.draws, self.sampler.split(np.asarray(state.context.numbers)), strict=True)
-        return "; ".join(f"{draw.name}: {draw.text(part)}" for draw, part in parts)
+        return "; ".join(self.sampler.describe(state.context.numbers))
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
         assert isinstance(params, ContextParams)

@@ -15,6 +15,8 @@ from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Parameter
 
+from .words import code_labels
+
 TableRow = tuple[str, str, str]
 
 
@@ -105,8 +107,7 @@ def context_table(env: ContextFarm) -> Table:
 
 def _codes_text(meta: Meta) -> str:
     """Return the range of an observed number; the meaning of each number if it is a code."""
-    labels = ("no", "yes") if meta.dtype == "bool" else meta.labels
-    return ", ".join(f"{code} {label}" for code, label in enumerate(labels)) or describe_range(meta)
+    return ", ".join(f"{code} {label}" for code, label in enumerate(code_labels(meta))) or describe_range(meta)
 
 
 def _parameter_tables(env: FarmModel) -> Iterator[Table]:

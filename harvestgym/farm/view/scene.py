@@ -104,8 +104,7 @@ def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots,
     """Return the parameter set of an entity, from the file or a context, and the sets that it extends, by name."""
     slot, which = field.slots[e], env.spec.fields[field.name].entities[e][1]
     if isinstance(env, ContextFarm):
-        numbers = env.sampler.split(np.asarray(record["info/context"][step]))
-        for draw, part in zip(env.sampler.draws, numbers, strict=True):
+        for draw, part in env.sampler.split(np.asarray(record["info/context"][step])):
             if draw.name == f"{field.name}/{slot.name}" and draw.kind == "choice":
                 which = draw.labels[int(part[0])]
     parents = _parents(slot.kind.file())
@@ -131,8 +130,7 @@ def _context_lines(env: FarmModel, record: Record, step: int) -> list[str]:
     """Return the values that the context of this day has drawn."""
     if not isinstance(env, ContextFarm):
         return []
-    parts = env.sampler.split(np.asarray(record["info/context"][step]))
-    return [f"drawn: {draw.name}: {draw.text(part)}" for draw, part in zip(env.sampler.draws, parts, strict=True)]
+    return [f"drawn: {text}" for text in env.sampler.describe(record["info/context"][step])]
 
 
 def _title(env: FarmModel, record: Record, step: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -18,22 +18,10 @@ from .normals import Normals, measure_normals
 from .table import WeatherTable, constant_table, read_table
 
 FOLDER = Path(__file__).parent / "sites"
-WIND_DIRECTIONS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
+WindDirection = Literal["N", "NE", "E", "SE", "S", "SW", "W", "NW"]
+WIND_DIRECTIONS: tuple[WindDirection, ...] = get_args(WindDirection)
 
 _Share = Annotated[float, Field(ge=0)]
-
-
-class WindRose(Strict):
-    """Shares of the directions the wind comes from, in proportion."""
-
-    N: _Share = 1.0
-    NE: _Share = 1.0
-    E: _Share = 1.0
-    SE: _Share = 1.0
-    S: _Share = 1.0
-    SW: _Share = 1.0
-    W: _Share = 1.0
-    NW: _Share = 1.0
 
 
 class ConstantDay(Strict):
@@ -63,7 +51,8 @@ class SiteFile(Strict):
     latitude: Annotated[float | None, Field(ge=-90, le=90)] = None
     longitude: Annotated[float | None, Field(ge=-180, le=180)] = None
     altitude: float | None = None
-    wind_from: WindRose = WindRose()
+    wind_from: dict[WindDirection, _Share] = {}
+    """Shares of the directions that the wind comes from, in proportion; 1 for one that is not named."""
     table: str | None = None
     normals: Normals | None = None
     constant: ConstantDay | None = None
@@ -95,7 +84,7 @@ class Site:
     @property
     def wind_rose(self) -> tuple[float, ...]:
         """Shares of the directions the wind comes from, in the order of `WIND_DIRECTIONS`; they sum to 1."""
-        shares = [getattr(self.about.wind_from, d) for d in WIND_DIRECTIONS]
+        shares = [self.about.wind_from.get(d, 1.0) for d in WIND_DIRECTIONS]
         return tuple(s / sum(shares) for s in shares)
 
 
