@@ -49,11 +49,11 @@ WHO = ("expert", "random", "agent(?: 0)?")
 
 def test_ppo_learns_to_fish(ppo: ModuleType) -> None:
     """From a random policy that empties the sea at once to most of what dynamic programming catches."""
-    settings = ppo.Settings(num_envs=64, num_steps=100, updates=50, minibatches=8)
+    settings = ppo.Settings(num_envs=64, num_steps=100, updates=35, minibatches=8)
     (found,) = ppo.compare("fishing/logistic-levels-v0", settings, seeds=1, seasons=200, split="test")
     mean = {name: each["mean"] for name, each in found["scores"].items()}
     assert mean["agent 0"] > 0.8 * mean["expert"] > 3 * mean["random"]
-    assert len(found["seed 0"]["curve"]) == 50 and "agent 0" in ppo.text(found)
+    assert len(found["seed 0"]["curve"]) == 35 and "agent 0" in ppo.text(found)
 
 
 def test_an_agent_enters_the_leaderboard(ppo: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,8 +135,7 @@ def test_what_never_varied_in_training_says_nothing(ppo: ModuleType) -> None:
 
 
 OTHERS = [
-    ("stable_baselines3", "sb3_ppo.py", 40_000),
-    *([("stable_baselines3", "sb3_dqn.py", 40_000)] if ALL else []),
+    *([("stable_baselines3", f"sb3_{name}.py", 40_000) for name in ("ppo", "dqn")] if ALL else []),
     ("sb3_contrib", "sb3_maskable_ppo.py", 40_000),
     ("rejax", "rejax_ppo.py", 150_000),
 ]

@@ -6,7 +6,11 @@ import os
 import subprocess
 import sys
 
-IDS = ("farm/bean-clay-1x1-v0", "fishing/logistic-v0", "forager/two-biome-v1")
+from tests.short import ALL
+
+IDS = ["fishing/logistic-v0", *(["farm/bean-clay-1x1-v0", "forager/two-biome-v1"] if ALL else [])]
+"""In the short form one id, since `.ci/run` repeats `tests/test_contract.py` with everything switched off."""
+
 PROGRAM = f"""
 import logging
 logging.getLogger("harvestgym").addHandler(logging.StreamHandler())

@@ -9,14 +9,14 @@ import pytest
 import harvestgym
 from harvestgym.evaluate.run import Evaluation, evaluate_id, evaluate_together, policy_named
 from harvestgym.farm.family import make as farm
-from tests.short import some
+from tests.short import ALL, some
 
 IDS = some(
     harvestgym.ids("farm"), "-clay-1x1-v0", "-sand-1x1-v0", "full-1x1-v0", "paid-looks-1x1-v0",
     "contexts-1x1-v0",
 )  # fmt: skip
 """In the short form those that compile soonest; `harvestgym leaderboard` compares the three on every id."""
-SEASONS = 200
+SEASONS = 200 if ALL else 100
 
 
 def overlap(a: Evaluation, b: Evaluation) -> bool:
