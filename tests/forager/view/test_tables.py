@@ -39,20 +39,20 @@ def test_every_kind_and_region_of_a_catalogue_world_is_described(name):
 
 
 def test_a_kind_is_described_by_its_collision_its_reward_and_its_return():
-    fig, wall = rows(SMALL, "What stands")
+    fig, wall = rows(SMALL, "Objects of the world")
     assert fig[1:] == ("is collected", "Constant(value=1)", "after 10 to 99 steps, same")
     assert wall[1] == "blocks"
     assert wall[3] == "stays"
 
 
 def test_delays_noise_and_seasons_are_described():
-    fig, nut, _ = rows(VARIED, "What stands")
+    fig, nut, _ = rows(VARIED, "Objects of the world")
     assert "noise of deviation 0.5" in fig[2] and "paid 3 steps later" in fig[2]
     assert nut[3].endswith("; stands 7 steps, then is gone for 3")
     never = SMALL | {"kinds": {"fig": {"collectable": True, "delay": "never"}}, "density": {"fig": 0.1}}
-    assert rows(never, "What stands")[0][3] == "never"
+    assert rows(never, "Objects of the world")[0][3] == "never"
     fixed = {"collectable": True, "delay": {"normal": [9, 2]}, "place": "fixed", "target": [3, 4]}
-    assert rows(SMALL | {"kinds": {"fig": fixed}, "density": {}}, "What stands")[0][3] == "after 9 ± 2 steps, to (3, 4)"
+    assert rows(SMALL | {"kinds": {"fig": fixed}, "density": {}}, "Objects of the world")[0][3] == "after 9 ± 2 steps, to (3, 4)"
 
 
 def test_a_region_is_described_by_its_cells_its_objects_and_its_renewal():
