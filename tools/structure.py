@@ -34,7 +34,7 @@ ORDERS = {
     "forager": (
         ("numba_support", "hashing", "kinds", "world", "reward_laws", "reward_context", "reward_payment",
          "observations", "config"),
-        ("jax_engine",), ("view", "policies"), ("numba_engine",), ("family",),
+        ("jax_engine",), ("view", "policies"), ("numba_engine",), ("family", "drop_in"),
     ),
 }  # fmt: skip
 """The import order inside each family."""

@@ -156,7 +156,7 @@ class ForagerObject:
     """
 
     blocking: bool = False
-    collectable: bool = False
+    collectable: bool = True
     color: Any = None
     target_location: tuple[int, int] | None = None
     current_location: tuple[int, int] | None = None
@@ -194,12 +194,16 @@ class ForagerObject:
 
 
 class TableObject(ForagerObject):
-    """An object that is data only: the compiled step does not call Python for it."""
+    """An object that is data only: the compiled step does not call Python for it.
+
+    `Wall((3, 4))` is a wall for that cell, to be given to `ForagerEnv.add_object`.
+    """
 
     row: Kind = Kind("object")
 
-    def __init__(self, name: str | None = None) -> None:
-        super().__init__(name)
+    def __init__(self, location: tuple[int, int] | None = None) -> None:
+        super().__init__()
+        self.target_location = location
         self.blocking, self.collectable = self.row.blocking, self.row.collectable
 
     def reward(self, rng: np.random.Generator, clock: int) -> float:

@@ -57,9 +57,10 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
         mark_cell(arrays, cell, 2, -1)
     row = arrays.slots[slot]
     row[col.BORN], row[col.AT], row[col.STATE] = head[col.EVENTS], cell, AWAY
-    row[col.WHERE] = arrays.kinds[kind, col.PLACE]
-    if row[col.WHERE] == ReturnPlace.FIXED:
-        row[col.AT] = arrays.kinds[kind, col.TARGET]
+    if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # else it was put there alone, and returns there
+        row[col.WHERE] = arrays.kinds[kind, col.PLACE]
+        if row[col.WHERE] == ReturnPlace.FIXED:
+            row[col.AT] = arrays.kinds[kind, col.TARGET]
     head[col.EVENTS] += 1
     head[col.EATEN_ALL] += 1
     patch(arrays, cell, EMPTY)

@@ -20,7 +20,7 @@ from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager.config import ForagerConfig, Observation
 from harvestgym.forager.hashing import seed_words
-from harvestgym.forager.kinds import MAX_DELAY, ForagerObject, ReturnPlace
+from harvestgym.forager.kinds import MAX_DELAY, DelayLaw, ForagerObject, ReturnPlace
 from harvestgym.forager.reward_context import HostContext
 from harvestgym.forager.reward_payment import DelayedRewards
 from harvestgym.forager.world import EMPTY, VACANT, World
@@ -34,7 +34,7 @@ _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_
 """What an episode remembers apart from its arrays, its objects and the rewards it owes."""
 
 
-SMALL_TABLE = 1024
+WARNED_OBJECTS = 1024
 """Changed objects below which nobody needs a warning of the memory that they take."""
 
 
@@ -126,7 +126,7 @@ class ForagerEnv(EditableEpisode):
     def _warn_of_capacity(self) -> None:
         """Warn, once in an episode, when half of the changed objects that there may be are changed."""
         memory = self.memory
-        if memory["changed"] < SMALL_TABLE or not 1 <= 2 * memory["changed"] / memory["capacity"] < 2:
+        if memory["changed"] < WARNED_OBJECTS or not 1 <= 2 * memory["changed"] / memory["capacity"] < 2:
             return
         warnings.warn(
             f"forager: {memory['changed']} objects are changed, in {memory['bytes'] / 1e6:.0f} MB of at most "
@@ -143,7 +143,7 @@ class ForagerEnv(EditableEpisode):
             generation = int(self.arrays.regions[region, col.GENERATION])
             return draw_reward(row, HostContext(clock, self._words, kind, generation))
         home, slot = int(self.arrays.head[col.HIT_HOME]), int(self.arrays.head[col.HIT_SLOT])
-        thing = self._find_thing(home, kind)
+        thing = self._find_thing(home, kind, self._cell_ahead)
         delay: int | None = 0
         try:
             reward = check_reward(thing.reward(self.reward_rng, clock), row.name)
@@ -157,14 +157,40 @@ class ForagerEnv(EditableEpisode):
         self._recolor(home, thing)
         return reward
 
-    def _find_thing(self, home: int, kind: int) -> ForagerObject:
+    def remove_object(self, location: tuple[int, int]) -> None:
+        """Take away the object in a cell, without a reward; it returns as if it had been collected."""
+        x, y = self._check_cell(location, "remove_object")
+        kind, cell = self.kind_at(x, y), x + y * self.world.width
+        if not self._started or kind == EMPTY:
+            raise ConfigError(f"remove_object: expected a cell with an object, got {location!r}; try after start()")
+        slot = lookup.find_slot(self.arrays.head, self.arrays.lookup, self.arrays.taken, x, y)
+        home = int(self.arrays.slots[slot, col.HOME]) if slot >= 0 else cell
+        slot = collisions.take(self.arrays, slot, cell, kind)
+        if slot < 0:
+            raise ConfigError(f"remove_object: expected fewer than {self.world.capacity} changed objects; try a higher "
+                              "capacity")  # fmt: skip
+        row = self.world.kinds[kind]
+        self.arrays.slots[slot, col.DUE] = self.clock
+        if row.python:
+            thing = self._find_thing(home, kind, (x, y))
+            delay = check_delay(thing.regen_delay(self.delay_rng, self.clock), row.name)
+            self._set_return(thing, slot)
+        else:
+            born = int(self.arrays.slots[slot, col.BORN])
+            never = row.delay.law is DelayLaw.NEVER
+            delay = None if never else int(collisions.draw_delay(self.arrays, kind, born))
+        collisions.schedule_return(self.arrays, slot, -1 if delay is None else delay)
+        if self.arrays.head[col.USED] >= len(self.arrays.slots):
+            self._grow()
+
+    def _find_thing(self, home: int, kind: int, cell: tuple[int, int]) -> ForagerObject:
         """Return the Python object that came from a cell; of more than `capacity`, the first one met is forgotten."""
         if home not in self._things:
             if len(self._things) >= self.config.capacity:
                 first = next((key for key in self._things if key >= 0), home)
                 self._things.pop(first, None)
                 self._tints.pop(first, None)
-            self._things[home] = self._make(kind, self._cell_ahead)
+            self._things[home] = self._make(kind, cell)
         return self._things[home]
 
     def _set_return(self, thing: ForagerObject, slot: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,13 @@ from . import arrays as col
 from . import dynamics, lookup, step, view
 from .inspection import ReadableEpisode
 
-Placed = tuple[int, tuple[int, int]]
-"""The kind and the target location of a single object."""
+
+class PlacedObject(NamedTuple):
+    """A single object: its kind, its target location (None: any free cell), and the attributes that it begins with."""
+
+    kind: int
+    target: tuple[int, int] | None
+    attributes: dict[str, Any]
 
 
 def _refuse_step(*_: object) -> int:
@@ -31,18 +37,17 @@ class EditableEpisode(ReadableEpisode):
 
     def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
         super().__init__(config, world)
-        self._placed: list[Placed] = []
+        self._placed: list[PlacedObject] = []
         self._started = False
         self._advance: Callable[..., int] = _refuse_step
 
     def generate_objects(self, freq: float, name: str) -> None:
         """Put floor(freq * cells) objects of a kind on free cells, never under the agent; at once in any world."""
         kind = self.world.index(name)
-        target = self._target_of(name)
         ground = self.world.regions[0]
         count = count_objects(freq, self.world.count_room(ground), ground.cells)
-        if target is not None:
-            self._place(kind, target, count)
+        if self._has_target(name):
+            self._place([self._describe_object(kind, self._make(kind, None)) for _ in range(count)])
             return
         layered = dataclasses.replace(ground, layers=(*ground.layers, (kind, count)))
         self.world = dataclasses.replace(self.world, regions=(layered, *self.world.regions[1:]))
@@ -52,39 +57,52 @@ class EditableEpisode(ReadableEpisode):
             self._bind()
             view.refresh(self.arrays)
 
-    def _target_of(self, name: str) -> tuple[int, int] | None:
-        factory = self.config.object_types[name]
-        if isinstance(factory, Kind):
-            return None
-        target = factory().target_location
-        return None if target is None else self._check_cell(target, name)
+    def add_object(self, thing: ForagerObject) -> None:
+        """Put one object, of a declared name, on its `target_location`; without one on a random free cell.
 
-    def _place(self, kind: int, target: tuple[int, int], count: int) -> None:
+        Where the cell is taken the object waits. It is there again after each start.
+        """
+        if not isinstance(thing, ForagerObject):
+            raise ConfigError(f"add_object: expected a ForagerObject, got {thing!r}")
+        self._place([self._describe_object(self.world.index(thing.name), thing)])
+
+    def _describe_object(self, kind: int, thing: ForagerObject) -> PlacedObject:
+        target = thing.target_location
+        cell = None if target is None else self._check_cell(target, thing.name)
+        return PlacedObject(kind, cell, dict(vars(thing)))
+
+    def _has_target(self, name: str) -> bool:
+        factory = self.config.object_types[name]
+        return not isinstance(factory, Kind) and factory().target_location is not None
+
+    def _place(self, new: list[PlacedObject]) -> None:
+        count = len(self._placed) + len(new)
         if count > self.config.capacity:
             raise ConfigError(f"capacity: expected at least {count}, one for each object with its own target location, "
                               f"got {self.config.capacity}")  # fmt: skip
-        new = [(kind, target)] * count
         self._placed += new
         if self._started:
             self._insert_all(new)
             dynamics.return_objects(self.arrays)
             self._bind()
 
-    def _insert_all(self, placed: Sequence[Placed]) -> None:
+    def _insert_all(self, placed: Sequence[PlacedObject]) -> None:
         """Let objects come to their target location as soon as it is free."""
         first = -2 - sum(home < 0 for home in self._things)
-        for i, (kind, target) in enumerate(placed):
-            self._things[first - i] = self._make(kind, target)
-            self._insert(first - i, kind, target[0] + target[1] * self.world.width)
+        for i, (kind, target, attributes) in enumerate(placed):
+            self._things[first - i] = thing = self._make(kind, target)
+            vars(thing).update(attributes | {"current_location": target})
+            self._insert(first - i, kind, None if target is None else target[0] + target[1] * self.world.width)
 
-    def _insert(self, home: int, kind: int, cell: int) -> None:
-        """Fill a slot with an object that is away and due now."""
+    def _insert(self, home: int, kind: int, cell: int | None) -> None:
+        """Fill a slot with an object that is away and due now, in a cell or anywhere."""
         while self.arrays.head[col.USED] >= len(self.arrays.slots):
             self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
         slots = self.arrays.slots
         row = int(np.flatnonzero(slots[:, col.STATE] == VACANT)[0])
-        slots[row, [col.HOME, col.AT, col.DUE, col.WHAT, col.STATE]] = home, cell, self.clock, kind, AWAY
-        slots[row, col.WHERE] = ReturnPlace.FIXED
+        slots[row, [col.HOME, col.AT, col.DUE, col.WHAT, col.STATE]] = home, cell or 0, self.clock, kind, AWAY
+        slots[row, col.WHERE] = ReturnPlace.ANYWHERE if cell is None else ReturnPlace.FIXED
+        slots[row, col.BORN] = -home
         lookup.rebuild_index(self.arrays)
 
     def _make_way(self, kind: int) -> None:
@@ -97,7 +115,7 @@ class EditableEpisode(ReadableEpisode):
             if self.generated_kind_at(cell % width, cell // width) != EMPTY:
                 self._insert(cell, kind, cell)
 
-    def _make(self, kind: int, location: tuple[int, int]) -> ForagerObject:
+    def _make(self, kind: int, location: tuple[int, int] | None) -> ForagerObject:
         name = self.world.kinds[kind].name
         factory = self.config.object_types[name]
         thing = factory() if not isinstance(factory, Kind) else ForagerObject()

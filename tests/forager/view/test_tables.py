@@ -52,7 +52,10 @@ def test_delays_noise_and_seasons_are_described():
     never = SMALL | {"kinds": {"fig": {"collectable": True, "delay": "never"}}, "density": {"fig": 0.1}}
     assert rows(never, "Objects of the world")[0][3] == "never"
     fixed = {"collectable": True, "delay": {"normal": [9, 2]}, "place": "fixed", "target": [3, 4]}
-    assert rows(SMALL | {"kinds": {"fig": fixed}, "density": {}}, "Objects of the world")[0][3] == "after 9 ± 2 steps, to (3, 4)"
+    assert (
+        rows(SMALL | {"kinds": {"fig": fixed}, "density": {}}, "Objects of the world")[0][3]
+        == "after 9 ± 2 steps, to (3, 4)"
+    )
 
 
 def test_a_region_is_described_by_its_cells_its_objects_and_its_renewal():

@@ -1,0 +1,184 @@
+"""Stand-ins for the Forager package (github.com/andnp/forager): its names, arguments and defaults, on this engine.
+
+Change `from forager.Env import ForagerEnv` to `from harvestgym.forager.drop_in import ForagerEnv`, and so on.
+docs/forager.md lists every difference that remains.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import dataclasses
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.loading import load_object
+from harvestgym.forager.numba_engine import env as host
+
+from . import config as ours
+from .config import build_world
+from .kinds import Constant, Flower, ForagerObject, Kind, TableObject, Wall, check_color
+from .world import World
+
+__all__ = ["Flower", "ForagerConfig", "ForagerEnv", "ForagerObject", "Palette", "Thorns", "Wall"]
+
+
+class Thorns(TableObject):
+    """Cost 1 and are collected, as in the Forager package; those of `harvestgym.forager` stay."""
+
+    name = "thorns"
+    row = Kind("thorns", collectable=True, reward=Constant(-1.0))
+
+
+class Palette:
+    """Colours by label: those that are registered, and for other labels hues spread over the circle.
+
+    Colours are uint8 RGB; `register` takes shares from 0 to 1 as well.
+    """
+
+    def __init__(self, classes: int, seed: int = 0) -> None:
+        if isinstance(classes, bool) or not isinstance(classes, int) or classes < 1:
+            raise ConfigError(f"Palette: classes: expected a whole number of at least 1, got {classes!r}")
+        self.classes = classes
+        self._hue = float(np.random.default_rng(seed).random())
+        self._colors: dict[str, tuple[int, int, int]] = {}
+
+    def register(self, label: str, color: Any) -> np.ndarray:
+        """Set the colour of a label: whole numbers from 0 to 255, or shares from 0.0 to 1.0."""
+        given = np.asarray(color)
+        shares = given.dtype.kind == "f" and given.size == 3 and bool(np.all((given >= 0) & (given <= 1)))
+        self._colors[label] = check_color(np.round(255 * given) if shares else given, label)
+        return np.array(self._colors[label], np.uint8)
+
+    def generate(self, label: str) -> np.ndarray:
+        """Return the colour of a label, the next hue for a new one."""
+        if label in self._colors:
+            return np.array(self._colors[label], np.uint8)
+        hue, self._hue = self._hue, (self._hue + 1 / self.classes) % 1
+        return self.register(label, colorsys.hsv_to_rgb(hue, 0.8, 0.8))
+
+    def brighten(self, label: str, amount: float, ma: float = 1.0) -> None:
+        """Raise the brightness of a label by a share, to at most `ma`."""
+        self._set_value(label, lambda value: min(value * (1 + amount), ma))
+
+    def darken(self, label: str, amount: float, mi: float = 0.2) -> None:
+        """Lower the brightness of a label by a share, to at least `mi`."""
+        self._set_value(label, lambda value: max(value * (1 - amount), mi))
+
+    def _set_value(self, label: str, change: Any) -> None:
+        check_name("color", label, self._colors, "Palette")
+        hue, saturation, value = colorsys.rgb_to_hsv(*(level / 255 for level in self._colors[label]))
+        self.register(label, colorsys.hsv_to_rgb(hue, saturation, min(max(change(value), 0.0), 1.0)))
+
+
+@dataclass(frozen=True)
+class ForagerConfig:
+    """The configuration of the Forager package: `aperture` is a side, or (columns, rows); an even one is widened.
+
+    Attributes:
+        size: the side of the world, or (width, height).
+        object_types: a class or function that makes an object, by the name of the object.
+        seed: of everything that is random.
+        colors: a `Palette` for the objects without a colour.
+        observation_mode: "objects", "colors" or "world".
+        aperture: how much the agent sees.
+    """
+
+    size: Any
+    object_types: Mapping[str, Any]
+    seed: int = 0
+    colors: Palette | None = None
+    observation_mode: str = "objects"
+    aperture: Any = 3
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> ForagerConfig:
+        """Read a JSON file; its `object_types` name "wall", "flower", "thorns" or `module:Class`."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path}: expected a JSON file: {error}") from None
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in data if isinstance(data, dict) else [data]:
+            check_name("key", name, known, str(path))
+        types = data.get("object_types")
+        if "size" not in data or not isinstance(types, dict):
+            raise ConfigError(f"{path}: expected a size and a mapping of object_types, got {sorted(data)}")
+        return cls(**data | {"object_types": {name: _find_class(value, name, path) for name, value in types.items()}})
+
+    def translate(self) -> ours.ForagerConfig:
+        """Return the same configuration in the terms of `harvestgym.forager`, which checks it."""
+        aperture = self.aperture
+        if isinstance(aperture, list | tuple) and len(aperture) == 2:
+            aperture = (_make_odd(aperture[1]), _make_odd(aperture[0]))
+        return ours.ForagerConfig(self.size, self.object_types, self.observation_mode, _make_odd(aperture), self.seed)
+
+
+_CLASSES: dict[str, type[ForagerObject]] = {"wall": Wall, "flower": Flower, "thorns": Thorns}
+
+
+def _find_class(target: Any, name: str, path: str | Path) -> Any:
+    if isinstance(target, str) and ":" in target:
+        return load_object(target, ForagerObject, f"{path} > object_types > {name}")
+    check_name("object", target, _CLASSES, f"{path} > object_types > {name}")
+    return _CLASSES[target]
+
+
+def _make_odd(side: Any) -> Any:
+    """Return the next odd number for an even one."""
+    if not isinstance(side, int) or side % 2:
+        return side
+    _warn_once(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
+    return side + 1
+
+
+@cache
+def _warn_once(words: str) -> None:
+    warnings.warn(f"forager: {words}; see docs/forager.md, Differences from the Forager package", stacklevel=5)
+
+
+class ForagerEnv(host.ForagerEnv):
+    """The environment of the Forager package: `start`, `step`, `add_object`, `remove_object`, `generate_objects`."""
+
+    def __init__(
+        self,
+        config: ForagerConfig | ours.ForagerConfig | None = None,
+        world: World | None = None,
+        *,
+        config_path: str | Path | None = None,
+    ) -> None:
+        if (config is None) == (config_path is None):
+            raise ConfigError("ForagerEnv: expected either config or config_path, got both or neither")
+        if config_path is not None:
+            config = ForagerConfig.from_file(config_path)
+        if isinstance(config, ForagerConfig):
+            config, palette = config.translate(), config.colors
+            world = world or _color_world(build_world(config), palette)
+        super().__init__(config, world)  # pyright: ignore[reportArgumentType]
+        if self.config.observation_mode == "world":
+            _warn_once("observation_mode 'world' has its first row in the north and the agent as last channel")
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The generator of rewards; the map, delays and places have their own."""
+        return self.reward_rng
+
+    def get_observation_shape(self) -> tuple[int, ...]:
+        """Return the shape of an observation."""
+        return tuple(self.observation_space.shape or ())
+
+
+def _color_world(world: World, palette: Palette | None) -> World:
+    """Give a colour of the palette to each kind that has none."""
+    if palette is None:
+        return world
+    colors = {kind.name: tuple(palette.generate(kind.name).tolist()) for kind in world.kinds if not kind.colors}
+    kinds = tuple(dataclasses.replace(k, colors=k.colors or (colors[k.name],)) for k in world.kinds)
+    return dataclasses.replace(world, kinds=kinds)
