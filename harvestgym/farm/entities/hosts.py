@@ -45,9 +45,9 @@ def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array,
     return dict(zip(NUTRIENTS, lacking, strict=True)) | {"water": dry}
 
 
-def water_threshold(draught: jax.Array, wilting: jax.Array, capacity: jax.Array) -> jax.Array:
+def water_threshold(drought: jax.Array, wilting: jax.Array, capacity: jax.Array) -> jax.Array:
     """Eq. (5): the water in the soil, L, below which a plant feels the drought."""
-    return (1 - draught) * wilting + draught * capacity
+    return (1 - drought) * wilting + drought * capacity
 
 
 def stomatal_opening(extractable: jax.Array, threshold: jax.Array) -> jax.Array:

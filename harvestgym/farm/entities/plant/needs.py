@@ -51,8 +51,8 @@ def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -
 
 def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
     """w of eq. (5) on each plot, L."""
-    draught = jnp.where(state.stage == Stage.FRUIT, crop.fruit.draught, crop.grow.draught)
-    return water_threshold(draught, ground.wilting, ground.capacity)
+    drought = jnp.where(state.stage == Stage.FRUIT, crop.fruit.drought, crop.grow.drought)
+    return water_threshold(drought, ground.wilting, ground.capacity)
 
 
 def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:

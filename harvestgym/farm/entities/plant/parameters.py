@@ -97,7 +97,7 @@ class Grow:
     survive: GrowSurvival
     variance: jax.Array = par("grow_rate_sigma2", "variance of the rate's noise, eq. (6)", low=0)
     rate_min: jax.Array = par("grow_rate_min#", "rate at or below which nothing grows, eq. (6)", low=0, high=1)
-    draught: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "asked by a plant per mm of its size and day")
     water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0)
     leaf_surface: jax.Array = par("grow_leaf_surface#m2.cm-1", "ground covered by a plant per cm of its size", low=0)
@@ -205,7 +205,7 @@ class Fruit:
     ripen: Ripening
     variance: jax.Array = par("fruit_rate_sigma2", "variance of the rate's noise, eq. (17)", low=0)
     rate_min: jax.Array = par("weight_rate_min#", "rate at or below which nothing is gained, eq. (17)", low=0, high=1)
-    draught: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "asked per g of fruit and day")
     water: jax.Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0)
 

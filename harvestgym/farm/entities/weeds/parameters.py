@@ -77,7 +77,7 @@ class Weed:
     repulsion: jax.Array = par(
         "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
     )
-    draught: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = par(
         tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS), "asked by a weed per mm of its size and day", low=0
     )

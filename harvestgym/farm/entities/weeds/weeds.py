@@ -148,7 +148,7 @@ class Weeds(Weed, Entity):
 
     def _threshold(self, ground: Ground) -> jax.Array:
         """w of eq. (5) on each plot, L."""
-        return water_threshold(self.draught, ground.wilting, ground.capacity)
+        return water_threshold(self.drought, ground.wilting, ground.capacity)
 
     def _transpiration(self, place: Place, board: Board) -> jax.Array:
         """Compute the water that the stand loses today, L; the paper has no rule for it that depends on the weather.

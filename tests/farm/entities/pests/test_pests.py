@@ -33,7 +33,7 @@ from tests.farm.entities.test_parameters import perturbed
 from tests.farm.messages import air, message
 
 SETS = ("basic", "nice", "agressive")
-BASIC, AGRESSIVE = Pests.named("basic"), Pests.named("agressive")
+BASIC, AGGRESSIVE = Pests.named("basic"), Pests.named("agressive")
 UNLIKELY = 1e-4
 
 
@@ -230,8 +230,8 @@ def test_every_parameter_matters() -> None:
     weather = jnp.asarray([20, 9.9, 36, 29, 14.5, 20, 20], jnp.float32)
     grams, eaters = jnp.zeros((7, 2)).at[5].set(0.02), jnp.zeros(7).at[6].set(1.5)
     days = Evening(population=jnp.full(7, 60), grams=grams, eaters=eaters, t=weather)
-    names, changed = perturbed(AGRESSIVE)
-    sets = jax.tree.map(lambda *rows: jnp.stack(rows), AGRESSIVE, *changed)
+    names, changed = perturbed(AGGRESSIVE)
+    sets = jax.tree.map(lambda *rows: jnp.stack(rows), AGGRESSIVE, *changed)
     day = lambda pests, now: jnp.concatenate([jnp.ravel(x) for x in jax.tree.leaves(_evening(pests, PLACE, now)[0])])  # noqa: E731
     found = jax.vmap(jax.vmap(day, (None, 0)), (0, None))(sets, days)
     same = (np.asarray(found) == np.asarray(found[0])).all((1, 2))
@@ -240,7 +240,7 @@ def test_every_parameter_matters() -> None:
 
 def test_a_forecast_without_error_tells_the_waves_that_come() -> None:
     """And who is announced for tomorrow is at the edge tomorrow; the far end of the forecast is new each day."""
-    sure = replace(AGRESSIVE, error=jnp.float32(0.0), least=jnp.int32(1))
+    sure = replace(AGGRESSIVE, error=jnp.float32(0.0), least=jnp.int32(1))
     first = sure.init(jax.random.key(1), PLACE)
     told = np.asarray(first.ahead > 0)
     np.testing.assert_allclose(first.forecast, told.mean((1, 2)), rtol=1e-6)
@@ -260,7 +260,7 @@ def test_the_error_of_a_forecast_grows_with_the_lead() -> None:
 
 
 def test_keeps_the_contract_among_weeds() -> None:
-    check_entity(AGRESSIVE, (Weather.named("seattle"), Soil.named("clay"), Weeds.named("base_weed")), days=20)
+    check_entity(AGGRESSIVE, (Weather.named("seattle"), Soil.named("clay"), Weeds.named("base_weed")), days=20)
 
 
 @pytest.mark.parametrize("hosts", [(), ("Reed-0", "Reed-1")])
@@ -280,5 +280,5 @@ def test_pests_take_crops_but_not_all() -> None:
         env = make("bean-clay-1x1-v0", fields={"Field-0": {"entities": entities}})
         episodes = evaluate(env, policies(env)["expert"], jax.random.key(5), 200, 230)
         lost.append(float(np.mean(np.asarray(episodes.info["total/harvest#kg"]) == 0)))
-    nice, basic, agressive = lost[1], lost[0], lost[2]
-    assert nice < 0.15 < 0.25 < basic < 0.55 < agressive + 0.05 < 0.9
+    nice, basic, aggressive = lost[1], lost[0], lost[2]
+    assert nice < 0.15 < 0.25 < basic < 0.55 < aggressive + 0.05 < 0.9

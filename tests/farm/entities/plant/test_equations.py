@@ -110,9 +110,9 @@ def test_5_the_water_below_which_drought_begins() -> None:
     """Between the wilting point and the capacity, and the shortage as a share of what plants can have."""
     assert float(water_threshold(jnp.float32(0.45), jnp.float32(60), jnp.float32(125))) == pytest.approx(89.25)
     hardy = Plant.named({"extends": "bean", "fruit": {"sensitivity_draught#%": 0.4}})
-    for stage, draught in ((Stage.GROW, 0.55), (Stage.FRUIT, 0.4)):
+    for stage, drought in ((Stage.GROW, 0.55), (Stage.FRUIT, 0.4)):
         found = drivers(hardy, stand(1, stage), ground(water=70.0))
-        assert float(found["water"][0, 0]) == pytest.approx(draught - 10 / 65, rel=1e-5)
+        assert float(found["water"][0, 0]) == pytest.approx(drought - 10 / 65, rel=1e-5)
 
 
 def test_6_growth_is_logistic_with_a_root() -> None:
