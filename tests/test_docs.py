@@ -31,11 +31,11 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
 def test_the_speeds_of_the_readme_are_those_that_were_measured() -> None:
     """Of figures that are rounded, on a machine that is shared: a quarter either way."""
     measured = json.loads((ROOT / "benchmarks" / "results" / "farm-throughput-2-cores.json").read_text())
-    told = re.findall(
+    reported = re.findall(
         r"^\| `(farm/[^`]+)`[^|]*\|([^|]+)\|([^|]+)\|([^|]+)\|$", PAGES[0].read_text("utf-8"), re.MULTILINE
     )
-    assert len(told) == 3
-    for id, *speeds in told:
+    assert len(reported) == 3
+    for id, *speeds in reported:
         faces = [measured[id][face]["steps/s"] for face in ("gymnasium", "vector", "rollout")]
         assert [float(speed.replace(",", "")) for speed in speeds] == pytest.approx(faces, rel=0.25), id
 

@@ -14,7 +14,9 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 @pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+def example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], str]:
     """Run an example as a program, in an empty folder that it leaves empty, with warnings as errors."""
 
     def run(name: str) -> str:
@@ -31,29 +33,29 @@ def numbers(text: str) -> list[float]:
     return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", text)]
 
 
-def test_a_fungus_harms_and_a_fungicide_helps(told: Callable[[str], str]) -> None:
-    arms = dict(line.split(":") for line in told("fungus.py").splitlines())
+def test_a_fungus_harms_and_a_fungicide_helps(example: Callable[[str], str]) -> None:
+    arms = dict(line.split(":") for line in example("fungus.py").splitlines())
     healthy, ill, treated = (numbers(arms[name]) for name in ("healthy", "ill", "treated"))
     assert healthy[0] == 0 and ill[0] > 4 * treated[0] > 0
     assert healthy[1] > 2 * ill[1] and treated[1] > 2 * ill[1]
 
 
-def test_a_farmer_rests_on_sundays_and_spends_no_more_than_there_is(told: Callable[[str], str]) -> None:
+def test_a_farmer_rests_on_sundays_and_spends_no_more_than_there_is(example: Callable[[str], str]) -> None:
     """At 1 for each watering, 45 are done, one a day but on Sundays: seven weeks of six and three days more."""
-    week, rest = told("sunday_farmer.py").splitlines()
+    week, rest = example("sunday_farmer.py").splitlines()
     assert numbers(week) == [8, 8, 8, 7, 7, 7, 0]
     assert numbers(rest) == [45.0, 51, 70]
 
 
-def test_a_score_of_ones_own_pays_for_what_is_early_and_minds_risk(told: Callable[[str], str]) -> None:
-    first, second = told("custom_score.py").splitlines()
+def test_a_score_of_ones_own_pays_for_what_is_early_and_minds_risk(example: Callable[[str], str]) -> None:
+    first, second = example("custom_score.py").splitlines()
     mean, aversion, worth = numbers(first)
     assert aversion == 2 and 0.5 * mean < worth < mean
     kg, early = numbers(second)
     assert 0 < early < 2 * kg, "a premium of 0.02 a day, for less than a hundred days"
 
 
-def test_a_data_frame_is_a_weather(told: Callable[[str], str]) -> None:
+def test_a_data_frame_is_a_weather(example: Callable[[str], str]) -> None:
     pytest.importorskip("pandas")
-    was, warmer = (numbers(line) for line in told("dataframe_weather.py").splitlines())
+    was, warmer = (numbers(line) for line in example("dataframe_weather.py").splitlines())
     assert was[0] > 0.3 and warmer[1] > was[1], "with more heat and less rain, the expert waters more"

@@ -96,7 +96,7 @@ def test_imports_follow_the_layers_inside_a_family(family: str) -> None:
     assert upward(ORDERS[family], family) == []
 
 
-def test_the_registry_imports_core_only_and_core_and_render_do_not_import_it() -> None:
+def test_registry_is_below_all_but_core_and_render() -> None:
     used = {
         name for each in TREE.imports if each.importer == "harvestgym.registry" for name in parts(each.imported)[:1]
     }

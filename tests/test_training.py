@@ -33,7 +33,7 @@ def ppo() -> ModuleType:
     return import_file(EXAMPLES / "ppo.py")
 
 
-def told(folder: Path, name: str, *args: str) -> tuple[float, float, float]:
+def run_example(folder: Path, name: str, *args: str) -> tuple[float, float, float]:
     """Return the printed returns of the expert, the random policy and the agent."""
     alone = os.environ | {"OMP_NUM_THREADS": "1"}  # threads of PyTorch that wait for each other spin on busy cores
     command = [sys.executable, str(EXAMPLES / name), *args]
@@ -145,5 +145,5 @@ OTHERS = [
 def test_other_libraries_learn_more_than_chance(library: str, name: str, days: int, tmp_path: Path) -> None:
     """In a fifth of the training or less, from a process of its own."""
     pytest.importorskip(library)
-    expert, random, agent = told(tmp_path, name, "--steps", str(days))
+    expert, random, agent = run_example(tmp_path, name, "--steps", str(days))
     assert random < agent and random < expert

@@ -19,13 +19,13 @@ def played(env: Any, steps: int, seed: int) -> str:
     digest = hashlib.sha256()
     for _ in range(steps):
         seen = env.step(env.action_space.sample())
-        told(digest, seen)
+        update_digest(digest, seen)
         if not isinstance(env, gymnasium.vector.VectorEnv) and (seen[2] or seen[3]):
-            told(digest, env.reset())
+            update_digest(digest, env.reset())
     return digest.hexdigest()
 
 
-def told(digest: Any, tree: Any) -> None:
+def update_digest(digest: Any, tree: Any) -> None:
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
         array = np.asarray(leaf)
         digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
@@ -40,5 +40,5 @@ def goes_on(found: Any) -> str:
     actions = jnp.zeros((len(keys), *found.env.action_space.shape))
     after = jax.jit(jax.vmap(found.env.step, (0, 0, 0, None)))(keys, found.state, actions, found.params)
     digest = hashlib.sha256()
-    told(digest, after)
+    update_digest(digest, after)
     return digest.hexdigest()

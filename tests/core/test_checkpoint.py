@@ -72,7 +72,7 @@ FACES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", FACES)
-def test_a_face_goes_on_and_is_not_changed(name: str, tmp_path: Path) -> None:
+def test_an_interface_continues_unchanged(name: str, tmp_path: Path) -> None:
     env, path = begun(FACES[name]()), tmp_path / "kept"
     save(env, path)
     save(env, tmp_path / "again")
@@ -356,7 +356,7 @@ def test_wrappers_of_another_gymnasium_are_refused(tmp_path: Path) -> None:
         load(older)
 
 
-def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
+def test_values_that_no_file_holds_are_refused(tmp_path: Path) -> None:
     recorded = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("fishing/logistic-v0"))
     with pytest.raises(ConfigError, match=r"wrapper RecordEpisodeStatistics > .*got deque; try saving `env.unwrapped`"):
         save(recorded, tmp_path / "a")

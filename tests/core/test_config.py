@@ -55,7 +55,7 @@ def test_a_good_mapping_becomes_float32_leaves() -> None:
     assert float(expglm(seed.sprout, temperature=6.0, humidity=50.0)) == pytest.approx(np.exp(-1.4), rel=1e-6)
 
 
-def test_all_mistakes_are_told_at_once_with_path_and_nearest_name() -> None:
+def test_all_mistakes_are_listed_with_path_and_nearest_name() -> None:
     bad = merge(GOOD, {"size_mx#cm": 3, "N#g": -1, "habit": "climber", "sprout": {"humidty": {}}})
     with pytest.raises(ConfigError) as error:
         build_params(Seed, bad, "seed.yaml > bean")
@@ -164,13 +164,13 @@ def test_floats_are_read_as_people_mean_them() -> None:
     [("a: 1\na: 2\n", r"line 2: expected key 'a' once, got it on lines 1 and 2"), ("a:\n\t- 1\n", "spaces, never tabs"),
      ("", "got an empty file"), ("a: [1\n", "line 2"), ("a: !!python/name:os.system x\n", "could not determine")],
 )  # fmt: skip
-def test_malformed_yaml_is_told_with_its_line(tmp_path: Path, text: str, word: str) -> None:
+def test_malformed_yaml_is_refused_with_its_line(tmp_path: Path, text: str, word: str) -> None:
     file = tmp_path / "farm.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=word):
         read_file(file)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a file, got none"):
         read_file(tmp_path / "absent.yaml")

@@ -105,7 +105,7 @@ def test_a_batch_repeats_the_memory_of_a_policy() -> None:
     assert carry["a"].shape == (BATCH, 2) and carry["b"].tolist() == [4] * BATCH
 
 
-def test_a_frame_has_the_array_parts_of_the_action_the_reward_and_what_is_kept() -> None:
+def test_frame_has_action_reward_and_kept_arrays() -> None:
     state, first = ENV.reset(jax.random.key(0), ENV.params)
     keep = lambda env, state, action, timestep, params: {"stock": state.stock}  # noqa: E731
     frame = make_frame(keep, ENV, state, {"order": np.int32(2), "note": "text"}, first, ENV.params)

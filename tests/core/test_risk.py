@@ -124,6 +124,6 @@ def test_a_measure_reads_and_writes_itself(kind: type[Measure]) -> None:
         ("cvar", "expected a mapping such as"),
     ],
 )
-def test_mistakes_are_told_with_the_nearest_name(entry: Any, message: str) -> None:
+def test_mistakes_are_refused_with_the_nearest_name(entry: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=f"risk: (.|\n)*{message}"):
         validate(Entry, {"risk": entry}, "score")

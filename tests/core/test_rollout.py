@@ -140,7 +140,7 @@ def test_new_weights_and_parameters_compile_nothing() -> None:
     assert run(Stock(), 1.0, 0.6) == run(Stock(), -1.0, 0.7) == run(Stock(), 2.0, 0.8)
 
 
-def test_timing_tells_compiling_from_running() -> None:
+def test_timing_separates_compiling_from_running() -> None:
     def slow_to_trace(x: jax.Array) -> jax.Array:
         time.sleep(0.2)
         return x + 1
@@ -183,7 +183,7 @@ def test_two_devices_give_what_one_gives() -> None:
         ({"num_steps": -3}, "num_steps: expected at least 1, got -3"),
     ],
 )
-def test_what_cannot_be_rolled_out_is_told(changed: dict[str, Any], words: str) -> None:
+def test_wrong_rollout_arguments_are_refused(changed: dict[str, Any], words: str) -> None:
     given = {"policy": random_policy(Stock()), "key": jax.random.key(0), "num_envs": 2, "num_steps": 3}
     with pytest.raises(ConfigError, match=words):
         rollout(Stock(), **(given | changed))

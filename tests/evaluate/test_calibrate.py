@@ -50,7 +50,7 @@ def test_parameters_of_a_plant_come_back_from_the_heights_that_they_made(maize: 
     assert found.rmse[maize.HEIGHT] < 2 < found.rmse_before[maize.HEIGHT]
 
 
-def test_the_measured_maize_was_smaller_and_later_than_the_corn_of_the_file(maize: Any) -> None:
+def test_measured_maize_is_smaller_and_later_than_corn(maize: Any) -> None:
     """Parameters fitted to one year help in the next: at most a third of the error on 1877, less than half on 1878."""
     values = {
         "Field-0/Plant-0/size_max#cm": 207.9, "Field-0/Plant-0/grow/rate/intercept": 0.483,
@@ -86,7 +86,7 @@ def test_series_are_read_from_a_file(tmp_path: Path, maize: Any) -> None:
         read_series(path, {"b": "x/y/b"}, day="0")
 
 
-def test_paths_that_lead_nowhere_are_told_with_the_nearest() -> None:
+def test_unknown_paths_are_refused_with_the_nearest() -> None:
     env = reeds()
     with pytest.raises(ConfigError, match="try 'thirst#L.day-1'"):
         find_parameter(env, "Field-0/Reed-0/thirst")

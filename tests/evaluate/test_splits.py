@@ -68,7 +68,7 @@ def test_an_evaluation_takes_the_split_by_name() -> None:
     assert not np.allclose(evaluate_id(id, "expert", episodes=20, seed=3).returns, alone.returns)
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_refused() -> None:
     with pytest.raises(ConfigError, match="try 'test'"):
         splits.split(IDS[0], "tests")
     with pytest.raises(ConfigError, match="expected a seed from 0"):

@@ -36,25 +36,25 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_summary_has_the_worst_tenth_beside_the_mean() -> None:
-    told = summarise(np.arange(20.0))
-    assert told.mean == 9.5 and told.cvar10 == 0.5 and told.low < 9.5 < told.high
+def test_a_summary_has_the_mean_and_the_worst_tenth() -> None:
+    reported = summarise(np.arange(20.0))
+    assert reported.mean == 9.5 and reported.cvar10 == 0.5 and reported.low < 9.5 < reported.high
 
 
 def test_the_interval_covers_the_mean_about_95_times_in_100() -> None:
     """2,000 samples of 200: the share of misses is 0.05 within 0.015 (three standard deviations)."""
     rng = np.random.default_rng(0)
     draws = rng.gamma(2.0, size=(2000, 200))
-    told = [summarise(sample) for sample in draws]
-    missed = np.mean([not s.low <= 2.0 <= s.high for s in told])
+    reported = [summarise(sample) for sample in draws]
+    missed = np.mean([not s.low <= 2.0 <= s.high for s in reported])
     assert abs(missed - 0.05) < 0.015
 
 
-def test_the_measure_of_a_score_is_reported_beside_the_others(file: Path) -> None:
+def test_the_measure_of_a_score_is_reported(file: Path) -> None:
     """Random orders at a cost of one each spread the returns, so that the measure is below the mean."""
-    told = evaluate_id(str(file), "random", episodes=40)
-    wanted = CVaR(level=0.25)(told.returns)
-    assert told.risk == CVaR(level=0.25) and wanted < told.returns.mean()
+    reported = evaluate_id(str(file), "random", episodes=40)
+    wanted = CVaR(level=0.25)(reported.returns)
+    assert reported.risk == CVaR(level=0.25) and wanted < reported.returns.mean()
     args = ["run", str(file), "--policy", "random", "--episodes", "40"]
     numbers = json.loads(CliRunner().invoke(app, [*args, "--json"]).stdout)["return"]
     assert numbers["risk"] == {"measure": "cvar", "level": 0.25, "value": pytest.approx(wanted)}

@@ -75,7 +75,7 @@ def kg() -> dict[str, np.ndarray]:
     return dict(zip(STANDS, found, strict=True))
 
 
-def test_together_each_yields_less_than_alone_and_the_beans_under_the_corn_lose_most(kg: dict[str, np.ndarray]) -> None:
+def test_mixed_crops_yield_less_than_alone(kg: dict[str, np.ndarray]) -> None:
     corn, bean = kg["all of both"] / (kg["corn"][0], kg["bean"][1])
     assert bean < 0.55 < corn < 0.9 and bean < corn - 0.1
 

@@ -166,9 +166,9 @@ def test_a_plot_remembers_its_harvest_until_it_is_sown(crops: list[Any]) -> None
     """Each evening of each season: as on the evening before, unless it was harvested or sown that day."""
     for crop in (crops[BEAN], crops[CARROTS]):
         sown, cleared = events(crop)
-        told = crop.harvested[..., 0, 0]
-        np.testing.assert_array_equal(told[:, 1:], (told[:, :-1] | cleared) & ~sown)
-        assert told.any() and not told.all()
+        reported = crop.harvested[..., 0, 0]
+        np.testing.assert_array_equal(reported[:, 1:], (reported[:, :-1] | cleared) & ~sown)
+        assert reported.any() and not reported.all()
 
 
 def test_nothing_of_a_crop_is_left_for_the_next(crops: list[Any]) -> None:

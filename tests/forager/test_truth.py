@@ -195,10 +195,10 @@ def test_both_engines_agree_exactly(world, aperture, mode):
 def test_both_engines_tell_the_same_by_compass_counts_and_hint(world, mode, hint):
     model = Forager(world, (5, 7), mode, hint=hint)
     actions = np.random.default_rng(1).integers(0, 4, 400)
-    first, (told, *_) = trace(model, 5, actions)
+    first, (reported, *_) = trace(model, 5, actions)
     env = host_twin(model, 5)
     shown = [env.start(), *(env.step(action)[0] for action in actions.tolist())]
-    wanted = jax.tree.map(lambda a, rest: np.concatenate([a[None], rest]), first, told)
+    wanted = jax.tree.map(lambda a, rest: np.concatenate([a[None], rest]), first, reported)
     found = jax.tree.map(lambda *leaves: np.stack(leaves), *shown)
     assert model.observation_space.contains(shown[7])
     jax.tree.map(np.testing.assert_array_equal, found, wanted)
@@ -207,18 +207,18 @@ def test_both_engines_tell_the_same_by_compass_counts_and_hint(world, mode, hint
 def test_compass_counts_and_hint_are_what_the_picture_shows():
     pictures, compasses, scalars = (host_twin(Forager(RICH, (5, 7), mode, hint=(3, 7)), 5) for mode in SENSES)
     lives = pictures, compasses, scalars
-    told = [env.start() for env in lives]
+    reported = [env.start() for env in lives]
     for clock, action in enumerate(np.random.default_rng(2).integers(0, 4, 500).tolist()):
-        seen = told[0]["view"]
-        assert told[0]["hint"].tolist() == [clock % 7 < 3 and r == pictures.biome for r in range(3)]
-        assert told[2]["view"].tolist() == seen.sum((0, 1)).tolist()
-        for kind, (east, north, there) in enumerate(told[1]["view"].tolist()):
+        seen = reported[0]["view"]
+        assert reported[0]["hint"].tolist() == [clock % 7 < 3 and r == pictures.biome for r in range(3)]
+        assert reported[2]["view"].tolist() == seen.sum((0, 1)).tolist()
+        for kind, (east, north, there) in enumerate(reported[1]["view"].tolist()):
             cells = [(c - 3, 2 - r) for r, c in np.argwhere(seen[..., kind]).tolist() if (r, c) != (2, 3)]
             assert there == bool(cells)
             if there:
                 assert (east, north) in cells
                 assert abs(east) + abs(north) == min(abs(x) + abs(y) for x, y in cells)
-        told = [env.step(action)[0] for env in lives]
+        reported = [env.step(action)[0] for env in lives]
 
 
 SENSES = ("objects", "compass", "scalar")

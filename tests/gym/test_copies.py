@@ -138,7 +138,7 @@ def test_an_environment_can_be_sent_to_another_process() -> None:
 
 
 @pytest.mark.parametrize("id", [FISHERY, FARM, PAID, FORAGER])
-def test_a_pickled_functional_environment_equals_one_made_in_another_process(id: str, tmp_path: Path) -> None:
+def test_pickled_environment_equals_one_of_another_process(id: str, tmp_path: Path) -> None:
     """So that compiled programs are found again; hashes of strings differ from process to process."""
     path = tmp_path / "env.pickle"
     path.write_bytes(pickle.dumps(harvestgym.make(id)))

@@ -164,7 +164,7 @@ def test_gymnasiums_wrappers_work() -> None:
     assert sum(len(found) for found in lengths) >= N
 
 
-def test_masks_and_frames_come_one_per_lane() -> None:
+def test_masks_and_frames_come_one_per_environment() -> None:
     ours = VecEnv(Stock(), N)
     ours.reset(seed=0)
     assert ours.action_masks().shape == (N, 4)
@@ -174,7 +174,7 @@ def test_masks_and_frames_come_one_per_lane() -> None:
     assert ours.render() is None
 
 
-def test_lanes_can_be_assigned() -> None:
+def test_environments_can_be_assigned() -> None:
     ours, other = VecEnv(Stock(), N), VecEnv(Stock(), N)
     ours.reset(seed=0)
     ours.step(np.array([1, 2, 3]))
@@ -190,7 +190,7 @@ def test_all_modes_share_compiled_functions() -> None:
     assert compile_functions.cache_info().misses == misses
 
 
-def test_make_vec_takes_a_time_limit_and_wrappers_of_the_functional_environment() -> None:
+def test_make_vec_takes_a_time_limit_and_wrappers() -> None:
     limited = gymnasium.make_vec("fishing/logistic-v0", 2, max_episode_steps=3)
     limited.reset(seed=0)
     nothing = np.full((2, 1), -1.0, np.float32)

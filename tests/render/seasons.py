@@ -69,7 +69,7 @@ def full(shape: tuple[int, int]) -> tuple[FarmModel, Record]:
     """Return a field of all ten kinds on which everything is to be seen on day 1."""
     env = company(shape)
     record, some = blank(env), np.arange(shape[0] * shape[1]).reshape(shape)
-    told: dict[str, dict[str, Any]] = {
+    reported: dict[str, dict[str, Any]] = {
         "Soil-0": {"available_Water#L": 110 + some % 5 * 17.0},
         "Plant-0": {"stage": 1 + some % 6, "population#nb": 16, "size#cm": 10 + some % 6 * 10, "cause_of_death": 8},
         "Weeds-0": {"grow#nb": some % 4, "flowers#nb": some % 3},
@@ -82,7 +82,7 @@ def full(shape: tuple[int, int]) -> tuple[FarmModel, Record]:
         "Facility-0": {"scarecrow": 1},
         "Weather-0": {"rain_amount": 1, "rain/amount#mm": 3.2, "wind/speed#km.h-1": 40},
     }
-    for entity, values in told.items():
+    for entity, values in reported.items():
         say(env, record, 1, "Field-0", entity, values)
     me = ("BasicFarmer-0", "Field-0")
     last = (shape[0] - 1, shape[1] - 1)

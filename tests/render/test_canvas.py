@@ -121,9 +121,11 @@ def test_no_words_lie_on_others_however_long_they_are() -> None:
     chart = Chart("A series with a long name that goes on", "kg", 30, (Line("line", np.arange(9.0), RED),), levels)
     assert not overlaps(world(*marks, others=(*words, chart, chart)))
     assert not overlaps(world(*marks, others=(*words, chart, chart)), width=640)
-    told = Noting()
-    layout.draw_scene(world(*marks, others=words), told, 960)
-    assert any(text.endswith("more lines") for text, _ in told.boxes) and any(text == "short" for text, _ in told.boxes)
+    shown = Noting()
+    layout.draw_scene(world(*marks, others=words), shown, 960)
+    assert any(text.endswith("more lines") for text, _ in shown.boxes) and any(
+        text == "short" for text, _ in shown.boxes
+    )
 
 
 def test_a_chart_leaves_gaps_where_nothing_is_known() -> None:
@@ -151,8 +153,10 @@ def test_text_shows_each_thing_by_a_letter_of_its_own() -> None:
         for x, (c, m) in enumerate([("#ffffff", "dry"), (BLUE, "wet")])
     ]
     things = [Mark(LEAF, (0.5, 0.5), meaning="pea"), Mark("disc", (1.5, 0.5), meaning="pest")]
-    told = to_text(world(*soil, *things, shape=(2, 1), others=(Words("Today", ("rain",)),)))
-    assert "| p|█P|" in told and "p pea" in told and "P pest" in told and "█ wet" in told and "Today\n  rain" in told
+    shown = to_text(world(*soil, *things, shape=(2, 1), others=(Words("Today", ("rain",)),)))
+    assert (
+        "| p|█P|" in shown and "p pea" in shown and "P pest" in shown and "█ wet" in shown and "Today\n  rain" in shown
+    )
 
 
 def test_text_of_a_wide_world_stays_narrow() -> None:

@@ -72,7 +72,7 @@ def test_a_gif_keeps_plain_colours_and_the_time(tmp_path: Path) -> None:
     assert durations == [120] * 4 + [2000]
 
 
-def test_a_gif_of_more_colours_than_it_has_keeps_the_commonest_and_comes_near_the_others(tmp_path: Path) -> None:
+def test_gif_palette_keeps_the_most_frequent_colours(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frames = flat(4, 100, 100)
     for frame in frames:
@@ -101,8 +101,8 @@ def test_pictures_that_do_not_change_cost_next_to_nothing(tmp_path: Path) -> Non
 def test_an_mp4_is_what_browsers_play(tmp_path: Path) -> None:
     frames = flat(6, 41, 61)
     write_mp4(frames, tmp_path / "a.mp4", fps=12.5)
-    shown, told = read_mp4(tmp_path / "a.mp4")
-    assert (told.codec, told.format, float(told.rate)) == ("h264", "yuv420p", 12.5)
+    shown, reported = read_mp4(tmp_path / "a.mp4")
+    assert (reported.codec, reported.format, float(reported.rate)) == ("h264", "yuv420p", 12.5)
     assert np.shape(shown) == (6, 42, 62, 3), "even sides: the last row and column are there twice"
     for now, then in zip(shown, frames, strict=True):
         assert np.abs(now[:41, :61].astype(int) - then).mean() < 4
@@ -158,8 +158,8 @@ def test_without_its_extra_an_mp4_is_refused_with_the_command_that_helps(
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(ConfigError, match=r"pip install 'harvestgym\[video\]'"):
         write_mp4(flat(), tmp_path / "a.mp4")
-    told = CliRunner().invoke(app, ["run", "fishing/patches-v0", "--mp4", str(tmp_path / "a.mp4")])
-    assert told.exit_code == 2 and "harvestgym[video]" in told.output and not list(tmp_path.iterdir())
+    reported = CliRunner().invoke(app, ["run", "fishing/patches-v0", "--mp4", str(tmp_path / "a.mp4")])
+    assert reported.exit_code == 2 and "harvestgym[video]" in reported.output and not list(tmp_path.iterdir())
 
 
 def test_the_command_line_writes_both_films(tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_the_command_line_writes_both_films(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*command, "--gif", str(gif), "--mp4", str(mp4)])
     assert done.exit_code == 0, done.output
     shown, durations = read_gif(gif)
-    filmed, told = read_mp4(mp4)
-    assert len(shown) == len(filmed) == 101 and durations[0] == 50 and told.rate == 20
+    filmed, reported = read_mp4(mp4)
+    assert len(shown) == len(filmed) == 101 and durations[0] == 50 and reported.rate == 20
     assert shown[0].shape == filmed[0].shape and shown[0].shape[1] == 400
     assert np.abs(shown[50].astype(int) - filmed[50]).mean() < 6, "the same picture in both"
 
@@ -191,7 +191,7 @@ def test_what_is_filmed_is_the_first_episode_of_the_table(id: str, policy: str, 
     assert len(set(table.returns.tolist())) > 1, "the others are other episodes"
 
 
-def test_a_season_of_150_days_of_a_3x4_farm_is_a_gif_in_less_than_ten_seconds(tmp_path: Path) -> None:
+def test_gif_of_a_season_takes_less_than_ten_seconds(tmp_path: Path) -> None:
     """On one core, for any load of the machine; every day has other numbers, plants and weather than the last."""
     env, said = full((3, 4))
     rng, days = np.random.default_rng(0), 151
@@ -244,6 +244,6 @@ def test_gymnasium_records_videos_of_every_family(id: str, tmp_path: Path) -> No
         env.step(() if id == "farm" else 0)
     env.close()
     (film,) = (tmp_path / "films").iterdir()
-    frames, told = read_mp4(film)
-    assert len(frames) >= 4 and told.codec == "h264" and frames[0].shape[1] == video.DEFAULT_WIDTH
+    frames, reported = read_mp4(film)
+    assert len(frames) >= 4 and reported.codec == "h264" and frames[0].shape[1] == video.DEFAULT_WIDTH
     assert not np.array_equal(frames[0], frames[-1])

@@ -74,12 +74,12 @@ def test_a_reading_of_each_day_is_what_the_farm_was(tmp_path: Path) -> None:
     monitor.close()
     game.farmgym_step([])
     game.reset(seed=2)
-    told = rows(tmp_path / "days.csv")
-    assert [(row["step"], row["episode"]) for row in told] == [(i, i // 5) for i in range(10)]
-    for row, water in zip(told, np.asarray(seen, np.float64), strict=True):
+    reported = rows(tmp_path / "days.csv")
+    assert [(row["step"], row["episode"]) for row in reported] == [(i, i // 5) for i in range(10)]
+    for row, water in zip(reported, np.asarray(seen, np.float64), strict=True):
         assert row["Water (L)"] == pytest.approx(water.sum()) and row["Corner (L)"] == pytest.approx(water[0, 0])
         assert [row[f"Map (L)/({x}, {y})"] for x in range(2) for y in range(3)] == pytest.approx(water.ravel())
-    assert told[-1]["Stage"] == stage
+    assert reported[-1]["Stage"] == stage
     assert (tmp_path / "days.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
@@ -99,7 +99,7 @@ def test_axes_have_titles_units_ranges_and_names_of_stages(tmp_path: Path) -> No
     assert labels == list(monitor.watches[4].meta.labels) and len(labels) == 2
 
 
-def test_of_a_batch_the_mean_and_the_band_are_told(tmp_path: Path) -> None:
+def test_monitor_of_a_batch_reports_mean_and_band(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     import pyarrow.parquet
 
@@ -112,8 +112,8 @@ def test_of_a_batch_the_mean_and_the_band_are_told(tmp_path: Path) -> None:
             env.step(np.full((7, 1), -0.9, np.float32))
             stocks.append(env.run_state.state.stock)
     wanted = np.asarray(stocks, np.float64)[..., 0]
-    for told in (pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist(), rows(tmp_path / "a.csv")):
-        got = np.array([[row[f"Stock/{name}"] for name in ("mean", "q10", "q90")] for row in told])
+    for reported in (pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist(), rows(tmp_path / "a.csv")):
+        got = np.array([[row[f"Stock/{name}"] for name in ("mean", "q10", "q90")] for row in reported])
         np.testing.assert_allclose(got[:, 0], wanted.mean(1), rtol=1e-6)
         np.testing.assert_allclose(got[:, 1:].T, np.quantile(wanted, (0.1, 0.9), axis=1), rtol=1e-6)
     assert (got[1:, 1] < got[1:, 0]).all() and (got[1:, 0] < got[1:, 2]).all()
@@ -150,8 +150,8 @@ def test_tensorboard_gets_scalars_and_images(tmp_path: Path) -> None:
         monitor.step(True)
         monitor.close()
     scalars = [(e.step, v) for e in events(tmp_path / "scalars") for v in e.summary.value]
-    told = [(step, v.metadata.display_name, v.simple_value) for step, v in scalars]
-    assert told == [(0, "Water (L)", 0.25), (1, "Water (L)", 0.5)]
+    reported = [(step, v.metadata.display_name, v.simple_value) for step, v in scalars]
+    assert reported == [(0, "Water (L)", 0.25), (1, "Water (L)", 0.5)]
     shown = [(e.step, v.image.height, v.image.width) for e in events(tmp_path / "images") for v in e.summary.value]
     assert shown == [(0, 4, 5), (1, 4, 5)]
 
@@ -161,8 +161,8 @@ class Run:
 
     def __init__(self) -> None:
         self.rows: list[Any] = []
-        self.told: dict[str, Any] = {}
-        self.config = SimpleNamespace(update=lambda values, allow_val_change: self.told.update(values))
+        self.reported: dict[str, Any] = {}
+        self.config = SimpleNamespace(update=lambda values, allow_val_change: self.reported.update(values))
         self.finished = False
 
     def log(self, row: dict[str, Any], step: int) -> None:
@@ -179,7 +179,7 @@ def test_a_run_of_weights_and_biases_gets_rows_and_is_left_open() -> None:
     monitor.step(False)
     monitor.close()
     assert run.rows == [(0, {"episode": 0, "Water (L)": 0.25}), (1, {"episode": 0, "Water (L)": 0.5})]
-    assert run.told["step"] == "steps" and not run.finished
+    assert run.reported["step"] == "steps" and not run.finished
 
 
 def test_a_window_is_drawn_while_one_plays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,8 +235,8 @@ def windowed(display: dict[str, str], picture: Path) -> subprocess.CompletedProc
 def test_where_there_is_no_display_the_window_is_refused(tmp_path: Path) -> None:
     """Matplotlib then draws to nowhere without a word, for any requested backend."""
     pytest.importorskip("tkinter", reason="needs a Python with Tk")
-    told = windowed({}, tmp_path / "none.png")
-    assert told.returncode and "expected a backend that opens windows" in told.stderr, told.stderr
+    reported = windowed({}, tmp_path / "none.png")
+    assert reported.returncode and "expected a backend that opens windows" in reported.stderr, reported.stderr
 
 
 def test_a_real_window_shows_what_is_monitored(tmp_path: Path) -> None:
@@ -249,10 +249,10 @@ def test_a_real_window_shows_what_is_monitored(tmp_path: Path) -> None:
         try:
             assert server.stdout is not None
             number = server.stdout.readline().strip()
-            told = windowed({"DISPLAY": f":{number}"}, tmp_path / "screen.png")
+            reported = windowed({"DISPLAY": f":{number}"}, tmp_path / "screen.png")
         finally:
             server.terminate()
-    assert not told.returncode, told.stderr
+    assert not reported.returncode, reported.stderr
     with Image.open(tmp_path / "screen.png") as image:
         screen = np.asarray(image.convert("RGB"))
     paper, curve = ((screen == colour).all(-1).sum() for colour in ((255, 255, 255), BLUE))
@@ -299,7 +299,7 @@ def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
      ((*WATER, lambda x: "wet", "W", "range_auto"), "expected a number, a matrix or an image"),
      ((*WATER, lambda x: np.zeros(3), "W", "range_auto"), r"got ndarray of shape \(3,\)")],
 )  # fmt: skip
-def test_a_mistake_is_told_and_changes_nothing(entry: Any, says: str, tmp_path: Path) -> None:
+def test_a_mistake_is_refused_and_changes_nothing(entry: Any, says: str, tmp_path: Path) -> None:
     game = GAME
     with pytest.raises(ConfigError, match=says):
         game.add_monitoring([entry], tmp_path / "a.csv")

@@ -260,7 +260,7 @@ def test_texts_are_shown_and_do_nothing(browser: Any, page: Path) -> None:
         seen.check()
 
 
-def test_the_switch_tells_what_was_seen_from_what_was_true(browser: Any, page: Path) -> None:
+def test_switch_shows_observed_or_true_values(browser: Any, page: Path) -> None:
     water = toy().record["water"]
     with visit(browser, page.as_uri()) as seen:
         ready(seen)

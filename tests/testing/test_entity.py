@@ -95,7 +95,7 @@ class Half(kinds.Gauge):
         (Half, "other not described; declare them with var"),
     ],
 )
-def test_each_broken_promise_is_told_in_words(kind: Any, words: str) -> None:
+def test_each_broken_promise_is_reported(kind: Any, words: str) -> None:
     with pytest.raises(AssertionError, match=words):
         check_entity(kind(), (SPRING,), days=3)
 

@@ -20,7 +20,7 @@ from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, colle
 from harvestgym.evaluate.datasets.storage import read_demonstrations, write_demonstrations
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.interface.language import FarmerAction, Language
+from harvestgym.farm.interface.language import Language, ObservationRequest
 from harvestgym.farm.interface.observation_items import ObservationPath
 from harvestgym.gym.env import GymEnv
 
@@ -37,7 +37,7 @@ def bits(tree: Any) -> list[tuple[str, str, tuple[int, ...], bytes]]:
     return [(jax.tree_util.keystr(at), str(v.dtype), v.shape, v.tobytes()) for at, v in found]
 
 
-def told(one: Episode) -> list[Any]:
+def list_parts(one: Episode) -> list[Any]:
     return [one.seed, bits(one.observations), bits(one.actions), bits([one.rewards, one.terminated, one.truncated]),
             bits(dict(one.infos))]  # fmt: skip
 
@@ -63,7 +63,7 @@ def test_what_is_written_comes_back(file: str, toy: str, tmp_path: Path) -> None
     for i, one in enumerate(kept):
         back = read_demonstrations(write_demonstrations(one, tmp_path / str(i) / file))
         assert (back.id, back.by, back.overrides, back.steps) == (one.id, one.by, one.overrides, one.steps)
-        assert [told(e) for e in back.episodes] == [told(e) for e in one.episodes]
+        assert [list_parts(e) for e in back.episodes] == [list_parts(e) for e in one.episodes]
     for one in kept[0].episodes:
         assert (one.terminated | one.truncated).tolist() == [False] * (len(one) - 1) + [True]
     assert len({len(one) for one in kept[0].episodes}) > 1
@@ -78,12 +78,12 @@ def test_an_episode_is_played_again_from_its_seed() -> None:
         for one in record_demonstrations(id, policy, 2, 11, **overrides).episodes:
             done = iter(range(len(one)))
             again = next(collect_episodes(env, lambda obs: one.actions[next(done)], [one.seed or 0]))  # noqa: B023
-            for mine, theirs in zip(jax.tree.leaves(told_tree(one)), jax.tree.leaves(told_tree(again)), strict=True):
+            for mine, theirs in zip(jax.tree.leaves(tree_parts(one)), jax.tree.leaves(tree_parts(again)), strict=True):
                 assert mine.dtype == theirs.dtype
                 np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
 
 
-def told_tree(one: Episode) -> Any:
+def tree_parts(one: Episode) -> Any:
     return one.observations, one.rewards, one.terminated, one.truncated, dict(one.infos)
 
 
@@ -186,7 +186,7 @@ def test_a_season_in_the_language_of_the_paper_is_kept_as_one_of_its_id(
     back = read_demonstrations(
         write_demonstrations(Demonstrations(LOOKS, "human", [by_hand]), tmp_path / file)
     ).episodes[0]
-    assert told(back) == told(by_hand)
+    assert list_parts(back) == list_parts(by_hand)
 
 
 def test_a_season_in_the_language_of_the_paper_is_played_again_by_its_id(by_hand: Episode) -> None:
@@ -196,7 +196,7 @@ def test_a_season_in_the_language_of_the_paper_is_played_again_by_its_id(by_hand
     done = iter([jax.tree.map(lambda v: v[i], one.actions) for i in range(len(one))])  # noqa: B023
     again = next(collect_episodes(env, lambda obs: next(done), [4]))
     assert len(again) == len(one) > 20 and np.unique(again.rewards).size > 3
-    for mine, theirs in zip(jax.tree.leaves(told_tree(one)), jax.tree.leaves(told_tree(again)), strict=True):
+    for mine, theirs in zip(jax.tree.leaves(tree_parts(one)), jax.tree.leaves(tree_parts(again)), strict=True):
         assert mine.dtype == theirs.dtype
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
 
@@ -213,11 +213,11 @@ def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
     assert [model.actions.tuple(model.actions.choice(int(n))) for n in numbers[:2]] == said
 
 
-def test_a_look_at_a_plot_where_the_integer_form_looks_at_all_is_refused() -> None:
+def test_observing_one_plot_in_integer_form_is_refused() -> None:
     model: Any = harvestgym.make("farm/full-3x4-v0", mode="ao")
     ask = ObservationPath(("Field-0", "Plant-0"), "population#nb", ((0, 0),))
     language = Language(model, [ask, ask._replace(path=())])
-    part, whole = (language.to_pair(FarmerAction(0, one)) for one in language.paths)
+    part, whole = (language.to_pair(ObservationRequest(0, one)) for one in language.paths)
     assert (
         language.to_model_action([whole], False)["request"].sum() == 1
         and not language.to_model_action([whole], True)["order"].any()

@@ -62,7 +62,7 @@ def test_foresight_cuts_once_and_late() -> None:
     assert (found.returns <= DAYS - CUT).all(), "no more than the reed can drink"
 
 
-def test_foresight_needs_no_looks() -> None:
+def test_foresight_needs_no_observations() -> None:
     env = reeds(mode="ao")
     found = plan_with_foresight(env, KEY, rule_policy(env), SEASONS, Search(trials=8, generations=0, elites=2))
     np.testing.assert_allclose(found.returns - found.expert, DAYS / 2 * LOOK, atol=1e-4)

@@ -81,7 +81,7 @@ def test_rows_are_kept_while_the_game_is_the_same() -> None:
     assert left(1.0, 0.2, row("farm/a-v0", "ppo", 3.0))["ppo"].mean == 3.0
 
 
-def test_the_file_keeps_the_rows_and_the_page_tells_them(tmp_path: Path) -> None:
+def test_file_and_page_have_the_rows(tmp_path: Path) -> None:
     whole = [row("farm/a-v0", "expert", columns={"yield kg": 1.234}), row("fishing/b-v0", "random", 2.0)]
     store.write_rows(tmp_path, [replace(whole[0], score=1.0), whole[1]])
     assert store.read_rows(tmp_path)[1] == whole[1] and store.read_rows(tmp_path / "none") == []

@@ -14,9 +14,9 @@ from harvestgym.farm.entities.plant import Plant
 
 def test_the_crops_are_what_is_published(tmp_path: Path) -> None:
     """Of bean on four soils every measure; what is outside is marked, and nothing is."""
-    told: list[int] = []
-    table, lengths, sources = card.run(16, tmp_path, told.append, crops=("bean",))
-    assert told == [1]
+    reported: list[int] = []
+    table, lengths, sources = card.run(16, tmp_path, reported.append, crops=("bean",))
+    assert reported == [1]
     assert len(table.rows) == len(card.RANGED) + len(card.SHARES)
     assert not [row for row in table.rows if any(cell.endswith("!") for cell in row)], table.rows
     assert all(source for *_, source in sources.rows) and len(sources.rows) == len(card.RANGED) + 1

@@ -19,9 +19,9 @@ def test_the_reciprocal_of_a_line_is_found() -> None:
 
 def test_study(tmp_path: Path) -> None:
     """Tomatoes: a plant yields less the more there are, an area as much from five to thirty, and less in a corner."""
-    told: list[int] = []
-    table = density.run(24, tmp_path, told.append, crops=("tomato",))
-    assert len(table.rows) == len(SEEDS) and len(told) == len(SPACINGS) + 1
+    reported: list[int] = []
+    table = density.run(24, tmp_path, reported.append, crops=("tomato",))
+    assert len(table.rows) == len(SEEDS) and len(reported) == len(SPACINGS) + 1
     kept = pyarrow.parquet.read_table(tmp_path / "density.parquet").to_pydict()
     shape = (len(SPACINGS) + 1, len(SEEDS), 24)
     kg = np.asarray(kept["yield_kg_m2"]).reshape(shape).mean(2)

@@ -33,10 +33,10 @@ MORE = 100
 def test_the_phenomena_hold(
     study: Any, seasons: int, crops: tuple[str, ...] | None, rows: int, steps: int, tmp_path: Path
 ) -> None:
-    told: list[int] = []
+    reported: list[int] = []
     options = {} if crops is None else {"crops": crops}
-    _, claimed = study.run(seasons, tmp_path, told.append, **options)
-    assert len(told) == steps
+    _, claimed = study.run(seasons, tmp_path, reported.append, **options)
+    assert len(reported) == steps
     assert claimed.rows and all(row[-1] == "yes" for row in claimed.rows), claimed.rows
     [path] = tmp_path.glob("*.parquet")
     kept = pyarrow.parquet.read_table(path).to_pydict()

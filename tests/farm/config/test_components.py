@@ -78,18 +78,18 @@ def test_a_farmer_of_ones_own_works_when_it_likes_and_is_paid() -> None:
     env = farm([{"kind": f"{__name__}:Idler"}, {"kind": f"{__name__}:Idler"}, {"max_daily_interventions": 1}])
     assert env.actions.farmers == ("Idler-0", "Idler-1", "BasicFarmer-0")
     team = [pour("Idler-0"), pour("Idler-1"), pour("BasicFarmer-0")]
-    (first, told), (second, later) = days(env, team, team)
-    assert np.asarray(first.accepted).tolist() == [True] * 3 and float(told["wages"]) == 4.0
+    (first, text), (second, later) = days(env, team, team)
+    assert np.asarray(first.accepted).tolist() == [True] * 3 and float(text["wages"]) == 4.0
     assert np.asarray(second.accepted).tolist() == [False, False, True] and float(later["wages"]) == 0.0
-    assert float(told["gain"]) - float(told["net"]) == pytest.approx(1.5 + 4.0), "orders and wages are paid"
+    assert float(text["gain"]) - float(text["net"]) == pytest.approx(1.5 + 4.0), "orders and wages are paid"
 
 
-def test_a_farmer_with_hours_stops_when_they_are_over_and_begins_anew_the_next_day() -> None:
+def test_hourly_farmer_stops_after_its_hours_of_each_day() -> None:
     env = farm([{"kind": "HourlyFarmer", "hours#h.day-1": 1, "intervention#min": 25, "wage#h-1": 12}])
     team = [pour("HourlyFarmer-0")] * 3
-    for state, told in days(env, team, team):
+    for state, text in days(env, team, team):
         assert np.asarray(state.accepted).tolist() == [True, True, False]
-        assert float(told["wages"]) == pytest.approx(12 * 50 / 60)
+        assert float(text["wages"]) == pytest.approx(12 * 50 / 60)
 
 
 def test_a_budget_is_spent_once() -> None:
@@ -98,7 +98,7 @@ def test_a_budget_is_spent_once() -> None:
     assert spent == [[True, True, False], [False] * 3], "an order costs 0.5"
 
 
-def test_what_a_duration_says_counts_and_observations_take_time_of_the_same_day() -> None:
+def test_durations_and_observations_take_time_of_the_day() -> None:
     farmer = HourlyFarmer(hours=1.0, intervention=30.0, observation=5.0, wage=0.0, budget=10.0)  # pyright: ignore
     none = jnp.zeros(2)
     pocket = farmer.look(
@@ -116,10 +116,10 @@ def test_prices_and_terms_of_ones_own_are_added_to_the_reward() -> None:
         "thirst": {"kind": f"{__name__}:Thirst", "weight": 2},
     }
     env = farm(scoring={"terms": terms})
-    ((state, told),) = days(env, [POUR])
-    assert float(told["reward/money"]) == -2.0
-    assert float(told["reward/thirst"]) == pytest.approx(2 * float(np.asarray(state.fields[0][1].store).sum()))
-    assert float(told["gain"]) == pytest.approx(sum(float(v) for n, v in told.items() if n.startswith("reward/")))
+    ((state, text),) = days(env, [POUR])
+    assert float(text["reward/money"]) == -2.0
+    assert float(text["reward/thirst"]) == pytest.approx(2 * float(np.asarray(state.fields[0][1].store).sum()))
+    assert float(text["gain"]) == pytest.approx(sum(float(v) for n, v in text.items() if n.startswith("reward/")))
 
 
 def test_biodiversity_is_shannons_index() -> None:

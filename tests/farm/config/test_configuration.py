@@ -39,9 +39,9 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 def test_files_are_generated_once_and_change_nothing(folder: Path) -> None:
-    with pytest.warns(FilesWritten, match="game0_init.yaml, game0_actions.yaml, game0_score.yaml") as told:
+    with pytest.warns(FilesWritten, match="game0_init.yaml, game0_actions.yaml, game0_score.yaml") as reported:
         first = from_files()
-    assert len(told) == 1
+    assert len(reported) == 1
     texts = {path: path.read_text(encoding="utf-8") for path in folder.iterdir()}
     assert sorted(path.name for path in texts) == [f"game0_{name}.yaml" for name in sorted(NAMES)]
     with warnings.catch_warnings():

@@ -57,14 +57,14 @@ def test_a_path_stands_wherever_an_id_does(folder: Path) -> None:
 
 def test_the_command_line_runs_a_file(folder: Path) -> None:
     path = str(folder / "my-farm.yaml")
-    numbers = json.loads(told("run", path, "--policy", "expert", "--episodes", "2", "--json"))
+    numbers = json.loads(run_command("run", path, "--policy", "expert", "--episodes", "2", "--json"))
     assert numbers["id"] == path and numbers["return"]["mean"] > 0
-    assert "watering_discrete" in told("show", path, "--actions")
+    assert "watering_discrete" in run_command("show", path, "--actions")
     assert not list(folder.glob("*.png")), "nothing is written that was not asked for"
 
 
-def test_show_tells_what_the_code_of_a_label_means() -> None:
-    assert "0 none, 1 seed, 2 grow" in told("show", ID, "--observations")
+def test_show_explains_the_codes_of_labels() -> None:
+    assert "0 none, 1 seed, 2 grow" in run_command("show", ID, "--observations")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_table_that_is_not_there_is_named(folder: Path) -> None:
 def test_the_schema_knows_every_farm_of_the_catalogue() -> None:
     """An editor with this schema finds nothing wrong with our own files, whole or as they extend one another."""
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads(told("schema"))
+    schema = json.loads(run_command("schema"))
     assert schema == json_schema()
     for path in CATALOGUE.glob("*.yaml"):
         jsonschema.validate(yaml_io.read_file(path), schema)
@@ -106,7 +106,7 @@ def test_the_schema_knows_every_farm_of_the_catalogue() -> None:
         jsonschema.validate({"rules": {"horizn#day": 3}}, schema)
 
 
-def told(*args: Any) -> str:
+def run_command(*args: Any) -> str:
     result = CliRunner().invoke(app, [*args])
     assert result.exit_code == 0, result.output
     return result.output

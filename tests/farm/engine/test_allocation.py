@@ -49,7 +49,7 @@ def test_microlife_passes_its_share_of_what_is_asked() -> None:
     assert not np.any(allocate(need([0, 0], [3, 6]), ground(9, 50, 0.0), [0, 0]).nutrients)
 
 
-def test_nothing_is_made_or_lost_whatever_is_asked() -> None:
+def test_allocation_conserves_for_any_request() -> None:
     """Random needs of four hosts in three ranks, some of nothing, of stocks among which some are empty."""
     rng = np.random.default_rng(0)
     asked = jnp.asarray(rng.exponential(2, (4, 30, 30)) * rng.integers(0, 2, (4, 30, 30)), jnp.float32)

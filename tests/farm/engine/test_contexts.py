@@ -102,7 +102,7 @@ def soil_under(env: Any, *numbers: float) -> Any:
     return env.sampler.apply(env.params, jnp.asarray(numbers, jnp.float32)).fields[0].entities[1]
 
 
-def test_a_mixture_is_the_mean_of_its_soils_and_a_choice_is_the_soil_itself() -> None:
+def test_mixture_is_the_mean_of_its_soils() -> None:
     env = contextual(harvestgym.make(BEAN, context={"draws": {SOIL: ["clay", "sand", QUARTER]}}))
     for i, name in enumerate(("clay", "sand")):
         jax.tree.map(np.testing.assert_array_equal, soil_under(env, i), Soil.named(name))
@@ -114,7 +114,7 @@ def test_a_mixture_is_the_mean_of_its_soils_and_a_choice_is_the_soil_itself() ->
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), soil_under(drawn, 0.25, 0.75), mixed)
 
 
-def test_a_parameter_has_the_last_word_over_the_set_it_is_in_and_nothing_is_put_twice() -> None:
+def test_drawn_parameter_overrides_its_drawn_set() -> None:
     draws = {f"{SOIL}/start/N_min#g.m-2": "(1, 2)", SOIL: ["clay", "sand"], f"{SOIL}/wilting_point#L.m-3": [50, 60]}
     env = contextual(harvestgym.make(BEAN, context={"draws": draws}))
     assert env.context_labels == [SOIL, f"{SOIL}/start/N_min#g.m-2", f"{SOIL}/wilting_point#L.m-3"]
@@ -176,7 +176,7 @@ def test_within_an_episode_it_changes_as_often_as_said(days: int) -> None:
     np.testing.assert_allclose(water[0] / water[1], np.broadcast_to(flows[:-1, None, None], (9, 2, 3)), rtol=1e-4)
 
 
-def test_a_forecast_without_noise_is_what_comes_and_its_error_grows_with_the_lead() -> None:
+def test_forecast_error_grows_with_the_lead() -> None:
     draws = {FLOW: "(1, 5)", "Field-0/altitude#m": [10, 20]}
     env = contextual(springs({"every": "step", "draws": draws, "forecast": {"lookahead#day": 2, "noise#day-1": 0}}))
     seen = np.asarray(season(env, 4, 6, env.params)[1].obs)[:, 6:].reshape(7, 3, 3)
@@ -194,7 +194,7 @@ def test_a_forecast_without_noise_is_what_comes_and_its_error_grows_with_the_lea
         assert error[inside[lead], lead].std() == pytest.approx(wanted, rel=0.1), "1 sd of this sd is 1.5 %"
 
 
-def test_with_active_observation_a_context_lasts_a_day_of_two_steps_and_is_free() -> None:
+def test_context_lasts_both_steps_of_a_day_and_is_free() -> None:
     env = contextual(springs({"every": "step", "draws": {FLOW: "(1, 5)"}, "forecast": {"lookahead#day": 1}}, mode="ao"))
     first, idle = reset(env, 0, env.params), {"request": jnp.zeros(len(env.offered.items)), "order": jnp.int32(0)}
     walk = [first]
@@ -209,7 +209,7 @@ def test_with_active_observation_a_context_lasts_a_day_of_two_steps_and_is_free(
     assert flows[0::2] == flows[1::2] and len(set(flows)) == 3
 
 
-def test_a_batch_lives_as_its_lanes_do_alone() -> None:
+def test_a_batch_equals_its_environments_alone() -> None:
     env = springs({"every": "step", "draws": {SPRING: [{"flow#L.day-1": 2}, {"flow#L.day-1": 4}]}, "forecast": {}})
     batch = jax.vmap(lambda seed: season(env, seed, 6, env.params)[1])(jnp.arange(4))
     for seed in range(4):
@@ -257,7 +257,7 @@ def test_several_episodes_share_a_context_through_gymnasium(id: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_each_lane_of_a_batch_keeps_its_own(id: str, mode: str) -> None:
+def test_each_environment_of_a_batch_keeps_its_context(id: str, mode: str) -> None:
     context = {"every": {"episodes": 2}, "draws": {FLOW: "(1, 5)"}}
     env: Any = gymnasium.make_vec(id, num_envs=3, context=context, autoreset_mode=mode)
     _, info = env.reset(seed=7)

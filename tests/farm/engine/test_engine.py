@@ -202,7 +202,7 @@ def test_a_wrong_rule_is_refused_in_words(rules: dict[str, Any], message: str) -
         farm(SPRING, REED, **rules)
 
 
-def test_initial_values_are_drawn_anew_each_time() -> None:
+def test_initial_values_are_drawn_for_each_episode() -> None:
     env = farm(
         SPRING, REED, init={"Field-0": {"Spring-0": {"available_Water#L": "(20, 30)"}, "Reed-0": {"stage": ["old"]}}}
     )

@@ -32,8 +32,8 @@ PRICES = {"water#L": -0.002, "leached_N#g": -0.5, "leached_cide#g": -20.0}
 def test_the_nitrogen_that_is_tallied_is_what_the_flows_say() -> None:
     place = field((2, 3), scale=2.0)
     _, ledger = tomorrow(LOAM, state_of(place), place, air(rain=30, rain_intensity=0.4))
-    told = float(ledger.tally["leached_N#g"])
-    assert told == pytest.approx(-float(ledger.flows["nutrients:leaching"][0].sum()), rel=1e-6) and told > 0
+    reported = float(ledger.tally["leached_N#g"])
+    assert reported == pytest.approx(-float(ledger.flows["nutrients:leaching"][0].sum()), rel=1e-6) and reported > 0
 
 
 def test_rain_and_decay_share_what_is_lost_of_a_cide_as_their_rates_do() -> None:
@@ -44,11 +44,11 @@ def test_rain_and_decay_share_what_is_lost_of_a_cide_as_their_rates_do() -> None
         rain, rot = strength / 1000 * left, decay * life / 1000 * left
         left, washed = left - rain - rot, washed + rain
     after = equations.cide_left(jnp.float32(5.0), *map(jnp.asarray, (strength, decay, life)))
-    told = equations.cide_leached(5.0 - after, *map(jnp.asarray, (strength, decay, life)))
-    assert float(after) == pytest.approx(left, rel=1e-3) and float(told) == pytest.approx(washed, rel=1e-3)
+    reported = equations.cide_leached(5.0 - after, *map(jnp.asarray, (strength, decay, life)))
+    assert float(after) == pytest.approx(left, rel=1e-3) and float(reported) == pytest.approx(washed, rel=1e-3)
 
 
-def test_in_dry_weather_no_cide_leaches_and_none_is_lost_without_rain_or_life() -> None:
+def test_cide_is_kept_without_rain_or_life() -> None:
     place = field(targets=("soil", "weeds"))
     sprayed = state_of(place, cide=full(place, 2.0, 2))
     _, dry = tomorrow(LOAM, sprayed, place, air())
@@ -79,7 +79,7 @@ def test_each_crop_fetches_its_own_price() -> None:
         ("Field-0/Soil-0", "expected a known variable, got 'harvest_weight#kg'"),
     ],
 )
-def test_a_market_for_what_no_field_bears_is_refused_when_the_farm_is_built(plant: str, words: str) -> None:
+def test_market_without_its_crop_is_refused(plant: str, words: str) -> None:
     market = {"kind": "Market", "prices": {plant: 1.0}}
     with pytest.raises(ConfigError, match=words):
         make("farm/bean-clay-1x1-v0", scoring={"terms": {"market": market}})
@@ -112,7 +112,7 @@ def test_a_price_list_charges_what_leaches() -> None:
     assert float(money.sum()) == pytest.approx(worth, rel=1e-4) and worth < 0
 
 
-def test_a_price_of_nothing_that_is_counted_is_refused_when_the_farm_is_built() -> None:
+def test_price_of_an_unknown_tally_is_refused() -> None:
     with pytest.raises(
         ConfigError, match="scoring > terms > money: tally: expected a known name, got 'leeched_N#g'; try 'leached"
     ):

@@ -129,6 +129,6 @@ def test_every_parameter_of_the_paper_has_its_key(kind: str) -> None:
 
 
 @pytest.mark.parametrize("number", DRIVERS)
-def test_every_equation_of_the_other_entities_looks_at_what_the_paper_says(number: int) -> None:
+def test_every_equation_reads_what_the_paper_says(number: int) -> None:
     kind, group, drivers = DRIVERS[number]
     assert {field.name for field in dataclasses.fields(getattr(made(kind), group))} == drivers | {"intercept"}

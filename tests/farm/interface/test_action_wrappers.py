@@ -51,9 +51,9 @@ def test_a_repeated_request_ends_the_day() -> None:
     game = farm()
     env = GymEnv(wrap_actions(game.model, "discrete", flat=False))
     env.reset(seed=0)
-    told = [(env.step(1)[-1]["observation cost"], int(env.run_state.state.inner.day)) for _ in range(4)]
-    assert [day for _, day in told] == [0, 1, 1, 2]
-    assert told[0][0] == told[2][0] > 0 == told[1][0] == told[3][0]
+    reported = [(env.step(1)[-1]["observation cost"], int(env.run_state.state.inner.day)) for _ in range(4)]
+    assert [day for _, day in reported] == [0, 1, 1, 2]
+    assert reported[0][0] == reported[2][0] > 0 == reported[1][0] == reported[3][0]
 
 
 def test_a_vector_encodes_action_plot_and_amount(plain: Farm) -> None:

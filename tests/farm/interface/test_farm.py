@@ -264,7 +264,7 @@ def test_print_is_a_page() -> None:
     assert len(text) < 1500 and max(map(len, text.splitlines())) <= 116
 
 
-def test_a_lane_is_gone_on_from_in_its_half_of_the_day() -> None:
+def test_an_environment_continues_in_its_half_of_the_day() -> None:
     game = farm()
     game.reset(seed=0)
     game.farmgym_step([])

@@ -174,11 +174,11 @@ def test_items_are_copies_of_plain_values() -> None:
     everything = farm("fo")
     items, _ = everything.farmgym_reset(seed=2)
     assert type(items) is list and all(type(item) is tuple and type(item[3]) is list for item in items)
-    told = {item[2]: item[4] for item in items}
-    assert told["available_Water#L"].dtype == np.float32 and told["stage"].dtype.kind == "U"
-    kinds = {type(value) for value in told.values() if not isinstance(value, (np.ndarray, dict))}
+    reported = {item[2]: item[4] for item in items}
+    assert reported["available_Water#L"].dtype == np.float32 and reported["stage"].dtype.kind == "U"
+    kinds = {type(value) for value in reported.values() if not isinstance(value, (np.ndarray, dict))}
     assert kinds <= {int, float, bool, str}
-    told["available_Water#L"][:] = -1
+    reported["available_Water#L"][:] = -1
     items[0][3].append("x")
     again = {item[2]: item for item in everything.observations()}
     assert (again["available_Water#L"][4] >= 0).all() and again["available_Water#L"][3] == []

@@ -34,8 +34,8 @@ def played(expert: list[dict[str, Any]], seen: Any, size: int = 2, mode: str = "
             carry, jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), obs, is_leaf=lambda x: isinstance(x, list))
         )
         order = np.atleast_1d(action["order"] if mode == "ao" else action)
-        told = [env.actions.tuple(env.actions.choices[int(i)]) for i in order]
-        out.append((np.asarray(action["request"]).tolist(), told) if mode == "ao" else told)
+        reported = [env.actions.tuple(env.actions.choices[int(i)]) for i in order]
+        out.append((np.asarray(action["request"]).tolist(), reported) if mode == "ao" else reported)
     return out
 
 
@@ -47,7 +47,7 @@ def obs(*water: float, old: int = 0) -> list[float]:
     return [*water, *[float(old)] * 6]
 
 
-def test_the_neediest_plots_come_first_and_an_earlier_rule_before_a_later_one() -> None:
+def test_expert_orders_by_rule_and_then_by_need() -> None:
     dry = {"when": [[[WATER, "value", "<", 5]]], "do": POUR}
     old = {"when": [[[["Field-0", "Reed-0", "stage", []], "max", "==", 1]]], "do": CUT}
     today = obs(9, 4, 1, 9, 2, 9)

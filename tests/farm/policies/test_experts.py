@@ -33,7 +33,7 @@ def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
         assert expert.summary.cvar10 > other.summary.cvar10
 
 
-def test_the_expert_also_plays_where_looking_costs() -> None:
+def test_the_expert_also_acts_where_observations_cost() -> None:
     """It asks for nothing and does as well: the free observations are the same."""
     id = "farm/bean-clay-1x1-v0"
     asking = evaluate_id(id, "expert", episodes=50, seed=1, env=harvestgym.make(id, mode="ao"))
@@ -51,13 +51,13 @@ def order(entity: str, name: str, **values: Any) -> list[Any]:
     return ["BasicFarmer-0", "Field-0", entity, name, values]
 
 
-def always_looking() -> list[dict[str, Any]]:
+def always_observing() -> list[dict[str, Any]]:
     """Return the rules of the expert, who looks at all that it ever looks at, every day."""
     rules = [rule.model_dump(by_alias=True) for rule in farm(LOOKS.partition("/")[2]).spec.expert]
     return [rule | {"when": [], "every#day": 1} if isinstance(rule["do"][4], list) else rule for rule in rules]
 
 
-def never_looking() -> list[dict[str, Any]]:
+def never_observing() -> list[dict[str, Any]]:
     """Watering by the dry spells and harvest by the calendar, on the best days of seven choices that were tried."""
     pour = order("Soil-0", "watering_discrete", **{"plot": [0, 0], "amount#L": 20, "duration#min": 60})
     return [
@@ -67,9 +67,9 @@ def never_looking() -> list[dict[str, Any]]:
     ]
 
 
-def test_where_looking_costs_it_is_best_done_now_and_then() -> None:
+def test_costly_observations_are_best_made_now_and_then() -> None:
     farmers = {"expert": harvestgym.make(LOOKS)} | {
-        rules.__name__: harvestgym.make(LOOKS, expert=rules()) for rules in (always_looking, never_looking)
+        rules.__name__: harvestgym.make(LOOKS, expert=rules()) for rules in (always_observing, never_observing)
     }
     policies = {name: policy_named(LOOKS, env, "expert") for name, env in farmers.items()}
     expert, *others = evaluate_together(LOOKS, policies, episodes=SEASONS, seed=2_000).values()

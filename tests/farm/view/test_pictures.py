@@ -121,14 +121,14 @@ def test_everything_on_a_full_field_is_in_the_picture_and_in_the_text() -> None:
     }  # fmt: skip
     assert wanted <= meanings(seen)
     assert {f"bean: {stage}" for stage in STAGES[1:]} <= meanings(seen)
-    told = to_text(seen)
-    assert all(meaning in told for meaning in wanted)
-    assert "watering 20 L at (2, 3): cost 0.01" in told and "pests: 12" in told and "dead (pests)" in to_svg(seen)
+    result = to_text(seen)
+    assert all(meaning in result for meaning in wanted)
+    assert "watering 20 L at (2, 3): cost 0.01" in result and "pests: 12" in result and "dead (pests)" in to_svg(seen)
     tool = at(seen, 2, 3, "done")
     assert [mark.text for mark in tool] == ["20 L"]
 
 
-def test_counts_stand_beside_the_drawings_of_the_plot_they_are_of() -> None:
+def test_counts_stand_next_to_their_drawings() -> None:
     env, kept = full((3, 4))
     say(env, kept, 1, "Field-0", "Weeds-0", {"grow#nb": 0})
     kept["Field-0/Weeds-0/grow#nb"][1, 2, 1] = 9
@@ -155,7 +155,7 @@ def test_wet_and_dry_plots_have_the_colour_of_their_class() -> None:
     assert light == sorted(light, reverse=True) and len(set(light)) == 5, "the wetter the darker"
 
 
-def test_what_had_no_effect_or_was_refused_is_told_and_not_drawn() -> None:
+def test_futile_and_refused_actions_are_only_described() -> None:
     env, kept = full((3, 4))
     sowing = ("BasicFarmer-0", "Field-0", "Plant-0", "sow", {"plot": (0, 0), "amount#seed": 15, "spacing#cm": 20})
     order(env, kept, 1, [sowing], effective=False)
@@ -174,12 +174,12 @@ def test_fields_stand_side_by_side_each_with_its_own() -> None:
     assert [line.label for line in chart.lines] == ["Field-0", "Field-1"]
 
 
-def test_crops_that_share_a_plot_stand_beside_each_other() -> None:
+def test_crops_that_share_a_plot_stand_next_to_each_other() -> None:
     marks = {m.meaning: m.at[0] for m in map_of(scene(*three_crops(), 1)).marks}
     assert marks["bean: harvested"] < marks["corn: ripe"] < marks["carrots: fruit"]
 
 
-def test_looks_are_drawn_with_what_they_cost() -> None:
+def test_observations_are_drawn_with_their_cost() -> None:
     env, kept = looks()
     seen = scene(env, kept, 1)
     assert "looked at" in meanings(seen) and "morning" in seen.title
@@ -195,9 +195,9 @@ def test_a_record_says_what_was_asked_for_and_seen() -> None:
     asked = np.asarray([label.endswith("stage/(0, 0)") for label in env.offered.labels])
     assert asked.sum() == 1
     mask = observed_masks(env, SimpleNamespace(asked=asked))
-    found = {name.removeprefix("seen/Field-0/"): bool(np.all(told)) for name, told in mask.items()}
+    found = {name.removeprefix("seen/Field-0/"): bool(np.all(result)) for name, result in mask.items()}
     free = {"Weather-0/day#int365", "Weather-0/rain/amount#mm", "Weather-0/consecutive_dry#day"}
-    assert {name for name, told in found.items() if told} == {*free, "Plant-0/stage"}
+    assert {name for name, result in found.items() if result} == {*free, "Plant-0/stage"}
     assert {"Soil-0/available_Water#L", "Weeds-0/grow#nb"} <= found.keys() and "Plant-0/population#nb" not in found
 
 

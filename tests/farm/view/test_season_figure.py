@@ -35,7 +35,7 @@ def recorded(name: str, steps: int) -> Record:
     return blank(farm(name), steps) | {"reward": np.arange(steps) / 10}
 
 
-def test_every_crop_has_a_panel_of_its_own_with_the_mean_of_where_it_stands() -> None:
+def test_every_crop_has_a_panel_with_its_mean() -> None:
     env, record = farm("polyculture-3x4-v0"), recorded("polyculture-3x4-v0", 12)
     for day in range(3, 12):
         stage, size = np.zeros((3, 4)), np.zeros((3, 4))

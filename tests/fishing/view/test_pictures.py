@@ -87,7 +87,7 @@ def test_a_picture_is_drawn_of_the_past_alone_and_changes_nothing(name: str) -> 
     assert "the fishery begins" in to_text(scene(env, record, 0))
 
 
-def test_the_charts_draw_the_record_beside_what_theory_says() -> None:
+def test_charts_draw_the_record_and_the_theory() -> None:
     env = make("logistic-survey-v0", Tmax=20)
     record, point = made_up(env), find_reference_point(env.params.law)
     seen = scene(env, record, 9)
@@ -167,7 +167,7 @@ def test_the_class_of_the_seed_offers_the_same_pictures() -> None:
     assert FishingEnv.metadata["render_modes"] == GymEnv(make("logistic-v0")).metadata["render_modes"]
 
 
-def test_the_end_of_a_fishery_is_told() -> None:
+def test_the_end_of_a_fishery_is_described() -> None:
     env = make("three-species-v0")
     record = made_up(env)
     record["biomass"][5] = 0.04

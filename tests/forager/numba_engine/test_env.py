@@ -61,7 +61,7 @@ def test_blocking_pays_on_every_bump_and_keeps_the_agent():
         assert (reward, env.position) == (2.5, (5, 5))
 
 
-def test_what_is_neither_blocking_nor_collectable_pays_on_every_entry_and_stays():
+def test_permanent_object_pays_on_every_entry():
     class Mat(Berry):
         collectable = False
 
@@ -70,7 +70,7 @@ def test_what_is_neither_blocking_nor_collectable_pays_on_every_entry_and_stays(
 
 
 @pytest.mark.parametrize("delay", [2, 3, 7])
-def test_collected_in_step_n_with_delay_d_is_seen_and_edible_in_step_n_plus_d(delay):
+def test_object_returns_after_its_delay(delay):
     class Late(Berry):
         def regen_delay(self, rng, clock):
             return delay

@@ -38,7 +38,7 @@ def test_a_single_forager_has_the_episode_of_a_forager_env(mode):
     assert earned > 0
 
 
-def test_several_foragers_keep_the_contract_of_pettingzoo_and_share_one_world():
+def test_parallel_env_keeps_the_contract_of_pettingzoo():
     env = ForagerParallel(build_forager(SMALL | {"horizon": 0}), 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the test of pettingzoo advises on names

@@ -100,7 +100,7 @@ def test_what_is_remembered_is_what_stands_there() -> None:
     assert 5 * 7 < known < across * down
 
 
-def test_the_aperture_shows_the_view_and_the_small_world_all_that_stands_in_it() -> None:
+def test_scene_shows_the_view_and_all_of_a_small_world() -> None:
     model = make("two-biome-v1")
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 30)
@@ -114,7 +114,7 @@ def test_the_aperture_shows_the_view_and_the_small_world_all_that_stands_in_it()
     assert (int(agent.at[0]), 14 - int(agent.at[1])) == host.env.position
 
 
-def test_what_looks_alike_is_told_apart_on_the_map_of_the_world_only() -> None:
+def test_only_the_map_distinguishes_kinds_of_one_colour() -> None:
     model = make("relearning-v1")
     alike = [tints[0] for tints in choose_colors(model.world.kinds)]
     assert alike[0] == alike[1] and len(set(maps.distinct_colors(model))) == 3

@@ -238,13 +238,13 @@ def test_every_parameter_matters() -> None:
     assert [name for name, quiet in zip(names, same[1:], strict=True) if quiet] == []
 
 
-def test_a_forecast_without_error_tells_the_waves_that_come() -> None:
+def test_forecast_without_error_gives_the_coming_waves() -> None:
     """And who is announced for tomorrow is at the edge tomorrow; the far end of the forecast is new each day."""
     sure = replace(AGGRESSIVE, error=jnp.float32(0.0), least=jnp.int32(1))
     first = sure.init(jax.random.key(1), PLACE)
-    told = np.asarray(first.ahead > 0)
-    np.testing.assert_allclose(first.forecast, told.mean((1, 2)), rtol=1e-6)
-    assert told.mean() == pytest.approx(float(sure.frequency), abs=4 * (0.1 * 0.9 / told.size) ** 0.5)
+    reported = np.asarray(first.ahead > 0)
+    np.testing.assert_allclose(first.forecast, reported.mean((1, 2)), rtol=1e-6)
+    assert reported.mean() == pytest.approx(float(sure.frequency), abs=4 * (0.1 * 0.9 / reported.size) ** 0.5)
     later, _ = evening(sure, PLACE)
     before = sure.init(jax.random.key(0), PLACE).ahead
     np.testing.assert_array_equal(later.ahead[:-1], before[1:])
@@ -254,9 +254,9 @@ def test_a_forecast_without_error_tells_the_waves_that_come() -> None:
 def test_the_error_of_a_forecast_grows_with_the_lead() -> None:
     """Its variance is that of the parameter times the lead: 4000 forecasts of half of 400 plots, hardly clipped."""
     vague = replace(BASIC, frequency=jnp.float32(0.5), least=jnp.int32(1), error=jnp.float32(0.004))
-    told = jax.vmap(lambda key: vague.init(key, PLACE).forecast)(jax.random.split(jax.random.key(2), 4000))
+    reported = jax.vmap(lambda key: vague.init(key, PLACE).forecast)(jax.random.split(jax.random.key(2), 4000))
     wanted = 0.004 * np.arange(1, 6) + 0.25 / 400
-    np.testing.assert_allclose(np.var(told, axis=0), wanted, rtol=0.12)
+    np.testing.assert_allclose(np.var(reported, axis=0), wanted, rtol=0.12)
 
 
 def test_keeps_the_contract_among_weeds() -> None:

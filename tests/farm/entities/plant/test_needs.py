@@ -77,7 +77,7 @@ def test_light_is_what_the_shade_of_taller_hosts_leaves() -> None:
     assert light_on(bean, corn, weed) == light_on(bean, weed, corn) == pytest.approx(both, rel=1e-6)
 
 
-def test_light_is_whole_beside_what_does_not_stand() -> None:
+def test_absent_plants_take_no_light() -> None:
     nothing, bean = canopy(0.0, 0.0), canopy(0.8, 60)
     assert light_on(bean, nothing) == light_on(nothing, nothing) == 1.0
     assert light_on(nothing, bean) == pytest.approx(0.2, rel=1e-6), "a sprout has what passes the whole canopy"

@@ -67,7 +67,7 @@ def test_microlife_recovers_by_a_tenth_and_stays_within_bounds() -> None:
 
 
 @pytest.mark.parametrize("texture", TEXTURES)
-def test_about_eight_millimetres_of_surplus_a_day_are_what_the_microlife_just_endures(texture: str) -> None:
+def test_microlife_endures_eight_millimetres_of_surplus(texture: str) -> None:
     soil = SOILS[texture]
     surplus = np.asarray([[7.0, 10.0]], np.float32) / soil.bucket(field()).capacity
     less, more = equations.next_microlife(soil.survival, soil.recovery, f(50.0, 50.0), f(0.0, 0.0), surplus)[0]
@@ -142,7 +142,7 @@ def test_more_water_than_fits_is_not_a_start() -> None:
     assert float(state.water[0, 0]) == 125.0 and float(state.wet_surface[0, 0]) == 1.0
 
 
-def test_what_the_hosts_are_told() -> None:
+def test_soil_messages_to_hosts() -> None:
     place = field((1, 3))
     ground = LOAM.ground(state_of(place, water=f(140.0, 100.0, 20.0)), place, morning(place, air()), {})
     np.testing.assert_allclose(ground.water, [[125.0, 100.0, 20.0]])
@@ -196,7 +196,7 @@ def test_what_fertilizers_and_dead_plants_release_stays() -> None:
     np.testing.assert_allclose(fed.nutrients - unfed.nutrients, full(place, 2.5, 4), rtol=1e-5)
 
 
-def test_cide_is_washed_out_by_surplus_and_rain_and_harms_only_where_it_acts() -> None:
+def test_cide_is_washed_out_and_harms_where_it_acts() -> None:
     place = field(targets=("weeds", "soil"))
     state = state_of(place, cide=jnp.asarray([[[3.0]], [[0.0]]]), water=full(place, 100.0))
     dose = message(Dose, place, toxin=jnp.asarray([[[1.0]], [[2.0]]]))

@@ -79,7 +79,7 @@ def test_the_error_of_a_forecast_has_the_stated_variance_at_each_lead() -> None:
         assert abs(error.mean()) < 0.06
 
 
-def test_a_forecast_is_held_and_made_anew_each_day() -> None:
+def test_a_forecast_is_made_each_day() -> None:
     got = jax.tree.map(np.asarray, season(farm("dry"), 3))
     errors = got.forecast_temperature[0, :, 1] - 23.0
     assert len(np.unique(errors)) == errors.size
