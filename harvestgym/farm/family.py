@@ -16,8 +16,8 @@ from harvestgym.core.errors import ConfigError, check_keywords, check_name, unkn
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
 from harvestgym.farm.config.compile import build
+from harvestgym.farm.config.context_compiler import replace_entry
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.variables import number_repeats
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.view.describe import describe as describe
 from harvestgym.farm.view.monitors import watch_variables as watch_variables
@@ -26,7 +26,7 @@ from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.season_figure import season as figure  # noqa: F401
 from harvestgym.farm.view.timeline import timeline as timeline
 
-from .schema import FarmSpec, farm_spec, nested_keys, read_farm
+from .schema import FarmSpec, nested_keys, read_farm
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
@@ -63,25 +63,15 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     """Replace the parameter sets of the named entities."""
     if not isinstance(entities, Mapping):
         raise ConfigError(f"entities: expected a mapping such as {{'Weather-0': 'lille'}}, got {entities!r}")
-    data = spec.model_dump(by_alias=True)
     for target, which in entities.items():
         field, _, entity = str(target).rpartition("/")
-        listed = _field_data(data, field)["entities"]
-        names = number_repeats([kind for kind, _ in listed])
-        check_name("entity", entity, names, "entities")
-        at = names.index(entity)
-        listed[at] = (listed[at][0], which)
-    return farm_spec(data, "overrides")
-
-
-def _field_data(data: dict[str, Any], name: str) -> dict[str, Any]:
-    if not name and len(data["fields"]) > 1:
-        raise ConfigError("entities: expected a field, got none; try 'Field-0/Weather-0', with one of "
-                          f"{list(data['fields'])}")  # fmt: skip
-    name = name or next(iter(data["fields"]))
-    if name not in data["fields"]:
-        raise unknown("field", name, data["fields"], "entities")
-    return data["fields"][name]
+        if not field and len(spec.fields) > 1:
+            raise ConfigError("entities: expected a field, got none; try 'Field-0/Weather-0', with one of "
+                              f"{list(spec.fields)}")  # fmt: skip
+        field = field or next(iter(spec.fields))
+        check_name("field", field, spec.fields, "entities")
+        spec = replace_entry(spec, f"{field}/{entity}", which, "entities")
+    return spec
 
 
 def policies(env: FarmModel) -> dict[str, Any]:

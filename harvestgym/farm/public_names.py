@@ -11,18 +11,12 @@ def _locate(module: str, *names: str) -> dict[str, str]:
 
 
 KINDS = {
-    **_locate("entities.weather", "Weather"),
-    **_locate("entities.soil", "Soil"),
-    **_locate("entities.plant", "Plant"),
-    **_locate("entities.birds", "Birds"),
-    **_locate("entities.weeds", "Weeds"),
-    **_locate("entities.pests", "Pests"),
-    **_locate("entities.pollinators", "Pollinators"),
-    **_locate("entities.cide", "Cide"),
-    **_locate("entities.fertilizer", "Fertilizer"),
-    **_locate("entities.facility", "Facility"),
-}
-"""Kinds of entities."""
+    name: f"harvestgym.farm.entities.{name.lower()}:{name}"
+    for name in (
+        "Weather", "Soil", "Plant", "Birds", "Weeds", "Pests", "Pollinators", "Cide", "Fertilizer", "Facility",
+    )
+}  # fmt: skip
+"""Kinds of entities, each in the folder of its name."""
 
 FARMERS = _locate("engine.farmers", "BasicFarmer", "HourlyFarmer")
 RULES = _locate("engine.constraints", "CostCap")

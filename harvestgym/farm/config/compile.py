@@ -18,10 +18,13 @@ from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.conditions import compile_conditions
+from harvestgym.farm.engine.constraints import Rule
+from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.initial_values import compile_initial_values
 from harvestgym.farm.engine.model import FarmModel, FarmParams, FieldParams
 from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.observations import ObservationPlan, plan_observations
+from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.scoring import compile_score
 from harvestgym.farm.engine.variables import build_slots, entity_names, list_variables, number_repeats
 from harvestgym.farm.entities.base import Entity, Place
@@ -30,7 +33,7 @@ from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
 
 from .action_compiler import compile_actions
-from .components import ReadyComponents, build_farmer, build_rule, build_term, load_kind
+from .components import ReadyComponents, build_component, load_kind
 from .context_compiler import compile_context
 from .names import resolve_names
 from .user_predicates import prepare_predicates
@@ -72,7 +75,7 @@ def build_text(text: str) -> FarmModel:
 
 def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on_host: bool) -> FarmModel:
     fields = tuple(compile_field(field, entities.get(name)) for name, field in spec.fields.items())
-    farmers = ready.farmers or tuple(build_farmer(f, f"farmers > {i}") for i, f in enumerate(spec.farmers))
+    farmers = ready.farmers or tuple(build_component(f, Farmer, f"farmers > {i}") for i, f in enumerate(spec.farmers))
     names = name_farm(dict(zip(spec.fields, fields, strict=True)), farmers)
     variables = names.variables
     spec = resolve_names(spec, names)
@@ -86,11 +89,16 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on
     plan = plan_observations(variables, None if spec.mode == "fo" else rules.free_observations)
     starts = compile_initial_values(rules.init, variables, lambda f, e: fields[f].entities[e].limits(fields[f].place))
     stops, stop_values = compile_conditions(rules.terminal_conditions, variables, STOPS)
-    terms = {n: ready.terms.get(n) or build_term(t, f"scoring > terms > {n}") for n, t in scoring.terms.items()}
+    further = {
+        n: ready.rules.get(n) or build_component(r, Rule, f"rules > further > {n}") for n, r in rules.further.items()
+    }
+    terms = {
+        n: ready.terms.get(n) or build_component(t, Term, f"scoring > terms > {n}") for n, t in scoring.terms.items()
+    }
     defaults = FarmParams(
         fields=fields,
         farmers=farmers,
-        rules={n: ready.rules.get(n) or build_rule(r, f"rules > further > {n}") for n, r in rules.further.items()},
+        rules=further,
         score=compile_score(scoring, actions, variables, terms),
         starts=tuple(values for _, values in starts),
         stops=stop_values,

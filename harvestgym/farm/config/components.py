@@ -29,8 +29,13 @@ class ReadyComponents(NamedTuple):
     terms: Mapping[str, Term] = {}
 
 
-def load_class(name: str, known: Mapping[str, str], base: type[P], where: str) -> type[P]:
+BUILT_IN: Mapping[type, Mapping[str, str]] = {Entity: KINDS, Farmer: FARMERS, Rule: RULES, Term: TERMS}
+"""The built-in components by the base of their classes."""
+
+
+def load_class(name: str, base: type[P], where: str) -> type[P]:
     """Return the class of a component by its built-in name or as `module:Class`; ConfigError otherwise."""
+    known = BUILT_IN[base]
     target = name if ":" in name else known.get(name)
     if target is None:
         raise unknown(base.__name__.lower(), name, known, where)
@@ -39,24 +44,10 @@ def load_class(name: str, known: Mapping[str, str], base: type[P], where: str) -
 
 def load_kind(name: str) -> type[Entity]:
     """Return the class of a kind of entity."""
-    return load_class(name, KINDS, Entity, "entities")
+    return load_class(name, Entity, "entities")
 
 
-def build_farmer(spec: ComponentSpec, where: str) -> Farmer:
-    """Return a farmer from its entry in a farm file."""
-    return _build(spec, FARMERS, Farmer, where)
-
-
-def build_rule(spec: ComponentSpec, where: str) -> Rule:
-    """Return a further rule from its entry in a farm file."""
-    return _build(spec, RULES, Rule, where)
-
-
-def build_term(spec: ComponentSpec, where: str) -> Term:
-    """Return a reward term from its entry in a farm file."""
-    return _build(spec, TERMS, Term, where)
-
-
-def _build(spec: ComponentSpec, known: Mapping[str, str], base: type[P], where: str) -> P:
+def build_component(spec: ComponentSpec, base: type[P], where: str) -> P:
+    """Return a farmer, a further rule or a reward term from its entry in a farm file."""
     given: dict[str, Any] = {k: v for k, v in (spec.model_extra or {}).items() if v is not None}
-    return build_params(load_class(spec.kind, known, base, where), given, where)
+    return build_params(load_class(spec.kind, base, where), given, where)

@@ -177,29 +177,13 @@ class _Reader:
         else:
             raise ConfigError(f"{where}: expected choices that are mappings such as {{Soil-0: clay}}, got {value!r}")
         try:
-            spec = reduce(lambda spec, item: self._changed(spec, *item), changes.items(), self.model.spec)
+            spec = reduce(lambda spec, item: replace_entry(spec, *item), changes.items(), self.model.spec)
             index = list(spec.fields).index(field)
             fields = list(self.model.defaults.fields)
             fields[index] = self.read_field(spec.fields[field])
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
         return self._fitting(dataclasses.replace(self.model.defaults, fields=tuple(fields)), value, where)
-
-    def _changed(self, spec: FarmSpec, item: str, value: Any) -> FarmSpec:
-        """`spec` with one entity's set, one parameter or one number of a field's place changed."""
-        field, _, rest = item.partition("/")
-        data = spec.model_dump(by_alias=True)
-        at = data["fields"][field]
-        if rest in _places(spec, field):
-            at["localization" if rest in at["localization"] else "shape"][rest] = value
-            return farm_spec(data, field)
-        entity, _, key = rest.partition("/")
-        names = entity_names([load_kind(kind) for kind, _ in at["entities"]])
-        check_name("entity", entity, [*names, *_places(spec, field)] if not key else names)
-        i = names.index(entity)
-        kind, which = at["entities"][i]
-        at["entities"][i] = (kind, _with(which, key.split("/"), value) if key else value)
-        return farm_spec(data, field)
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
         """Return the leaves, if they are those of the model in number and shape."""
@@ -235,6 +219,23 @@ class _Reader:
         if not columns:
             raise ConfigError(f"{where}: expected choices that change the farm, got none")
         return np.concatenate(columns, 1), tuple(writes), frozenset(decides)
+
+
+def replace_entry(spec: FarmSpec, path: str, value: Any, where: str = "") -> FarmSpec:
+    """Replace the set of an entity (`Field-0/Soil-0`), one parameter of it or one number of a field's place."""
+    field, _, rest = path.partition("/")
+    data = spec.model_dump(by_alias=True)
+    at = data["fields"][field]
+    if rest in _places(spec, field):
+        at["localization" if rest in at["localization"] else "shape"][rest] = value
+        return farm_spec(data, where or field)
+    entity, _, key = rest.partition("/")
+    names = entity_names([load_kind(kind) for kind, _ in at["entities"]])
+    check_name("entity", entity, [*names, *_places(spec, field)] if not key else names, where)
+    i = names.index(entity)
+    kind, which = at["entities"][i]
+    at["entities"][i] = (kind, _with(which, key.split("/"), value) if key else value)
+    return farm_spec(data, where or field)
 
 
 def _places(spec: FarmSpec, field: str) -> list[str]:
