@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,9 +32,7 @@ class Claim(NamedTuple):
     holds: bool
 
 
-def bootstrap(
-    statistic: Callable[..., np.ndarray | float], *samples: np.ndarray, resamples: int = RESAMPLES
-) -> ConfidenceInterval:
+def bootstrap(statistic: Callable[..., Any], *samples: np.ndarray, resamples: int = RESAMPLES) -> ConfidenceInterval:
     """Return a statistic with its 95 % percentile bootstrap interval over seasons, the last axis of every sample.
 
     The seasons are drawn together for all samples, so that pairs stay pairs. `statistic` reduces the last axis.
