@@ -17,6 +17,7 @@ import gymnasium
 
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.loading import load_object
+from harvestgym.core.processes import check_process
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -58,6 +59,7 @@ class EnvSpec:
         """
         from harvestgym.core.xla.compilation import enable_cache
 
+        check_process()
         enable_cache()
         return load_object(self.entry_point)(**(self.kwargs | overrides))
 

@@ -23,6 +23,7 @@ from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
 from harvestgym.core.policy import sample
+from harvestgym.core.processes import check_process, note_use
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.core.xla.fusion import CompiledFunction
 
@@ -113,6 +114,7 @@ class CompiledEnv:
     """One environment on the device, or a batch of `batch = (num_envs,)`, as the host sees it."""
 
     def __init__(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...]) -> None:
+        note_use()
         self._params = env.params if params is None else params
         self._layout = layout_of(self._params)
         self._packed_params = self._layout.put(self._params)
@@ -172,6 +174,7 @@ class CompiledEnv:
 
         Returns a Timestep of Python numbers (arrays for a batch), as `step` does.
         """
+        check_process()
         if not self.begun:
             _compile_step_early(*self._structure)
         self._run, timestep = self._functions.start(self._run, self._packed_params, seeds, seeded, which)

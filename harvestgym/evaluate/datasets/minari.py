@@ -6,9 +6,11 @@ The folder has the layout of Minari, so both `minari.MinariDataset(folder / "dat
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import gymnasium
@@ -29,7 +31,14 @@ FORMAT = "parquet"
 
 
 def write(demonstrations: Demonstrations, path: Path) -> None:
-    """Write a new folder; `recover_environment` of the dataset makes the environment of a registered id."""
+    """Write a new folder, complete or not at all; `recover_environment` of it makes the environment of an id."""
+    path = path.resolve()  # Minari joins a relative path twice
+    with TemporaryDirectory(dir=path.parent) as scratch:
+        _write_data(demonstrations, Path(scratch) / path.name, _dataset_id(path.name))
+        os.rename(Path(scratch) / path.name, path)
+
+
+def _write_data(demonstrations: Demonstrations, path: Path, dataset_id: str) -> None:
     env = spec_of(demonstrations.id).make(**demonstrations.overrides)
     spec = _spec(demonstrations)
     data = path / "data"
@@ -38,7 +47,7 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
         data, env.observation_space, env.action_space, spec, data_format=FORMAT, jpeg_encoding=False
     )
     about = {
-        "dataset_id": _dataset_id(path.name), "minari_version": minari.__version__, "algorithm_name": demonstrations.by,
+        "dataset_id": dataset_id, "minari_version": minari.__version__, "algorithm_name": demonstrations.by,
         "harvestgym": {"id": demonstrations.id, "overrides": dict(demonstrations.overrides)},
     }  # fmt: skip
     storage.update_metadata(about | {"requirements": ["harvestgym"]})
@@ -79,7 +88,7 @@ def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
 def read(path: Path) -> Demonstrations:
     """Read the episodes of a folder that `write` made; ConfigError for another folder."""
     try:
-        dataset = minari.MinariDataset(path / "data")
+        dataset = minari.MinariDataset(path.resolve() / "data")
     except ValueError as error:
         raise ConfigError(f"{path}: expected a Minari dataset, got none: {error}") from None
     about = dataset.storage.metadata

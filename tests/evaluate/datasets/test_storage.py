@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,25 @@ def test_a_path_chooses_its_format(name: str, recorded: Demonstrations, tmp_path
     for mine, theirs in zip(back.episodes, recorded.episodes, strict=True):
         np.testing.assert_array_equal(mine.observations, theirs.observations)
         np.testing.assert_array_equal(mine.actions, theirs.actions)
+
+
+def test_a_relative_folder_holds_the_same_dataset(
+    recorded: Demonstrations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
+    path = write_demonstrations(recorded, Path("folder") / "logistic-v0")
+    back = read_demonstrations(path)
+    np.testing.assert_array_equal(back.episodes[0].rewards, recorded.episodes[0].rewards)
+    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["logistic-v0"]
+
+
+def test_a_failure_leaves_no_folder(recorded: Demonstrations, tmp_path: Path) -> None:
+    pytest.importorskip("minari")
+    broken = dataclasses.replace(recorded, overrides={"Tmax": "many"})
+    with pytest.raises(ConfigError):
+        write_demonstrations(broken, tmp_path / "broken-v0")
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_overwritten(recorded: Demonstrations, tmp_path: Path) -> None:
