@@ -24,7 +24,7 @@ def run(
     id: Id,
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 100,
-    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="the same seed gives the same episodes")] = 0,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode, that of reset(seed=SEED)")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
     out: Annotated[Path | None, typer.Option(help="folder for the first episode as Parquet and as a picture")] = None,
     html: Annotated[Path | None, typer.Option(help="file for the first episode as an HTML page")] = None,

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from .autoreset import RunState, advance, select, start_episode
 from .env import Env, Timestep
 from .policy import Policy
-from .random import keys_for
+from .random import key_for
 
 Act = Callable[[Any, Any, Any], tuple[Any, Any]]
 """`act(carry, obs, now) -> (carry, action)`; `now` is the number of the step, or its random keys."""
@@ -85,10 +86,20 @@ def run_to_end(
     return jax.lax.while_loop(is_running, one, (jnp.int32(0), start, total))[1:]
 
 
+def seed_key(seed: int) -> jax.Array:
+    """Return the key of the episode of `reset(seed=seed)`, the first episode of this seed in every tool."""
+    return jax.random.key(np.uint32(seed % 2**32))
+
+
+def episode_keys(key: jax.Array, number: int) -> jax.Array:
+    """Return the keys of `number` episodes, the first of which is `key`."""
+    others = jax.vmap(lambda one: key_for(one, "world"))(jax.random.split(key, number))
+    return jnp.concatenate([key[None], others[1:]])
+
+
 def start_batch(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunState, Timestep, jax.Array]:
     """Start a batch, one environment per key: its `RunState`, first Timestep and the keys of its policy."""
-    world, policy = jax.vmap(lambda key: tuple(keys_for(key, ("world", "policy"))))(keys)
-    return *start_episode(env, world, params), policy
+    return *start_episode(env, keys, params), jax.vmap(lambda key: key_for(key, "policy"))(keys)
 
 
 def act_in_batch(policy: Policy, keys: jax.Array) -> Act:

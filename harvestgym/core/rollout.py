@@ -16,7 +16,16 @@ from jax.sharding import Mesh, PartitionSpec
 
 from .autoreset import is_done, select
 from .env import Env, Timestep
-from .episode import Loop, act_in_batch, repeat_carry, run_to_end, start_batch, step_with_advance, take_step
+from .episode import (
+    Loop,
+    act_in_batch,
+    episode_keys,
+    repeat_carry,
+    run_to_end,
+    start_batch,
+    step_with_advance,
+    take_step,
+)
 from .errors import ConfigError
 from .policy import Policy
 
@@ -81,6 +90,7 @@ def rollout(
 ) -> Trajectory:
     """Run `num_envs` environments for `num_steps` steps; a new episode begins whenever one ends.
 
+    `key` is one key, or one per environment; the first episode of `jax.random.key(s)` is that of `reset(seed=s)`.
     The environments are spread evenly over `devices`; the result does not depend on them. `params` are the
     environment's own by default.
     """
@@ -97,7 +107,10 @@ def evaluate(
     params: Any = None,
     devices: Devices | None = None,
 ) -> Episodes:
-    """Run `num_episodes` whole episodes, none longer than `max_steps`; stop when all have ended."""
+    """Run `num_episodes` whole episodes, none longer than `max_steps`; stop when all have ended.
+
+    `key` is as for `rollout`.
+    """
     keys, params, chosen = _prepare(env, key, num_episodes, params, devices)
     return _evaluate(env, _check_positive(max_steps, "max_steps"), chosen, _trace_policy(policy), keys, params)
 
@@ -124,11 +137,11 @@ def _prepare(
         raise ConfigError(f"key: expected a key of JAX, such as jax.random.key(0), got {key!r}")
     if chosen and number % len(chosen):
         raise ConfigError(f"expected a multiple of {len(chosen)} environments, one share per device, got {number}")
-    return (
-        jax.random.split(key, _check_positive(number, "environments")),
-        env.params if params is None else params,
-        chosen,
-    )
+    _check_positive(number, "environments")
+    if key.ndim and key.shape != (number,):
+        raise ConfigError(f"key: expected one key, or one for each of {number} environments, got {key.shape}")
+    keys = key if key.ndim else episode_keys(key, number)
+    return keys, env.params if params is None else params, chosen
 
 
 def _trace_policy(policy: Policy) -> Policy:

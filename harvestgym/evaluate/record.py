@@ -11,15 +11,15 @@ import numpy as np
 
 from harvestgym.core.autoreset import split_key
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.episode import Loop, make_frame, scan_steps, step_with_key
+from harvestgym.core.episode import Loop, make_frame, scan_steps, seed_key, step_with_key
 from harvestgym.core.policy import Policy
-from harvestgym.core.random import keys_for
+from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.view.timeline import Record
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.registry import family_function
 
-from .run import BATCH, batch_key, horizon
+from .run import horizon
 
 
 class EpisodeKeys(NamedTuple):
@@ -31,14 +31,13 @@ class EpisodeKeys(NamedTuple):
 
 
 def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Record:
-    """Record one episode as named arrays with a leading time axis; step 0 is the start."""
-    return _record_with(id, env, policy, _split_keys(horizon(env), jax.random.key(seed)))[0]
+    """Record the episode of `reset(seed=seed)` as named arrays with a leading time axis; step 0 is the start."""
+    return record_first(id, env, policy, seed)[0]
 
 
 def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
     """Record the first episode of the evaluation with this seed, and return its row there, up to rounding."""
-    key = jax.random.split(batch_key(seed), BATCH)[0]
-    return _record_with(id, env, policy, _split_keys_of_evaluation(horizon(env), key))
+    return _record_with(id, env, policy, _split_keys(horizon(env), seed_key(seed)))
 
 
 def _record_with(id: str, env: Env[Any, Any], policy: Policy, keys: EpisodeKeys) -> tuple[Record, Episodes]:
@@ -60,16 +59,9 @@ def _record_with(id: str, env: Env[Any, Any], policy: Policy, keys: EpisodeKeys)
 
 @partial(jax.jit, static_argnums=0)
 def _split_keys(steps: int, key: jax.Array) -> EpisodeKeys:
-    start, rest = jax.random.split(key)
-    each = jax.vmap(lambda now: jax.random.split(jax.random.fold_in(rest, now)))(jnp.arange(steps))
-    return EpisodeKeys(start, each[:, 0], each[:, 1])
-
-
-@partial(jax.jit, static_argnums=0)
-def _split_keys_of_evaluation(steps: int, key: jax.Array) -> EpisodeKeys:
     """Split the key of an episode as `core.rollout.evaluate` and `core.autoreset.advance` do."""
-    world, mind = keys_for(key, ("world", "policy"))
-    later, start = split_key(world)
+    later, start = split_key(key)
+    mind = key_for(key, "policy")
     step = jax.lax.scan(lambda key, _: split_key(key), later, length=steps)[1]
     return EpisodeKeys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps)), step)
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Env
+from harvestgym.core.episode import episode_keys, seed_key
 from harvestgym.core.errors import unknown
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.risk import Measure
@@ -173,15 +175,17 @@ def run_episodes(
     """Run the episodes of an evaluation, none longer than `steps`, in batches of one compiled size."""
     parts = []
     for start in range(0, episodes, BATCH):
-        part = evaluate(env, policy, batch_key(seed, start), BATCH, steps)
+        part = evaluate(env, policy, evaluation_keys(seed, start), BATCH, steps)
         parts.append(jax.device_get(part))
         progress(min(BATCH, episodes - start))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
 
 
-def batch_key(seed: int, start: int = 0) -> jax.Array:
-    """Return the key of the batch of an evaluation that begins with episode `start`."""
-    return jax.random.fold_in(jax.random.key(seed), start)
+def evaluation_keys(seed: int, start: int = 0) -> jax.Array:
+    """Return the keys of a batch of an evaluation, from episode `start` on; episode 0 is that of `reset(seed=seed)`."""
+    key = seed_key(seed)
+    keys = episode_keys(jax.random.fold_in(key, start), BATCH)
+    return keys if start else jnp.concatenate([key[None], keys[1:]])
 
 
 def horizon(env: Env[Any, Any]) -> int:

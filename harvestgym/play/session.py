@@ -16,8 +16,10 @@ import jax
 import numpy as np
 
 from harvestgym.core.env import Env
+from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
+from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.scene import Scene
@@ -67,7 +69,7 @@ class LiveEpisode:
     def play(self, policy: Policy, steps: int) -> None:
         """Let a policy act until the end, for at most some steps."""
         policy = policy.traced()
-        carry, key = policy.init, jax.random.key(self.seed)
+        carry, key = policy.init, key_for(seed_key(self.seed), "policy")
         for step in range(steps):
             if self.over:
                 break

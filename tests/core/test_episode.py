@@ -13,6 +13,7 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.episode import (
     Loop,
     act_in_batch,
+    episode_keys,
     make_frame,
     repeat_carry,
     run_to_end,
@@ -58,7 +59,7 @@ def test_scan_steps_equals_a_python_loop() -> None:
 
 def test_run_to_end_adds_as_evaluate_does() -> None:
     key = jax.random.key(3)
-    run, first, act_keys = start_batch(ENV, jax.random.split(key, BATCH), ENV.params)
+    run, first, act_keys = start_batch(ENV, episode_keys(key, BATCH), ENV.params)
     start = Loop(run, first.obs, repeat_carry(COUNT, BATCH))
     act, step = act_in_batch(COUNT, act_keys), step_with_advance(ENV, ENV.params)
     loop, total = run_to_end(

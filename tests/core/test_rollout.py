@@ -17,9 +17,9 @@ from jax.tree_util import Partial
 
 from harvestgym.core.autoreset import RESTART_BLOCKS, advance, start_episode
 from harvestgym.core.env import Timestep
+from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy
-from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate, measure, rollout
 from harvestgym.core.tree import replace
 from tests.toy import BoxStock, Stock
@@ -40,7 +40,7 @@ STEP = jax.jit(lambda run, action: advance(ENV, run, action, ENV.params, Autores
 
 def alone(key: jax.Array, number: int) -> list[tuple[Any, int, Timestep]]:
     """Observation, action and Timestep of one run, driven from Python with COUNT."""
-    run, shown = start_episode(ENV, keys_for(key, ("world", "policy"))[0], ENV.params)
+    run, shown = start_episode(ENV, key, ENV.params)
     seen, year = [], 0
     for _ in range(number):
         action = min(year, 3)
@@ -55,7 +55,7 @@ def test_a_rollout_is_each_environment_step_by_step() -> None:
     key = jax.random.key(1)
     got = rollout(ENV, COUNT, key, 3, 25)
     assert got.obs.shape == (25, 3, 3) and got.reward.shape == (25, 3)
-    for i, own in enumerate(jax.random.split(key, 3)):
+    for i, own in enumerate(episode_keys(key, 3)):
         for t, (obs, action, last) in enumerate(alone(own, 25)):
             mine = jax.tree.map(lambda leaf: leaf[t, i], got)  # noqa: B023
             assert mine.action == action
@@ -97,7 +97,7 @@ def test_observations_follow_each_other_within_an_episode_only() -> None:
 def test_an_evaluation_is_whole_episodes_with_their_sums() -> None:
     key = jax.random.key(2)
     got = evaluate(ENV, COUNT, key, 6, 40)
-    for i, own in enumerate(jax.random.split(key, 6)):
+    for i, own in enumerate(episode_keys(key, 6)):
         seen = [last for _, _, last in alone(own, 40)]
         length = next(t for t, last in enumerate(seen) if last.terminated | last.truncated) + 1
         assert int(got.length[i]) == length

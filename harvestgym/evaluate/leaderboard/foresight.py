@@ -20,7 +20,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, run_to_end, start_batch, step_with_advance
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, sample
-from harvestgym.core.random import uniforms
+from harvestgym.core.random import key_for, uniforms
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.evaluate.run import horizon
 
@@ -60,20 +60,18 @@ class Plans(NamedTuple):
 
 def plan_with_foresight(
     env: Env[Any, Any],
-    key: jax.Array,
+    keys: jax.Array,
     policy: Policy,
-    seasons: int = 16,
     search: Search = Search(),  # noqa: B008 (a tuple)
     params: Any = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Plans:
-    """Search the best schedules for `seasons` seasons, all planned at once on the device.
+    """Search the best schedule for the season of each key, all planned at once on the device.
 
     Args:
         env: an environment with integer actions, in any structure.
-        key: key of an evaluation; the seasons are then those of its first episodes.
+        keys: random key of each season, (seasons,); of `evaluation_keys`, those of the first episodes.
         policy: the expert, from which the search starts.
-        seasons: number of seasons.
         search: length of the search.
         params: the environment's own by default.
         progress: receives 1 for each generation.
@@ -83,12 +81,12 @@ def plan_with_foresight(
     """
     params, steps = env.params if params is None else params, horizon(env)
     sizes = tuple(map(tuple, count_choices(env.action_space)))
-    keys = jax.random.split(key, seasons)
     length, done = _run_expert(env, steps, policy.traced(), keys, params)
     trials = _make_first_trials(done, sizes, search.trials)
     values = _run_schedules(env, steps, trials, keys, params)
     expert, (found, values) = values[:, 0], _keep_best(trials, values, search.elites)
     room, habits = jnp.minimum(length + length // 4 + 1, steps), _sample_habits(done, sizes)
+    key = key_for(keys[0], "search")
     for generation in range(search.generations):
         trials = _make_trials(sum(sizes, ()), search.trials, jax.random.fold_in(key, generation), found, habits, room)
         new = _run_schedules(env, steps, trials, keys, params)

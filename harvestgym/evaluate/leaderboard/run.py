@@ -20,7 +20,7 @@ from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
-from harvestgym.evaluate.run import batch_key, find_idle_action, horizon, run_episodes
+from harvestgym.evaluate.run import evaluation_keys, find_idle_action, horizon, run_episodes
 from harvestgym.evaluate.statistics import Summary, summarise
 from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
@@ -87,7 +87,7 @@ def make_rows(
     found = [_make_row(id, name, *result) for name, result in results.items()]
     if planned and {"none", "expert"} <= set(here) and noop_action(env.action_space) is not None:
         search = search or Search(generations=int(np.clip(SEARCH_BUDGET // count_plot_steps(env), 4, 60)))
-        plans = plan_with_foresight(env, batch_key(seed), here["expert"], planned, search)
+        plans = plan_with_foresight(env, evaluation_keys(seed)[:planned], here["expert"], search)
         gain = plans.returns - plans.expert
         found.append(_make_planned_row(id, results["expert"][0], gain, search))
     return found

@@ -9,9 +9,9 @@ import pytest
 
 import harvestgym
 from harvestgym.core.autoreset import split_key, start_episode
+from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
-from harvestgym.core.random import key_for
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.leaderboard.foresight import (
     Search,
@@ -26,14 +26,14 @@ from tests.evaluate.reeds import CUT, DAYS, LOOK, reeds
 
 SEASONS = 6
 SEARCH = Search(trials=16, generations=20, elites=4)
-KEY = jax.random.key(5)
+KEYS = episode_keys(jax.random.key(5), SEASONS)
 
 
 def test_the_ceiling_is_what_its_schedules_make_and_never_below_the_expert() -> None:
     env = reeds()
     expert = rule_policy(env)
-    found = plan_with_foresight(env, KEY, expert, SEASONS, SEARCH)
-    lived = evaluate(env, expert, KEY, SEASONS, horizon(env))
+    found = plan_with_foresight(env, KEYS, expert, SEARCH)
+    lived = evaluate(env, expert, KEYS, SEASONS, horizon(env))
     np.testing.assert_allclose(found.expert, lived.returns, rtol=1e-5, err_msg="the seasons of an evaluation")
     assert (found.returns >= found.expert).all()
     np.testing.assert_allclose(replay_schedules(env, found.keys, found.schedules), found.returns, rtol=1e-5)
@@ -41,10 +41,10 @@ def test_the_ceiling_is_what_its_schedules_make_and_never_below_the_expert() -> 
 
 def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:
     env = reeds()
-    found = plan_with_foresight(env, KEY, rule_policy(env), SEASONS, SEARCH)
+    found = plan_with_foresight(env, KEYS, rule_policy(env), SEARCH)
     step = jax.jit(env.step)
     for season in range(2):
-        lane, _ = start_episode(env, key_for(found.keys[season], "world"), env.params)
+        lane, _ = start_episode(env, found.keys[season], env.params)
         key, state, total = lane.key, lane.state, 0.0
         for action in found.schedules[season]:
             key, now = split_key(key)
@@ -56,7 +56,7 @@ def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:
 def test_foresight_cuts_once_and_late() -> None:
     """A planner that knows when the reed is full cuts at the end: it pays one cut and harvests nearly all water."""
     env = reeds()
-    found = plan_with_foresight(env, KEY, rule_policy(env), SEASONS, SEARCH)
+    found = plan_with_foresight(env, KEYS, rule_policy(env), SEARCH)
     assert (found.returns > found.expert + CUT).all()
     assert ((found.schedules > 0).sum(1) <= 3).all()
     assert (found.returns <= DAYS - CUT).all(), "no more than the reed can drink"
@@ -64,7 +64,7 @@ def test_foresight_cuts_once_and_late() -> None:
 
 def test_foresight_needs_no_observations() -> None:
     env = reeds(mode="ao")
-    found = plan_with_foresight(env, KEY, rule_policy(env), SEASONS, Search(trials=8, generations=0, elites=2))
+    found = plan_with_foresight(env, KEYS, rule_policy(env), Search(trials=8, generations=0, elites=2))
     np.testing.assert_allclose(found.returns - found.expert, DAYS / 2 * LOOK, atol=1e-4)
     assert not found.schedules["request"].any() and found.schedules["order"].any()
 
@@ -88,4 +88,4 @@ def test_one_habit_ismove_actions_andthin_actions_without_the_others() -> None:
 def test_plans_are_of_integers() -> None:
     env = harvestgym.make("fishing/logistic-v0")
     with pytest.raises(ConfigError, match="actions that are integers"):
-        plan_with_foresight(env, KEY, random_policy(env), 2, SEARCH)
+        plan_with_foresight(env, KEYS, random_policy(env), SEARCH)
