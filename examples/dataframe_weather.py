@@ -23,7 +23,7 @@ SITES = "harvestgym.farm.entities.weather.sites"
 
 
 def measured() -> pd.DataFrame:
-    """Four years of days: any frame will do that has these columns, and dates in its index or a column `Date`."""
+    """Return four years of days: any frame will do with these columns, and dates in its index or a column `Date`."""
     with (files(SITES) / "seattle.csv").open(encoding="utf-8") as file:
         frame = pd.read_csv(file, index_col="Date", parse_dates=True)
     return frame.filter(["Tmin", "Tmax", "T", "RH", "U", "Rain"])  # degC, degC, degC, %, m/s, mm
@@ -44,7 +44,7 @@ def farm(frame: pd.DataFrame) -> Any:
 
 
 def main() -> None:
-    """Both weathers on the same seeds; the two farms share one compiled program."""
+    """Compare both weathers on the same seeds; the two farms share one compiled program."""
     days = measured()
     for name, frame in (("as it was", days), ("warmer", warmer(days))):
         env = farm(frame)

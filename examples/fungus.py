@@ -100,7 +100,7 @@ def farm(arrival: float) -> Farm:
 
 
 def main() -> None:
-    """Three arms on the same twenty seeds, seventy days each; they share one compiled program."""
+    """Compare three arms on the same twenty seeds, seventy days each; they share one compiled program."""
     for name, arrival, treated in (("healthy", 0.0, ()), ("ill", 0.1, ()), ("treated", 0.1, (15, 45))):
         game, seasons = farm(arrival), []
         for seed in range(20):

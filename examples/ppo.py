@@ -127,7 +127,7 @@ class Moments(NamedTuple):
         return jnp.where(self.var > 1e-8 * (1 + self.mean**2), scaled, 0.0)
 
     def with_batch(self, features: jax.Array) -> Moments:
-        """After some more features, (..., features)."""
+        """Update with more features, (..., features)."""
         rows = features.reshape(-1, features.shape[-1])
         share = len(rows) / (self.count + len(rows))
         apart = rows.mean(0) - self.mean
@@ -254,7 +254,7 @@ class Learner:
         return Loop(nets, self.optimiser.init(nets), moments, states, memory, features, later)
 
     def update(self, loop: Loop, left: jax.Array) -> tuple[Loop, jax.Array]:
-        """Some days of all environments, and what is learnt from them."""
+        """Run some days of all environments, and learn from them."""
         key, days_key, learn_key = jax.random.split(loop.key, 3)
         loop, batch = jax.lax.scan(self._day, loop, jax.random.split(days_key, self.settings.num_steps))
         nets, optimiser = self._learnt(loop, batch, left * self.settings.entropy, learn_key)
@@ -330,8 +330,10 @@ def task(env: Env[Any, Any]) -> Env[Any, Any]:
 
 
 def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | None:
-    """For `harvestgym leaderboard`: an agent trained on the training side of an id, the larger the farm and the more
-    orders there are in a day, the shorter; where there are several, it begins with 0.4 a day."""
+    """Return an agent trained on the training split of an id, for `harvestgym leaderboard`.
+
+    Training is shorter for larger farms and for more orders in a day; with several orders it begins with 0.4 a day.
+    """
     if isinstance(env.action_space, gymnasium.spaces.Box):
         return None  # of a fishery, whose actions are amounts
     side, own, sizes = splits.split(id, "train"), task(env), parts(env)

@@ -168,7 +168,7 @@ def _float(x: ArrayLike) -> jax.Array:
 
 
 def _steps(n_max: int) -> int:
-    """Six deviations of the widest law, p = 1/2, and two more steps for the skew of small `n_max`."""
+    """Return six deviations of the widest law, p = 1/2, and two more steps for the skew of small `n_max`."""
     return min(n_max, math.ceil(3 * math.sqrt(n_max)) + 2)
 
 

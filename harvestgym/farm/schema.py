@@ -156,7 +156,7 @@ class FarmerSpec(ComponentSpec):
 
 
 def _parse_values(value: Any) -> Any:
-    """Several values to compare with, as a list."""
+    """Return several values to compare with, as a list."""
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=str)
     return list(value) if isinstance(value, tuple) else value

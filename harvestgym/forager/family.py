@@ -178,7 +178,7 @@ def policies(env: Forager) -> dict[str, Policy]:
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
-    """Per episode: mean reward of a step, objects collected, the running rate at the end and the last regret."""
+    """Return per episode: mean reward of a step, objects collected, the running rate at the end and the last regret."""
     length = np.maximum(np.asarray(episodes.length), 1)
     info = episodes.info
     return {

@@ -129,7 +129,7 @@ class Kind:
 
 
 def check_color(color: Any, name: str) -> Color:
-    """Three whole numbers from 0 to 255; ConfigError otherwise."""
+    """Return three whole numbers from 0 to 255; ConfigError otherwise."""
     values = tuple(color) if np.iterable(color) else ()
     numbers = all(isinstance(v, int | float | np.number) and v in _LEVELS for v in values)
     if len(values) != 3 or not numbers:

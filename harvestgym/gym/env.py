@@ -76,7 +76,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         return {"driver": self._compiled.kept(), "over": self._over}
 
     def restore(self, kept: dict[str, Any]) -> GymEnv:
-        """This environment, where the one that was kept stood."""
+        """Restore the kept state in this environment."""
         self._compiled.restore(kept["driver"])
         self._over = kept["over"]
         self._clear_log()

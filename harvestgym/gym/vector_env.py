@@ -174,7 +174,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return {"driver": self._compiled.kept(), "over": self._over, "obs": self._obs}
 
     def restore(self, kept: dict[str, Any]) -> VecEnv:
-        """This batch, where the one that was kept stood."""
+        """Restore the kept state in this batch."""
         self._compiled.restore(kept["driver"])
         self._over, self._obs = kept["over"], kept["obs"]
         self._clear_log()

@@ -23,7 +23,7 @@ def stand(n: int, stage: Stage | jax.Array, **changes: Any) -> PlantState:
 
 
 def stands(shape: tuple[int, int], stage: Stage | jax.Array, **changes: Any) -> PlantState:
-    """As `stand`, on a field of any shape."""
+    """Do as `stand`, on a field of any shape."""
     blank = zero_values(PlantState, {"plot": shape})
     at = jnp.broadcast_to(jnp.asarray(stage, jnp.int32), shape)
     values: dict[str, Any] = {name: jnp.where(is_alive(at), value, 0) for name, value in GROWN.items()}

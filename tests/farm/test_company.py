@@ -141,7 +141,7 @@ class Breeze(Weather):
 
     @publishes(Air)
     def air(self, state: Any, place: Place, board: Board, draws: Draws) -> Air:
-        """As the weather says, but for the wind."""
+        """Replace the wind of the weather."""
         reported = getattr(super(), Weather.published[0][1])(state, place, board, draws)
         return replace(reported, wind=jnp.float32(30.0), wind_x=jnp.float32(self.blows_x), wind_y=jnp.float32(0.0))
 

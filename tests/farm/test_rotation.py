@@ -53,7 +53,7 @@ def live(env: FarmModel, policy: Policy, keys: jax.Array) -> Any:
 
 @pytest.fixture(scope="module")
 def seasons() -> dict[str, Any]:
-    """Three years under the expert of the catalogue, and three under orders that sow corn and beans at once."""
+    """Run three years under the expert of the catalogue, and three under orders that sow corn and beans at once."""
     env = make("rotation-v0", rules={"terminal_conditions": END})
     both = [{"amount#seed": 5}, {"amount#seed": 15}]
     orders = np.zeros(DAYS, np.int32)

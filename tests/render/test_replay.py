@@ -32,7 +32,7 @@ STEPS = 6
 
 
 def toy() -> Timeline:
-    """Two plots of a crop that dies on step 4; the farmer looked on step 2 at the first plot only."""
+    """Record two plots of a crop that dies on step 4; the farmer looked on step 2 at the first plot only."""
     rng = np.random.default_rng(1)
     record = {
         "water": rng.random((STEPS, 2, 1), np.float32),

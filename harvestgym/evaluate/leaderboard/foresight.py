@@ -237,7 +237,7 @@ def _choose_actions(uniform: jax.Array, habits: jax.Array) -> Callable[[jax.Arra
 
 
 def move_actions(uniform: jax.Array, trial: jax.Array, room: jax.Array, only: Any) -> jax.Array:
-    """With probability 1/2, move the actions of a stretch of days by up to a week."""
+    """Move the actions of a stretch of days by up to a week, with probability 1/2."""
     whether, where, long, by, back = uniform
     now, start = jnp.arange(len(trial)), _draw_integer(where, room + 10) - 10
     end = jnp.minimum(start + 4 + jnp.exp(long * jnp.log(room)).astype(jnp.int32), len(trial))
@@ -250,7 +250,7 @@ def move_actions(uniform: jax.Array, trial: jax.Array, room: jax.Array, only: An
 
 
 def thin_actions(uniform: jax.Array, trial: jax.Array, only: Any) -> jax.Array:
-    """With probability 1/2, drop some actions: from every second to every 64th of them."""
+    """Drop some actions with probability 1/2: from every second to every 64th of them."""
     share = jnp.where(uniform[0] < 0.5, 2.0 ** -(1 + 5 * uniform[1]), 0.0)
     return jnp.where((uniform[2:].reshape(trial.shape) < share) & only(trial), 0, trial)
 
@@ -258,7 +258,7 @@ def thin_actions(uniform: jax.Array, trial: jax.Array, only: Any) -> jax.Array:
 def _replace_actions(
     sizes: tuple[int, ...], uniform: jax.Array, trial: jax.Array, habits: jax.Array, room: jax.Array
 ) -> jax.Array:
-    """With probability 1/3, replace actions of a day by those of the expert or by any."""
+    """Replace actions of a day by those of the expert or by any, with probability 1/3."""
     (whether, when, usual), (which, taken) = uniform[:3], uniform[3:].reshape(2, -1)
     habit = habits[_draw_integer(which, HABITS), jnp.arange(len(sizes))]
     new = jnp.where(usual < 0.7, habit, _draw_integer(which, jnp.asarray(sizes)))

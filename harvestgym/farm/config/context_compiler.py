@@ -92,7 +92,7 @@ def _restrict_choices(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence
 
 
 def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
-    """After how many days there is a new context (0 for none within an episode), and how many are forecast."""
+    """Return the days until a new context (0 for none within an episode), and the number of forecast days."""
     days = context.every.days or 0
     if context.forecast is None:
         return days, 0
@@ -275,7 +275,7 @@ def _mean(leaves: np.ndarray, shares: np.ndarray, where: str) -> np.ndarray:
 
 
 def _check_finite(values: np.ndarray, where: str) -> None:
-    """Only finite numbers that may have any value can be mixed."""
+    """Raise ConfigError unless the values are finite numbers, which can be mixed."""
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         raise ConfigError(
             f"{where}: expected sets that have a mean, got a difference in a label, a whole number or an "

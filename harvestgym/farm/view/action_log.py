@@ -87,7 +87,7 @@ def _was_observed(item: ObservedItem, record: Record, step: int) -> bool:
 
 
 def _observations_of_day(env: FarmModel, record: Record, step: int) -> list[tuple[ObservedItem, float]]:
-    """Those of this morning step, or of the morning before a step of interventions."""
+    """Return the observations of this morning step, or of the morning before a step of interventions."""
     return paid_observations(env, record, step if is_morning(record, step) else step - 1)
 
 

@@ -67,7 +67,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         return deepcopy(self)
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
-        """As the world's observation mode says, with one more kind for the others unless they are a colour."""
+        """Return the space of the observation mode, with one more kind for other agents unless they are a colour."""
         return self._space
 
     def action_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
@@ -110,7 +110,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         return views, rewards, by([False] * n), by([over] * n), infos
 
     def _infos(self, hits: np.ndarray) -> dict[str, dict[str, Any]]:
-        """For each agent what it met, its running rate, and the value of its region compared with the best."""
+        """Return for each agent its collision, its running rate, and the value of its region compared with the best."""
         values, infos = self._values or self._region_values(), {}
         rows = zip(self.possible_agents, self._rate.tolist(), hits.tolist(), self._biomes.tolist(), strict=True)
         for agent, rate, hit, biome in rows:

@@ -78,7 +78,7 @@ class ForagerPage(Page):
         number(f"{self.session.last['reward']:+g}", "reward of the last step", "date", "paid")
 
     def _direction_pad(self) -> None:
-        """Four directions; the buttons stay the same elements, so that a quick click is not lost."""
+        """Show four directions; the buttons stay the same elements, so that a quick click is not lost."""
         with box("div", "pad"):
             for direction, sign in SIGNS.items():
                 step = self.guarded(lambda direction=direction: self.walk(direction))

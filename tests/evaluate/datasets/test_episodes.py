@@ -99,7 +99,7 @@ def leaves(episode: Episode) -> list[np.ndarray]:
 
 
 def make_episode(**changes: Any) -> Episode:
-    """Two steps with observations of one number."""
+    """Return two steps with observations of one number."""
     steps: dict[str, Any] = {
         "observations": [np.float32([0.1 * i]) for i in range(3)], "actions": [np.int32(1), np.int32(0)],
         "rewards": [1.0, 0.5], "terminated": [False, True], "truncated": [False, False],

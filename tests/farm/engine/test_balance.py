@@ -37,7 +37,7 @@ def held(env: FarmModel, state: FarmState, params: Any) -> dict[str, jax.Array]:
 
 
 def imbalances(env: FarmModel, params: Any, key: jax.Array) -> dict[str, jax.Array]:
-    """For each day the worst difference, relative to what is held and what flows."""
+    """Return for each day the worst difference, relative to what is held and what flows."""
 
     def step(state: FarmState, now: jax.Array) -> tuple[FarmState, dict[str, jax.Array]]:
         today = jax.random.fold_in(key, now)

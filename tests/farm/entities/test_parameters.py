@@ -48,13 +48,13 @@ class Trouble(Entity):
 
     @publishes(Flock)
     def flock(self, state: NoState, place: Place, board: Board, draws: Draws) -> Flock:
-        """Up to three birds on one day in four."""
+        """Draw up to three birds on one day in four."""
         birds = jnp.round(3 * jnp.maximum(4 * draws["birds"] - 3, 0))
         return message(Flock, place, seed_eaters=birds, pest_eaters=birds, pollinator_eaters=birds)
 
     @publishes(Load)
     def load(self, state: NoState, place: Place, board: Board, draws: Draws) -> Load:
-        """Up to four pests on one day in ten."""
+        """Draw up to four pests on one day in ten."""
         return message(Load, place, pests=jnp.round(4 * jnp.maximum(10 * draws["pests"] - 9, 0)))
 
     @publishes(Visits)
@@ -119,7 +119,7 @@ POOR |= {f"bedrocks_release_{n}#mg.day-1": 1 for n in NUTRIENTS}
 def farm(
     weather: Any, crop: str = "bean", soil: Any = "clay", plants: Any = ANY, beside: tuple[str, ...] = ()
 ) -> FarmModel:
-    """Two plots of a crop, begun at any stage on any day, next to other crops."""
+    """Return two plots of a crop, begun at any stage on any day, next to other crops."""
     place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 200.0}
     crops = [["Plant", name] for name in (crop, *beside)]
     entities: list[Any] = [["Weather", "own"], ["Soil", soil], *crops, ["Trouble", "own"]]

@@ -61,7 +61,7 @@ class Birds(Entity):
         return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Up to three above the northern edge, and how many they are."""
+        """Draw up to three above the northern edge, and their number."""
         here = seen.number("population#nb")
         shown = int(min(here, 3)) if here > 0 else 0
         room, start = seen.margin, place.shape[0] * (0.45 + 0.2 * seen.rank)

@@ -42,7 +42,7 @@ class Fertilizer(Spreadable):
         return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """At the eastern side of a plot, where some is left."""
+        """Draw a mark at the eastern side of a plot, where some is left."""
         return self.heaps(seen, self.sprites()["heap"], (0.88 - 0.16 * seen.rank, 0.8), "fertilizer left")
 
     @publishes(Feed)

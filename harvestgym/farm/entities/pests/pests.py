@@ -67,14 +67,14 @@ class Pests(Entity):
         yield from check_order("min_population#nb", self.least, "max_population#nb", self.most)
 
     def init(self, key: jax.Array, place: Place) -> PestsState:
-        """No pests yet; the waves of the days ahead are on their way."""
+        """Start without pests; the waves of the days ahead are drawn."""
         waves, noise = jax.random.split(key)
         ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape)))
         forecast = self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,)))
         return replace(self.zero_state(place), ahead=ahead, forecast=forecast)
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Besides the axes of the field the days ahead, the ways to step and the draws among them, none on one plot."""
+        """Return the sizes of further axes: days ahead, ways to step and draws among them, none on one plot."""
         ways = (len(movement.WALKS) + 1) * (place.shape != (1, 1))
         return place.sizes | {"lead": (LOOKAHEAD,), "way": (ways,), "turn": (max(ways - 1, 0),)}
 

@@ -80,7 +80,7 @@ def _words(seen: DrawContext, label: str, size: float, x: int, y: int) -> str:
 
 
 def describe(seen: DrawContext) -> list[str]:
-    """On how many plots the crop is in which stage, and how much was harvested."""
+    """Return the number of plots in each stage, and the harvest so far, in words."""
     stage = np.asarray(seen.get("stage", np.nan), float)
     known = stage[np.isfinite(stage)].astype(int)
     if not known.size:

@@ -32,7 +32,7 @@ class PlantFate(NamedTuple):
 
 
 def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
-    """On each plot the exponent terms of its stage's equation, (2), (9), (15) or (20), in the order of `CAUSES`."""
+    """Return on each plot the exponent terms of eq. (2), (9), (15) or (20), by stage, in the order of `CAUSES`."""
     groups = (crop.seed.survive, crop.grow.survive, crop.bloom.survive, crop.fruit.survive)
     here = [state.stage == stage for stage in FIRST_CAUSE]
     named = ([group.intercept, day["strain_death"], *exponent_terms(group, day).values()] for group in groups)

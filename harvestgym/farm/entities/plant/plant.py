@@ -144,7 +144,7 @@ class Plant(Crop, Entity):
         return drawing.draw_stands(self, seen)
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """On how many plots it is in which stage, and what it has yielded."""
+        """Return the number of plots in each stage, and the yield so far, in words."""
         return drawing.describe(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:

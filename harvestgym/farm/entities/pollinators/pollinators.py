@@ -76,12 +76,12 @@ class Pollinators(Entity):
         return Visits(occurrence=come.astype(jnp.float32))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Over the plots that are visited."""
+        """Draw marks over the visited plots."""
         at = (0.88 - 0.1 * seen.rank, 0.33)
         return seen.marks(self.sprites()["bee"], "occurrence#bin", at, "pollinators came")
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """On how many plots they came."""
+        """Return the number of visited plots in words."""
         plots = sum(1 for _ in seen.plots("occurrence#bin"))
         return [f"pollinators on {plots}"] if plots else []
 

@@ -93,7 +93,7 @@ class Soil(Entity):
     start: Start
 
     def check(self) -> Iterator[str]:
-        """Some of the water can be taken."""
+        """Check that plants can take some of the water."""
         if self.wilting_point >= self.max_water_capacity:
             expected = f"less than max_water_capacity#L.m-3 ({self.max_water_capacity:g})"
             yield f"wilting_point#L.m-3: expected {expected}, got {self.wilting_point:g}"

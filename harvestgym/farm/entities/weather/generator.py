@@ -40,7 +40,7 @@ class Memory(NamedTuple):
 
 
 def first_memory(climate: Climate, draws: jax.Array) -> Memory:
-    """Before a first day: nothing known of its eve but departures as they are; `draws` of shape (DRAWS,)."""
+    """Return the memory before a first day: only its departures are known; `draws` of shape (DRAWS,)."""
     return Memory(jnp.int32(UNKNOWN), climate.start @ _normal(draws[2:]))
 
 
@@ -61,7 +61,7 @@ def next_day(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tu
 
 
 def simulate(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tuple[Day, Memory]:
-    """Consecutive days from day `day` on; `draws` of shape (n, DRAWS), the days' fields of shape (n,)."""
+    """Simulate consecutive days from day `day` on; `draws` of shape (n, DRAWS), the days' fields of shape (n,)."""
 
     def step(carry: tuple[Memory, jax.Array], draw: jax.Array) -> tuple[tuple[Memory, jax.Array], Day]:
         before, today = carry

@@ -189,10 +189,10 @@ def _again(happens: np.ndarray, chosen: np.ndarray) -> float:
 
 
 def _mean_amount(amounts: np.ndarray) -> float:
-    """Above `RAINY`, as the mean of rainy days is; a month without one never asks for it."""
+    """Return an amount above `RAINY`, as the mean of rainy days is; a month without any does not need it."""
     return max(float(amounts.mean()), 1.001 * RAINY) if amounts.size else 2 * RAINY
 
 
 def _gamma_shape(amounts: np.ndarray) -> float:
-    """By moments; 1 where there are too few days to say."""
+    """Estimate the shape by moments; 1 for too few days."""
     return float(amounts.mean() ** 2 / max(amounts.var(), 1e-3)) if amounts.size > 1 else 1.0

@@ -181,7 +181,7 @@ class Weather(Entity):
 
     @publishes(Air)
     def air(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> Air:
-        """Today's air, with the reference evapotranspiration of eq. (23) at the latitude of the field."""
+        """Return the air of today, with the reference evapotranspiration of eq. (23) at the latitude of the field."""
         low, mean, high = state.temperature
         radiation = extraterrestrial_radiation(place.latitude, state.day)
         et0 = reference_evapotranspiration(low, high, mean, state.humidity, state.wind / KMH, radiation)

@@ -47,7 +47,7 @@ class Weeds(Weed, Entity):
     randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
 
     def settle(self, key: jax.Array, state: WeedsState, place: Place) -> WeedsState:
-        """No more weeds than there is room for, and nothing held where none stands."""
+        """Limit the weeds to the room on each plot; plots without weeds hold nothing."""
         growing = jnp.clip(state.growing, 0, WEEDS_MAX)
         flowering = jnp.clip(state.flowering, 0, WEEDS_MAX - growing)
         new = replace(state, seeds=jnp.clip(state.seeds, 0, WEEDS_MAX), growing=growing, flowering=flowering)
@@ -94,7 +94,7 @@ class Weeds(Weed, Entity):
         return ActionResult(replace(state, **bare), done, Ledger(flows, {}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """At the western side of a plot those that grow and above them those in bloom."""
+        """Draw growing weeds at the western side of a plot, and weeds in bloom above them."""
         kinds = (("grow", "grow#nb", 0.72, "weeds that grow"), ("bloom", "flowers#nb", 0.52, "weeds in bloom"))
         return [
             mark for name, key, y, meaning in kinds
