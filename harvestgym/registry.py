@@ -33,7 +33,10 @@ same episodes (None where there is none), and `risk(env)`, the risk measure of t
 """
 
 FARM_SUFFIXES = (".yaml", ".yml")
-"""Suffixes of an id that is the path of a farm file."""
+"""Suffixes of an id that is the path of a file of your own: a farm, a fishery or a forager."""
+
+FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kinds", "aperture", "density", "regions"}}
+"""Keys by which a file is known as that of a fishery or of a forager; every other file is that of a farm."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ class EnvSpec:
 
     @property
     def family(self) -> str:
-        """The part of the id before the slash."""
-        return self.id.partition("/")[0]
+        """The part of the id before the slash; of a file that of its reader."""
+        return self.entry_point.split(".")[1] if self.id.endswith(FARM_SUFFIXES) else self.id.partition("/")[0]
 
     def make(self, **overrides: Any) -> Env[Any, Any]:
         """Make the functional environment, with some keyword arguments changed.
@@ -105,15 +108,25 @@ def unregister(id: str) -> None:
 
 
 def spec(id: str) -> EnvSpec:
-    """Return the spec of an id, or of the path of a farm file; ConfigError with the nearest id if there is none."""
+    """Return the spec of an id, or of the path of your own file; ConfigError with the nearest id if there is none."""
     if isinstance(id, str) and id.endswith(FARM_SUFFIXES):
-        return EnvSpec(id, "harvestgym.farm.family:from_yaml", {"path": id})
+        return EnvSpec(id, f"harvestgym.{find_family(id)}.family:from_yaml", {"path": id})
     if not isinstance(id, str) or id not in _SPECS:
         if difflib.get_close_matches(str(id), _SPECS, n=1, cutoff=0.5):
             raise unknown("environment", id, _SPECS)
         hint = f"try `harvestgym list`, which prints all {len(_SPECS)} ids, or the path of a farm file, *.yaml"
         raise ConfigError(f"environment: expected a known name, got {id!r}; {hint}")
     return _SPECS[id]
+
+
+def find_family(path: str | Path) -> str:
+    """Return the family of a file by its keys; that of a farm if it is missing or can be no other."""
+    from .core import yaml_io  # PyYAML, which a plain import does without
+
+    data = yaml_io.read_file(Path(path)) if Path(path).is_file() else {}
+    keys = set(data) if isinstance(data, dict) else set()
+    counts = {family: len(keys & known) for family, known in FAMILY_KEYS.items() if "fields" not in keys}
+    return max(counts, key=lambda family: counts[family]) if any(counts.values()) else "farm"
 
 
 def doc(id: str, env: object = None) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 200
 """Columns of the tables of `show` in a file or a pipe."""
 
-Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of a farm file, my-farm.yaml")]
+Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of your own file, my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, none, or another policy of the id")]
 SEED_LIMITS: dict[str, Any] = {"min": 0, "max": 2**32 - 1}
 """Limits of an option that is a seed."""

@@ -1,4 +1,4 @@
-"""Commands that write new files: `new farm` and `new entity`."""
+"""Commands that write new files: `new farm`, `new fishery`, `new forager` and `new entity`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 DEFAULT_FARM = "farm/bean-clay-1x1-v0"
+DEFAULT_FISHERY = "fishing/logistic-v0"
+DEFAULT_FORAGER = "forager/flowers-v1"
 
-group = typer.Typer(no_args_is_help=True, help="Create your own farm file or entity from a working template.")
+group = typer.Typer(no_args_is_help=True, help="Create a farm, fishery, forager or entity from a working template.")
 
 
 @group.command("farm")
@@ -21,6 +23,28 @@ def new_farm(
     from .new_files import write_new_farm
 
     typer.echo(f"wrote {write_new_farm(file, like)}; try `harvestgym run {file} --policy expert`")
+
+
+@group.command("fishery")
+def new_fishery(
+    file: Annotated[Path, typer.Argument(help="the file to write, my-fishery.yaml")],
+    like: Annotated[str, typer.Option(help="the fishery to copy, an id of `list fishing`")] = DEFAULT_FISHERY,
+) -> None:
+    """Write a fishery file: a complete copy of a catalogue fishery. Never overwrites."""
+    from .new_files import write_new_fishery
+
+    typer.echo(f"wrote {write_new_fishery(file, like)}; try `harvestgym run {file} --policy expert`")
+
+
+@group.command("forager")
+def new_forager(
+    file: Annotated[Path, typer.Argument(help="the file to write, my-forager.yaml")],
+    like: Annotated[str, typer.Option(help="the forager to copy, an id of `list forager`")] = DEFAULT_FORAGER,
+) -> None:
+    """Write a forager file: a complete copy of a catalogue forager. Never overwrites."""
+    from .new_files import write_new_forager
+
+    typer.echo(f"wrote {write_new_forager(file, like)}; try `harvestgym run {file} --policy expert`")
 
 
 @group.command("entity")

@@ -20,11 +20,12 @@ from harvestgym.farm.public_names import KINDS
 ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}
 """Templates of an entity and the names of the files made from them."""
 
-FARM_HEADER = """# Begun as {id}; change what you like.
+HEADER = """# Begun as {id}; change what you like.
 # harvestgym show {file} --all            prints its variables, actions and parameters
 # harvestgym run {file} --policy expert   runs the expert on it
-# harvestgym schema                       prints a schema for editors that complete and check it
 """
+
+FARM_HEADER = HEADER + "# harvestgym schema                       prints a schema for editors\n"
 
 PART_ORDER = ("doc", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
 """Order of the parts of a new farm file; other parts follow."""
@@ -76,22 +77,38 @@ def write_new_farm(path: Path, like: str) -> Path:
     Raises:
         ConfigError: if there is no such farm, or the file cannot be a new one; nothing was written.
     """
-    catalogue = Path(__file__).parents[1] / "farm" / "catalogue"
-    known = {f"farm/{file.stem}": file for file in catalogue.glob("*-v[0-9]*.yaml")}
-    check_name("farm", like, known)
+    return _write_copy(path, "farm", "farm", like, FARM_HEADER)
+
+
+def write_new_fishery(path: Path, like: str) -> Path:
+    """Write a complete copy of a catalogue fishery as a new file; return its path. Raises as `write_new_farm`."""
+    from harvestgym.fishing.spec import override_entries  # imports JAX
+
+    return _write_copy(path, "fishing", "fishery", like, HEADER, override_entries)
+
+
+def write_new_forager(path: Path, like: str) -> Path:
+    """Write a complete copy of a catalogue forager as a new file; return its path. Raises as `write_new_farm`."""
+    return _write_copy(path, "forager", "forager", like, HEADER)
+
+
+def _write_copy(path: Path, family: str, what: str, like: str, header: str, combine: Any = None) -> Path:
+    catalogue = Path(__file__).parents[1] / family / "catalogue"
+    known = {f"{family}/{file.stem}": file for file in catalogue.glob("*-v[0-9]*.yaml")}
+    check_name(what, like, known)
     if path.suffix not in registry.FARM_SUFFIXES:
-        raise ConfigError(f"{path}: expected the name of a farm file, which ends in .yaml")
+        raise ConfigError(f"{path}: expected the name of a {what} file, which ends in .yaml")
     if path.exists():
         raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
-    description = read_extended(known[like], "farm")
+    description = read_extended(known[like], what, combine)
     description.pop("history", None)  # of the versions of the catalogue farm
     description = {part: description[part] for part in PART_ORDER if part in description} | description
     node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(description)
     _fold(node)
     text = yaml.serialize(node, Dumper=yaml.SafeDumper, allow_unicode=True, width=110)
-    path.write_text(FARM_HEADER.format(id=like, file=path.name) + text, encoding="utf-8")
+    path.write_text(header.format(id=like, file=path.name) + text, encoding="utf-8")
     return path
 
 

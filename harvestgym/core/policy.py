@@ -55,6 +55,48 @@ def constant_policy(action: Any) -> Policy:
     return Policy(action, _repeat)
 
 
+@dataclass(frozen=True, eq=False)
+class _Ask:
+    env: Env[Any, Any]
+    agent: Any
+
+    def __call__(self, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+        shape = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), self._sample())
+        return carry, jax.pure_callback(self._answer, shape, obs, vmap_method="expand_dims")
+
+    def _sample(self) -> Any:
+        return jax.eval_shape(lambda: sample(self.env.action_space, jax.random.key(0)))
+
+    def _answer(self, obs: Any) -> Any:
+        """Return the actions for observations with any number of leading axes."""
+        like, inside = self._sample(), jax.tree.leaves(self.env.observation_space.sample())[0]
+        seen = jax.tree.map(np.asarray, obs)
+        lead = jax.tree.leaves(seen)[0].shape[: jax.tree.leaves(seen)[0].ndim - np.ndim(inside)]
+        rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(lead) :]), seen)
+        actions = self._act_on_rows(rows)
+        shaped = jax.tree.map(lambda leaf, one: np.asarray(leaf, one.dtype).reshape(*lead, *one.shape), actions, like)
+        return shaped
+
+    def _act_on_rows(self, rows: Any) -> Any:
+        if hasattr(self.agent, "predict"):
+            return self.agent.predict(rows, deterministic=True)[0]
+        count = len(jax.tree.leaves(rows)[0])
+        each = [self.agent(jax.tree.map(lambda leaf: leaf[i], rows)) for i in range(count)]  # noqa: B023
+        return jax.tree.map(lambda *parts: np.stack(parts), *each)
+
+
+def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
+    """Return an agent as a policy: a `Policy`, a model with `predict` (SB3), or a function from observation to action.
+
+    The last two run in Python, once a step for all episodes of an evaluation. They may not call JAX.
+    """
+    if isinstance(agent, Policy):
+        return agent
+    if not (hasattr(agent, "predict") or callable(agent)):
+        raise TypeError(f"policy: expected a Policy, a model with `predict` or a function, got {agent!r}")
+    return Policy((), _Ask(env, agent))
+
+
 def together(policies: Sequence[Policy]) -> list[Policy]:
     """Return the policies in a form that shares one compiled program: the index of the acting one is traced."""
     traced = [policy.traced() for policy in policies]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-from harvestgym.core.policy import Policy
+from harvestgym.core.policy import make_policy
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.fishing.analysis.dynamic_programming import best_return
 
@@ -50,8 +50,10 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
     return caught | stock | regret
 
 
-def compare(env: FishingModel, rules: Mapping[str, Policy], key: jax.Array, episodes: int = 1000) -> pandas.DataFrame:
+def compare(env: FishingModel, rules: Mapping[str, Any], key: jax.Array, episodes: int = 1000) -> pandas.DataFrame:
     """Compare policies on the same episodes: one row per policy and episode. Needs the extra `data` (pandas).
+
+    A policy is a `Policy`, a model with `predict` (SB3), or a function from observation to action.
 
     Columns: policy, episode, return, years, and those of `summary`.
     """
@@ -59,7 +61,7 @@ def compare(env: FishingModel, rules: Mapping[str, Policy], key: jax.Array, epis
 
     parts = []
     for name, policy in rules.items():
-        whole = jax.device_get(evaluate(env, policy, key, episodes, int(env.params.horizon)))
+        whole = jax.device_get(evaluate(env, make_policy(env, policy), key, episodes, int(env.params.horizon)))
         first = {"policy": name, "episode": np.arange(episodes), "return": whole.returns, "years": whole.length}
         parts.append(pandas.DataFrame(first | summary(env, whole)))
     return pandas.concat(parts, ignore_index=True)

@@ -99,6 +99,14 @@ def make(name: str, **overrides: Any) -> Forager:
     return build_forager(read_file(path) | overrides, f"forager/{name}")
 
 
+def from_yaml(path: str | Path, **overrides: Any) -> Forager:
+    """Return the functional environment of your own file, with some of its keys changed; ConfigError for mistakes."""
+    data = read_file(Path(path))
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: expected a mapping, got {type(data).__name__}")
+    return build_forager(data | overrides, Path(path).stem)
+
+
 def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
     """Return a forager from the data of a catalogue file; ConfigError with every mistake."""
     file = validate(WorldFile, make_plain(dict(data)), where)

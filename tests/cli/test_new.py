@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -45,6 +47,32 @@ def test_new_farm_equals_the_catalogue_farm(tmp_path: Path) -> None:
         made, there = read_farm(path), read_farm(catalogue / path.name)
         assert made == there.model_copy(update={"history": made.history}), id
         assert "extends" not in path.read_text(encoding="utf-8").partition("fields:")[0]
+
+
+@pytest.mark.parametrize(("what", "family"), [("fishery", "fishing"), ("forager", "forager")])
+def test_new_fisheries_and_foragers_equal_those_of_the_catalogue(what: str, family: str, tmp_path: Path) -> None:
+    for id in harvestgym.ids(family):
+        path = tmp_path / f"{id.partition('/')[2]}.yaml"
+        result = runner.invoke(app, ["new", what, str(path), "--like", id])
+        assert result.exit_code == 0, result.output
+        assert harvestgym.spec(str(path)).family == family
+        made, there = harvestgym.make(str(path)), harvestgym.make(id)
+        assert made == there
+        for mine, theirs in zip(jax.tree.leaves(made.params), jax.tree.leaves(there.params), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert runner.invoke(app, ["new", what, str(path)]).exit_code == 2
+
+
+def test_a_fishery_of_your_own_runs(tmp_path: Path) -> None:
+    path = tmp_path / "my-fishery.yaml"
+    runner.invoke(app, ["new", "fishery", str(path)])
+    path.write_text(path.read_text(encoding="utf-8").replace("r: 0.3", "r: 0.5"), encoding="utf-8")
+    result = runner.invoke(app, ["run", str(path), "--policy", "closed", "--episodes", "2"])
+    assert result.exit_code == 0 and "mean catch per year" in result.output, result.output
+    assert harvestgym.make(str(path)).params.law.r == np.float32(0.5)
+    path.write_text("law: {kind: rickr}\n", encoding="utf-8")
+    result = runner.invoke(app, ["run", str(path)])
+    assert result.exit_code == 2 and "'ricker'" in result.output
 
 
 def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:

@@ -227,3 +227,22 @@ def test_files_that_extend_each_other_are_refused(tmp_path: Any) -> None:
         (tmp_path / f"{name}.yaml").write_text(f"extends: {other}\n")
     with pytest.raises(ConfigError, match="a -> b -> a: expected no cycle"):
         harvestgym.fishing.family.from_yaml(tmp_path / "a.yaml")
+
+
+class FixedModel:
+    """A model with the interface of Stable-Baselines3's."""
+
+    def predict(self, obs: Any, deterministic: bool = False) -> tuple[Any, None]:
+        assert obs.shape[1:] == (1,) and deterministic
+        return np.full((len(obs), 1), -0.9, np.float32), None
+
+
+def test_any_agent_is_compared_on_the_same_episodes() -> None:
+    env = make("logistic-v0")
+    rules = {"rule": control.quota(env, 0.1), "model": FixedModel(), "function": lambda obs: np.float32([-0.9])}
+    table = metrics.compare(env, rules, jax.random.key(0), 20)
+    returns = table.pivot(index="episode", columns="policy", values="return")
+    np.testing.assert_allclose(returns["model"], returns["rule"], rtol=1e-5)
+    np.testing.assert_array_equal(returns["model"], returns["function"])
+    with pytest.raises(TypeError, match="policy: expected a Policy, a model with `predict` or a function, got 3"):
+        metrics.compare(env, {"three": 3}, jax.random.key(0), 20)
