@@ -17,7 +17,7 @@ import gymnasium
 
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.loading import load_object
-from harvestgym.core.processes import check_process
+from harvestgym.core.xla.processes import check_process
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv

@@ -92,7 +92,7 @@ def seed_key(seed: int) -> jax.Array:
 
 
 def episode_keys(key: jax.Array, number: int) -> jax.Array:
-    """Return the keys of `number` episodes, the first of which is `key`."""
+    """Return the keys of `number` episodes, beginning with `key` itself."""
     others = jax.vmap(lambda one: key_for(one, "world"))(jax.random.split(key, number))
     return jnp.concatenate([key[None], others[1:]])
 

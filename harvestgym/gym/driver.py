@@ -23,9 +23,9 @@ from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
 from harvestgym.core.policy import sample
-from harvestgym.core.processes import check_process, note_use
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.core.xla.fusion import CompiledFunction
+from harvestgym.core.xla.processes import check_process, note_use
 
 
 class CompiledFunctions(NamedTuple):

@@ -61,7 +61,7 @@ TOOLS: dict[str, Callable[[str, np.ndarray], Rewards]] = {
 
 @pytest.fixture(scope="module", params=IDS)
 def demonstration(request: pytest.FixtureRequest) -> Any:
-    """The id, actions and rewards of the first demonstration, which Parquet files and Minari folders hold."""
+    """Record a demonstration, as Parquet files and Minari folders hold it: its id, actions and rewards."""
     id = request.param
     (episode,) = record_demonstrations(id, IDS[id], 1, SEED).episodes
     assert episode.seed == SEED and np.std(episode.rewards[:STEPS]) > 0
