@@ -18,9 +18,9 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.view.timeline import Record
+from harvestgym.core.view.timeline import Progress, Record, ignore_progress
 
-Bar = Callable[[str, int | None], Callable[[int], None]]
+Bar = Callable[[str, int | None], Progress]
 """Starts a progress bar with a name and a length, if known; returns the function that receives further progress."""
 
 
@@ -132,7 +132,7 @@ def write_replay(
     path: str | Path,
     title: str = "",
     about: str = "",
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = ignore_progress,
 ) -> Path:
     """Write a recorded episode as one HTML file that needs no network; needs the extra `plot`.
 

@@ -18,7 +18,7 @@ from harvestgym.core.policy import Policy, constant_policy, random_policy, toget
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.view.timeline import Progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 
@@ -30,10 +30,6 @@ BATCH = 50
 
 LONGEST = 100_000
 """Steps after which an endless episode is truncated, if the environment has no horizon."""
-
-
-def ignore_progress(done: int) -> None:
-    """Report progress to nobody."""
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.view.timeline import Timeline, Track
+from harvestgym.core.view.timeline import Progress, Timeline, Track, ignore_progress
 
-from .svg_store import EpisodePictures, Progress, Views
+from .svg_store import EpisodePictures, Views
 
 ASSETS = Path(__file__).parent
 PAGE_VERSION = 1
@@ -33,7 +33,7 @@ ALIGNMENT = 8
 """Arrays begin at multiples of this many bytes, as typed arrays of a browser must."""
 
 
-def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress | None = None) -> str:
+def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress = ignore_progress) -> str:
     """Write the page of an episode; `views` return the scene of a step, by the name of the view (`true`, `observed`).
 
     Needs the extra `plot`, whose charts are written into the page; `progress` is called for every picture.

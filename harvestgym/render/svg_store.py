@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
-from harvestgym.core.view.timeline import Progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 
 from . import layout
 from .svg import SvgPainter
@@ -40,7 +40,7 @@ class EpisodePictures:
     every: int
 
     @classmethod
-    def of(cls, views: Views, steps: int, progress: Progress | None = None) -> EpisodePictures:
+    def of(cls, views: Views, steps: int, progress: Progress = ignore_progress) -> EpisodePictures:
         """Draw the pictures of `steps` steps of each view."""
         every = max(1, -(-steps // MAX_PICTURES))
         builder = PictureBuilder()
@@ -79,9 +79,7 @@ class PictureBuilder:
         self.symbols: dict[Sprite, str] = {}
         self.legend: dict[str, Mark] = {}
 
-    def draw_view(
-        self, scene: Callable[[int], Scene], steps: range, progress: Callable[[int], None] | None
-    ) -> dict[str, Any]:
+    def draw_view(self, scene: Callable[[int], Scene], steps: range, progress: Progress) -> dict[str, Any]:
         """Draw the pictures of some steps."""
         drawings, words = [], []
         for step in steps:
@@ -91,8 +89,7 @@ class PictureBuilder:
             drawings.append([self._draw_panel(panel) for panel in _select_panels(now)])
             said = next((panel for panel in now.panels if isinstance(panel, Words)), Words("", ()))
             words.append([self._store(line) for line in (said.title, *said.lines)])
-            if progress is not None:
-                progress(1)
+            progress(1)
         return {"drawings": drawings, "words": words}
 
     def _draw_panel(self, panel: Map | Chart) -> list[int]:

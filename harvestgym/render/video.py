@@ -15,7 +15,7 @@ from PIL import Image
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Scene
-from harvestgym.core.view.timeline import Progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 
 from .canvas import to_rgb
 
@@ -71,7 +71,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
 
 
 def write_gif(
-    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress | None = None
+    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
 ) -> None:
     """Write a GIF that repeats itself; ConfigError if there is nothing to write, or nowhere to write it."""
     target = _check_frames(frames, path, fps)
@@ -113,7 +113,7 @@ class Palette:
         common = found[np.argsort(-count, kind="stable")][: PALETTE_SIZE // 2]
         return cls(_spread_colours(_from_numbers(common), _from_numbers(np.flatnonzero(seen)), PALETTE_SIZE))
 
-    def stills(self, frames: Iterable[np.ndarray], progress: Progress | None = None) -> Iterator[Image.Image]:
+    def stills(self, frames: Iterable[np.ndarray], progress: Progress = ignore_progress) -> Iterator[Image.Image]:
         """Convert frames to these colours; only changed pixels are looked up."""
         last, shown = np.zeros(0, np.uint8), np.zeros(0, np.uint8)
         for frame in frames:
@@ -128,8 +128,7 @@ class Palette:
             image = Image.fromarray(shown)
             image.putpalette(self.palette.tobytes())
             yield image
-            if progress is not None:
-                progress(1)
+            progress(1)
 
     def _look_up(self, pixels: np.ndarray) -> np.ndarray:
         words = _to_numbers(pixels)
@@ -174,7 +173,7 @@ def _from_numbers(words: np.ndarray) -> np.ndarray:
 
 
 def write_mp4(
-    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress | None = None
+    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
 ) -> None:
     """Write an MP4 that browsers play (H.264, yuv420p); ConfigError without the extra `video`."""
     av = _import_av()
@@ -188,8 +187,7 @@ def write_mp4(
         stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
         for i in range(len(frames)):
             film.mux(stream.encode(av.VideoFrame.from_ndarray(_pad_to_even(np.asarray(frames[i])), format="rgb24")))
-            if progress is not None:
-                progress(1)
+            progress(1)
         film.mux(stream.encode())
 
 
@@ -220,7 +218,7 @@ def check_video_path(path: str | Path, *suffixes: str) -> Path:
 
 
 def write_video(
-    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress | None = None
+    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
 ) -> Path:
     """Write a video, .gif or .mp4 by the suffix, and return its path; ConfigError if that cannot be done."""
     target = check_video_path(path, ".gif", ".mp4")

@@ -13,6 +13,11 @@ import numpy as np
 Progress = Callable[[int], None]
 """Called by a long job with how much of it was done since the last call."""
 
+
+def ignore_progress(done: int) -> None:
+    """Report progress to nobody."""
+
+
 Record = Mapping[str, np.ndarray]
 """An episode as named arrays; the leading axis of each is the step."""
 

@@ -21,6 +21,7 @@ from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, run_to_end
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, sample
 from harvestgym.core.random import key_for, uniforms
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.evaluate.run import horizon
 
@@ -64,7 +65,7 @@ def plan_with_foresight(
     policy: Policy,
     search: Search = Search(),  # noqa: B008 (a tuple)
     params: Any = None,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = ignore_progress,
 ) -> Plans:
     """Search the best schedule for the season of each key, all planned at once on the device.
 

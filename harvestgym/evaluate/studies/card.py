@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.view.tables import Table
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.yaml_io import read_file
-from harvestgym.evaluate.run import Progress, ignore_progress
 from harvestgym.farm.engine.model import DayReport, FarmState
 from harvestgym.farm.entities.messages import KMH
 from harvestgym.farm.entities.plant.stages import Stage

@@ -18,7 +18,7 @@ import numpy as np
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.plant import SEEDS, SPACINGS
 from harvestgym.farm.family import make

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.farm.engine.model import FarmModel, FarmState
 from harvestgym.farm.entities.plant.stages import Stage
 

@@ -18,7 +18,7 @@ import numpy as np
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.fishing import control
 from harvestgym.fishing.analysis import tipping
 from harvestgym.fishing.analysis.dynamic_programming import Solution, solve

@@ -19,7 +19,7 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.episode import Loop, StepFunction, scan_steps, step_with_key
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.forager.family import make
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.policies.baselines import greedy

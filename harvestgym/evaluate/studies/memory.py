@@ -23,7 +23,7 @@ from harvestgym.core.episode import Loop, scan_steps, step_with_key
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.fishing.family import make, policies
 from harvestgym.fishing.model import FishingModel

@@ -11,7 +11,7 @@ from pathlib import Path
 import jax.numpy as jnp
 
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 
 from .common.findings import Claim, claim_at_least, claim_within, claims_table, ratio
 from .common.report import draw_crops, quartile_table, write_yields

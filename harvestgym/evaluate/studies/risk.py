@@ -17,7 +17,7 @@ import numpy as np
 from harvestgym.core.risk import CVaR, Expectation, Measure
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.evaluate.statistics import format_mean
 from harvestgym.fishing import control
 from harvestgym.fishing.family import make

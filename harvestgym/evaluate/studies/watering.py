@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.run import Progress, ignore_progress
+from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.farm.engine.model import FarmState
 
 from .common.findings import Claim, bootstrap, claim_at_least, claim_at_most, claims_table, difference, ratio

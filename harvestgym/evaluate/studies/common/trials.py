@@ -17,7 +17,7 @@ import numpy as np
 from harvestgym.core.episode import Loop, scan_steps
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
-from harvestgym.evaluate.run import Progress
+from harvestgym.core.view.timeline import Progress
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import DayReport, FarmModel, FarmState
