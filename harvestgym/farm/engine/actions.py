@@ -47,6 +47,16 @@ class Orders(NamedTuple):
     plot: jax.Array
     values: jax.Array
 
+    @classmethod
+    def of_rows(cls, acts: jax.Array, farmer: Any, row: Any, plot: Any, values: Any) -> Orders:
+        """Return the orders for rows of the table (m,) where `acts`, and to do nothing elsewhere."""
+        return cls(
+            kind=jnp.where(acts, 1 + row, 0),
+            farmer=jnp.where(acts, farmer, 0),
+            plot=jnp.where(acts[:, None], plot, -1),
+            values=jnp.where(acts[:, None], values, 0.0),
+        )
+
 
 @dataclass(frozen=True)
 class ActionRow:
@@ -187,12 +197,8 @@ class ActionTable:
             rest, found = jnp.divmod(rest, sizes[row, k])
             at.insert(0, found)
         chosen = [values[row, k, at[1 + k]] for k in range(self.width)]
-        return Orders(
-            kind=jnp.where(acts, 1 + row, 0),
-            farmer=jnp.where(acts, farmer, 0),
-            plot=jnp.where(acts[:, None], plots[row, at[0]], -1),
-            values=jnp.where(acts[:, None], jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0)), 0.0),
-        )
+        numbers = jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0))
+        return Orders.of_rows(acts, farmer, row, plots[row, at[0]], numbers)
 
     def minutes(self, orders: Orders) -> jax.Array:
         """Return the `duration#min` of each order, float32 (m,); 0 where it names none."""

@@ -148,13 +148,8 @@ class BoxActions(ActionWrapper):
         at = _bin(parts[:, 2:], sizes[row, 1:])
         chosen = jnp.take_along_axis(values[row], at[..., None], axis=-1)[..., 0]
         numbers = jnp.where(continuous, low + (high - low) * parts[:, 2:], chosen)
-        acts = which > 0
-        return Orders(
-            kind=jnp.where(acts, 1 + row, 0),
-            farmer=jnp.where(acts, farmer, 0),
-            plot=jnp.where(acts[:, None], plots[row, _bin(parts[:, 1], sizes[row, 0])], -1),
-            values=jnp.where(acts[:, None], numbers, 0.0),
-        )
+        plot = plots[row, _bin(parts[:, 1], sizes[row, 0])]
+        return Orders.of_rows(which > 0, farmer, row, plot, numbers)
 
 
 ORDER_WIDTH = 4
