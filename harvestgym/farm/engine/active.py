@@ -122,7 +122,7 @@ class ActiveFarm(FarmModel):
         wanted = jnp.asarray(requests.group) > 0
         work = WorkRequest(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day)
         taken, memories, wages = delegate(
-            params.farmers, state.farmers, requests.farmer, work, lambda farmer, *given: farmer.look(*given)
+            params.farmers, state.farmers, requests.farmer, work, lambda each, *given: each.look(*given)
         )
         seen = jnp.any(covered & taken[:, None], axis=0)
         return memories, wages, seen, jnp.sum(jnp.where(taken, prices, 0.0))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -29,7 +29,7 @@ from harvestgym.farm.schema import FarmSpec
 from .actions import ActionTable, Orders
 from .conditions import Formula, ReferenceValues, occurs
 from .constraints import Rule
-from .farmers import Farmer, WorkRequest, delegate
+from .farmers import Farmer, WorkRequest, WorkResult, delegate
 from .field_day import simulate_day
 from .initial_values import InitialValue
 from .name_table import NameTable
@@ -203,22 +203,14 @@ class FarmModel(Env[FarmState, FarmParams]):
         Days after the end go on, but earn and cost nothing.
         """
         prices = params.score.prices(orders)
-        permitted = self._permitted(state, orders, prices, params)
-        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
-        request = WorkRequest(permitted, minutes, prices, none, state.day)
-        accepted, farmers, wages = delegate(
-            params.farmers, state.farmers, orders.farmer, request, lambda farmer, *given: farmer.work(*given)
-        )
-        fields, action_ledgers, effective = self._act(state.fields, orders, accepted, params)
-        ledgers = [list(ledgers) for ledgers in action_ledgers]
+        accepted, farmers, wages = self._work(state, orders, prices, params)
+        fields, ledgers, effective = self._act(state.fields, orders, accepted, params)
         after: list[tuple[Any, ...]] = []
-        for f, states in enumerate(fields):
-            grown, of_field = simulate_day(key, self.fields[f], *_parts(params, f), states)
+        for f, (field, states) in enumerate(zip(self.fields, fields, strict=True)):
+            grown, of_day = simulate_day(key, field, *_parts(params, f), states)
             after.append(grown)
-            ledgers[f] += of_field
-        flows = tuple(_add_up((ledger.flows for ledger in of), {}) for of in ledgers)
-        zero = {name: jnp.float32(0.0) for name in self.tallies}
-        report = DayReport(flows, _add_up((ledger.tally for of in ledgers for ledger in of), zero))
+            ledgers[f] = [*ledgers[f], *of_day]
+        report = self._report(ledgers)
         new = FarmState(
             fields=tuple(after),
             farmers=farmers,
@@ -233,12 +225,19 @@ class FarmModel(Env[FarmState, FarmParams]):
         )
         return new, report
 
-    def _permitted(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> jax.Array:
-        """Return which orders the further rules let pass."""
+    def _work(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> WorkResult:
+        """Let the farmers do the orders that the further rules permit."""
         asked = orders.kind > 0
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
-        return asked
+        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
+        request = WorkRequest(asked, minutes, prices, none, state.day)
+        return delegate(params.farmers, state.farmers, orders.farmer, request, lambda each, *given: each.work(*given))
+
+    def _report(self, ledgers: Sequence[Sequence[Ledger]]) -> DayReport:
+        flows = tuple(_add_up((ledger.flows for ledger in of_field), {}) for of_field in ledgers)
+        zero = {name: jnp.float32(0.0) for name in self.tallies}
+        return DayReport(flows, _add_up((ledger.tally for of_field in ledgers for ledger in of_field), zero))
 
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
         """Return the values that scores and rules may read."""

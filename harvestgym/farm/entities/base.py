@@ -25,7 +25,7 @@ from harvestgym.core.tree import Meta, iterate_metas, par, pytree, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 
 from .drawing import DrawContext
-from .messages import Ground, Message, Share, zero_values
+from .messages import Ground, Message, zero_values
 
 MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
@@ -307,9 +307,3 @@ class Board:
                 f"got {kind.__name__} of rank {kind.rank}"
             )
         return self._posts.get(kind, {})
-
-
-__all__ = [
-    "Action", "ActionResult", "Board", "Draws", "Entity", "Ledger", "Parameter", "Place", "Share",
-    "action", "check_order", "publishes",
-]  # fmt: skip
