@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +27,8 @@ from harvestgym.farm.policies.expert_rules import rule_policy
 from tests.evaluate.reeds import CUT, DAYS, LOOK, reeds
 
 SEASONS = 6
+HABIT = 3
+"""The action that is changed alone."""
 SEARCH = Search(trials=16, generations=20, elites=4)
 KEYS = episode_keys(jax.random.key(5), SEASONS)
 
@@ -69,20 +73,20 @@ def test_foresight_needs_no_observations() -> None:
     assert not found.schedules["request"].any() and found.schedules["order"].any()
 
 
-def test_one_habit_ismove_actions_andthin_actions_without_the_others() -> None:
-    """A change removes a habit or adds it; a change of all habits moves and thins everything."""
+def test_one_habit_is_moved_and_thinned_without_the_others() -> None:
+    """A change of one action removes it or adds it, and leaves all others as they are."""
     draw = np.random.default_rng(0)
     trial, room = jnp.asarray(draw.integers(0, 5, (40, 3))), jnp.int32(40)
-    habit, moved, thinned = (lambda actions: actions == 3), 0, 0
-    for uniform in jnp.asarray(draw.uniform(size=(40, 125)), jnp.float32):
-        after = np.asarray(move_actions(uniform[:5], trial, room, habit))
-        new = after != trial
-        assert (((trial == 3) & (after == 0)) | (after == 3))[new].all()
-        moved += bool(new.any())
-        after = np.asarray(thin_actions(uniform[:122], trial, habit))
-        assert ((trial == 3) & (after == 0))[after != trial].all()
-        thinned += bool((after != trial).any())
-    assert moved > 10 and thinned > 10
+    habit = lambda actions: actions == HABIT  # noqa: E731
+    uniforms = jnp.asarray(draw.uniform(size=(40, 125)), jnp.float32)
+    move, thin = (jax.jit(jax.vmap(partial(change, trial=trial, only=habit, **more)))
+                  for change, more in ((move_actions, {"room": room}), (thin_actions, {})))  # fmt: skip
+    moved, thinned = np.asarray(move(uniforms[:, :5])), np.asarray(thin(uniforms[:, :122]))
+    trials = np.broadcast_to(trial, moved.shape)
+    new = moved != trials
+    assert (((trials == HABIT) & (moved == 0)) | (moved == HABIT))[new].all()
+    assert ((trials == HABIT) & (thinned == 0))[thinned != trials].all()
+    assert new.any((1, 2)).sum() > 10 and (thinned != trials).any((1, 2)).sum() > 10
 
 
 def test_plans_are_of_integers() -> None:
