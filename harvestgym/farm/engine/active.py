@@ -66,6 +66,11 @@ class ActiveFarm(FarmModel):
             parts["request"] = gymnasium.spaces.MultiBinary(len(self.offered.items))
         return gymnasium.spaces.Dict(parts)
 
+    @cached_property
+    def full_plan(self) -> ObservationPlan:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The free items and then the offered ones."""
+        return ObservationPlan((*self.plan.items, *self.offered.items))
+
     @property
     def labels(self) -> list[str]:
         """The name of each entry of the observation."""

@@ -160,6 +160,11 @@ class FarmModel(Env[FarmState, FarmParams]):
         return self.plan.space
 
     @property
+    def full_plan(self) -> ObservationPlan:
+        """The plan of all that an observation can show."""
+        return self.plan
+
+    @property
     def action_space(self) -> gymnasium.Space[Any]:
         n = len(self.actions.choices)
         if self.schedule == 1:

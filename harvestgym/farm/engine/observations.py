@@ -83,21 +83,22 @@ class ObservationPlan:
         seen = [item.take(values(item.variable)) for item in self.items]
         return jnp.concatenate(seen) if seen else jnp.zeros(0, jnp.float32)
 
-    def entries(self, item: ObservedItem) -> np.ndarray:
-        """Return the entries of the observation of an item (KeyError unless the plan shows it)."""
-        start = 0
-        for mine in self.items:
-            if mine.variable == item.variable and mine.plot in (None, item.plot):
-                return self._within(mine, item, start)
-            start += mine.size
-        raise KeyError(item.variable.name)
+    @cached_property
+    def positions(self) -> dict[str, np.ndarray]:
+        """The position of each number of each variable that is observed, int of its shape; -1 for one that is not."""
+        out: dict[str, np.ndarray] = {}
+        starts = np.cumsum([0, *(item.size for item in self.items)])
+        for item, start in reversed(list(zip(self.items, starts, strict=False))):
+            numbers = out.setdefault(item.variable.name, np.full(item.variable.shape, -1))
+            at = ... if item.plot is None else (..., *item.plot)
+            numbers[at] = np.arange(start, start + item.size).reshape(numbers[at].shape)
+        return out
 
-    @staticmethod
-    def _within(mine: ObservedItem, item: ObservedItem, start: int) -> np.ndarray:
-        at = np.arange(start, start + mine.size)
-        if mine.plot == item.plot or item.plot is None:
-            return at
-        return at.reshape(mine.variable.shape)[..., item.plot[0], item.plot[1]].ravel()
+    def locate(self, item: ObservedItem) -> np.ndarray | None:
+        """Return the positions of the numbers of an item, of its shape; None if not all of them are observed."""
+        found = self.positions.get(item.variable.name, np.full(item.variable.shape, -1))
+        at = found if item.plot is None else found[(..., *item.plot)]
+        return at if np.all(at >= 0) else None
 
 
 def find_items(variables: Sequence[Variable], reference: Sequence[Any]) -> list[ObservedItem]:

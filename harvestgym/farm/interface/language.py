@@ -21,7 +21,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 
 from .action_wrappers import ORDER_WIDTH
-from .observation_items import Item, ItemReader, ObservationPath, observation_positions, requestable_paths
+from .observation_items import Item, ItemReader, ObservationPath, requestable_paths
 
 ACTION_FORM = "(farmer, field, entity, name, parameters)"
 CACHED_ACTIONS = 4096
@@ -231,17 +231,13 @@ class Language:
 
     def reader(self, paths: Sequence[ObservationPath]) -> ItemReader:
         """Return the reader of the items of some paths, to be made once."""
-        return ItemReader(paths, self.names, self._positions)
+        return ItemReader(paths, self.names, self.model.full_plan)
 
     def item(self, path: ObservationPath, obs: Any) -> Item:
         """Return the item of a path in an observation."""
         if path not in self._readers:
             self._readers[path] = self.reader([path])
         return self._readers[path](obs)[0]
-
-    @cached_property
-    def _positions(self) -> dict[str, np.ndarray]:
-        return observation_positions(self.model)
 
 
 def _row_space(row: ActionRow) -> spaces.Space[Any]:

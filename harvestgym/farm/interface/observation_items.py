@@ -16,6 +16,7 @@ from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable, Reference, list_leaves, map_variables
+from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.variables import Variable
 
 Item = tuple[str, str, str, list[Any], Any]
@@ -81,18 +82,6 @@ def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterator[tuple[An
             yield from ((key, *rest) for rest in _paths(below, shape))
 
 
-def observation_positions(model: FarmModel) -> dict[str, np.ndarray]:
-    """Return the position of each number of each variable in the observation, -1 where it is not observed."""
-    items = model.plan.items + (model.offered.items if isinstance(model, ActiveFarm) else ())
-    out = {v.name: np.full(v.shape, -1) for v in model.variables}
-    starts = np.cumsum([0, *(item.size for item in items)])
-    for item, start in reversed(list(zip(items, starts, strict=False))):
-        at = ... if item.plot is None else (..., *item.plot)
-        numbers = out[item.variable.name]
-        numbers[at] = np.arange(start, start + item.size).reshape(numbers[at].shape)
-    return out
-
-
 class _Leaf(NamedTuple):
     """A variable of an item.
 
@@ -118,16 +107,16 @@ class ItemReader:
     Args:
         paths: of the items.
         names: of the farm.
-        positions: see `observation_positions`.
+        plan: of the whole observation.
     """
 
-    def __init__(self, paths: Sequence[ObservationPath], names: NameTable, positions: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, paths: Sequence[ObservationPath], names: NameTable, plan: ObservationPlan) -> None:
         found = [path.find(names) for path in paths]
         leaves = []
         for i, (path, below) in enumerate(zip(paths, found, strict=True)):
             for variable in list_leaves(below):
-                at = positions[variable.name] if path.plot is None else positions[variable.name][(..., *path.plot)]
-                if (at >= 0).all():
+                at = plan.locate(ObservedItem(variable, path.plot))
+                if at is not None:
                     leaves.append(_Leaf((i, variable.name), variable.meta, at))
         leaves.sort(key=lambda leaf: (leaf.sort, leaf.at.shape))
         self._at = np.concatenate([np.zeros(0, int), *(leaf.at.ravel() for leaf in leaves)])

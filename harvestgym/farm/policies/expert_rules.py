@@ -159,7 +159,9 @@ class RuleSet:
         seen = None if self.offered is None else obs["mask"] > 0
 
         def read(item: ObservedItem) -> tuple[jax.Array, jax.Array]:
-            at = self.plan.entries(item)
+            at = self.plan.locate(item)
+            assert at is not None, "_check_seen refuses such a rule"
+            at = at.ravel()
             return values[at], jnp.asarray(True) if seen is None else seen[at]
 
         return read
@@ -170,27 +172,26 @@ def rule_policy(env: FarmModel) -> Policy:
     if not env.spec.expert:
         raise ConfigError("expert: expected at least one rule in the farm file, got none")
     offered = env.offered.items if isinstance(env, ActiveFarm) else ()
-    plan = ObservationPlan((*env.plan.items, *offered))
     rules, values, actions, pauses = [], [], [], []
     for i, written in enumerate(env.spec.expert):
-        rule, numbers, mine = _compile_rule(env, plan, offered, written, f"expert > {i}")
+        rule, numbers, mine = _compile_rule(env, offered, written, f"expert > {i}")
         rules.append(rule)
         values.append(numbers)
         actions += mine
         pauses += [written.every] * rule.size
     asks = isinstance(env, ActiveFarm)
-    policy = RuleSet(plan, tuple(rules), env.schedule, len(offered) if asks else None)
+    policy = RuleSet(env.full_plan, tuple(rules), env.schedule, len(offered) if asks else None)
     numbers = RuleParams(tuple(values), np.asarray(actions, np.int32), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
     memory = ExpertMemory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not asks))  # pyright: ignore[reportArgumentType]
     return Policy(memory, Partial(policy, numbers))
 
 
 def _compile_rule(
-    env: FarmModel, plan: ObservationPlan, offered: Sequence[ObservedItem], written: ExpertRule, where: str
+    env: FarmModel, offered: Sequence[ObservedItem], written: ExpertRule, where: str
 ) -> tuple[CompiledRule, ReferenceValues, list[int]]:
     trigger, numbers = compile_conditions(written.when, env.variables, where)
     for event in (event for group in trigger for event in group):
-        _check_seen(plan, event, where)
+        _check_seen(env.full_plan, event, where)
     farmer, field, entity, name, last = written.do
     if isinstance(last, list):
         return (
@@ -223,10 +224,8 @@ def _find_offered(
 
 
 def _check_seen(plan: ObservationPlan, event: CompiledCondition, where: str) -> None:
-    try:
-        plan.entries(event.item)
-    except KeyError:
+    if plan.locate(event.item) is None:
         raise ConfigError(
             f"{where}: expected an observed variable, got {event.item.variable.name}; try adding it to rules > "
             "free_observations (or, in mode 'ao', to rules > observations), or another trigger"
-        ) from None
+        )
