@@ -8,15 +8,18 @@ one of these the steps of the episode are recorded.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
+from gymnasium.wrappers import HumanRendering
 
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError
 
 from .base import GymBase, Info, Options
 
@@ -84,7 +87,14 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
 
 def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
-    """Make the environment that `gymnasium.make` returns for an id: that of its family, if it has a faster one."""
+    """Make the environment that `gymnasium.make` returns for an id: that of its family, if it has a faster one.
+
+    `render_mode="human"` draws every step in a window, by Gymnasium's `HumanRendering`, and needs the extra `window`.
+    """
+    if render_mode == "human":
+        if find_spec("pygame") is None:
+            raise ConfigError("render_mode 'human': needs pygame; try pip install 'harvestgym[window]'")
+        return HumanRendering(make_env(harvest_id, "rgb_array", **overrides))
     env = registry.make(harvest_id, **overrides)
     faster = registry.family_function(harvest_id, "make_gymnasium", lambda env, render_mode: None)(env, render_mode)
     return GymEnv(env, render_mode=render_mode) if faster is None else faster

@@ -216,3 +216,23 @@ def test_render_modes_are_those_of_the_environment() -> None:
     assert GymEnv(BoxStock()).render() is None
     with pytest.raises(ConfigError, match="render_mode: expected a known name, got 'rgb_array'"):
         GymEnv(Stock(), render_mode="rgb_array")
+
+
+@pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v0", "fishing/logistic-v0", "forager/two-biome-v1"])
+def test_the_mode_human_draws_each_step_in_a_window(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = gymnasium.make(id, render_mode="human")
+    assert env.render_mode == "human" and env.spec is not None and env.spec.id == id
+    env.reset(seed=0)
+    start = pygame.surfarray.array3d(pygame.display.get_surface())
+    env.step(env.action_space.sample())
+    after = pygame.surfarray.array3d(pygame.display.get_surface())
+    assert start.shape == after.shape and (start != after).any()
+    env.close()
+
+
+def test_the_mode_human_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harvestgym.gym.env.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"pip install 'harvestgym\[window\]'"):
+        gymnasium.make("fishing/logistic-v0", render_mode="human")
