@@ -136,6 +136,13 @@ def _bare(value: Any) -> Any:
     return value
 
 
+def _unquoted(value: Any) -> Any:
+    """Return `_bare`, which is no text: pydantic would read a number in quotes."""
+    if isinstance(bare := _bare(value), str):
+        raise ValueError("expected a number without quotes")
+    return bare
+
+
 def _single(value: float) -> float:
     if math.isfinite(value) and abs(value) > FLOAT32:
         raise ValueError(f"expected a number within ±{FLOAT32:.2g}")
@@ -176,7 +183,7 @@ def _number(meta: Meta) -> Any:
         return Annotated[StrictInt, ends, BeforeValidator(_bare)]
     bounds: dict[str, Any] = {k: v for k, v in (("ge", meta.low), ("le", meta.high)) if math.isfinite(v)}
     ends = Field(allow_inf_nan=meta.endless, **bounds)
-    return Annotated[float, ends, BeforeValidator(_bare), AfterValidator(_single)]
+    return Annotated[float, ends, BeforeValidator(_unquoted), AfterValidator(_single)]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

@@ -14,6 +14,10 @@ _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The parser in C is some eight times faster; PyYAML has it wherever it could be built."""
 
 
+DEEPEST = 100
+"""Levels of nesting that a file may have."""
+
+
 class _Loader(_Safe):
     """SafeLoader that refuses a repeated key and reads floats as YAML 1.2 does."""
 
@@ -51,9 +55,24 @@ def parse(text: str, where: str = "<text>") -> Any:
         raise ConfigError(f"{where}{line}: {error.problem}{hint}") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{where}: {error}") from None
+    except RecursionError:
+        raise _too_deep(where) from None
     if value is None:
         raise ConfigError(f"{where}: expected a mapping, got an empty file")
-    return value
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [part for whole in level if isinstance(whole, dict | list) for part in _parts(whole)]
+        if not level:
+            return value
+    raise _too_deep(where)
+
+
+def _parts(whole: Any) -> Any:
+    return whole.values() if isinstance(whole, dict) else whole
+
+
+def _too_deep(where: str) -> ConfigError:
+    return ConfigError(f"{where}: expected at most {DEEPEST} levels of nesting, got more")
 
 
 def to_line(value: Any) -> str:

@@ -245,9 +245,11 @@ class ContextPeriod(Strict):
 def _parse_every(value: Any) -> Any:
     """`episode` and `step` are one of each; a day is the step of a farm."""
     known = {"episode": {"episodes": 1}, "step": {"days": 1}}
-    if not isinstance(value, (Mapping, ContextPeriod)) and value not in known:
+    if isinstance(value, (Mapping, ContextPeriod)):
+        return value
+    if not isinstance(value, str) or value not in known:
         raise ValueError("expected episode, step, {episodes: 5} or {days: 10}")
-    return known[value] if isinstance(value, str) else value
+    return known[value]
 
 
 WhenDrawn = Annotated[

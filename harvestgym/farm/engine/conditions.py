@@ -140,7 +140,10 @@ def encode_reference(condition: ConditionSpec, meta: Meta, where: str) -> np.nda
     codes = (
         [encode_label(v, meta, where) for v in value] if isinstance(value, list) else encode_label(value, meta, where)
     )
-    return np.asarray(codes, np.float32)
+    found = np.asarray(codes, np.float32)
+    if condition.mapping in ("value", "mean", "min", "max") and not np.all((found >= meta.low) & (found <= meta.high)):
+        raise ConfigError(f"{where}: expected a value within its range [{meta.low:g}, {meta.high:g}], got {value!r}")
+    return found
 
 
 def check_reference(condition: ConditionSpec, where: str) -> None:

@@ -153,4 +153,6 @@ def encode_label(value: Any, meta: Meta, where: str) -> float:
         or not math.isfinite(value)
     ):
         raise ConfigError(f"{where}: expected a number{' or a label' if meta.labels else ''}, got {value!r}")
+    if meta.labels and value not in range(len(meta.labels)):
+        raise ConfigError(f"{where}: expected one of {', '.join(meta.labels)}, got {value!r}")
     return float(value)

@@ -53,6 +53,7 @@ NUMBERS = [
     (soil(start={"K_max#g.m-2": 0}), "start > K_min#g.m-2: expected at most K_max#g.m-2 (0)"),
     ({"scoring": {"yield": NAN}}, "scoring > yield: expected a finite number, got nan"),
     ({"fields": {"Field-0": {"localization": {"latitude#°": NAN}}}}, "localization > latitude#°: expected a finite"),
+    (soil(**{"depth#m": "0.4"}), "depth#m: expected a number without quotes, got '0.4'"),
     ({"rules": {"horizon#day": 2**40}}, "rules > horizon#day: expected less than or equal to 2147483647"),
 ]  # fmt: skip
 WEATHER = [
@@ -71,6 +72,11 @@ WEATHER = [
      "in [0, 60], got 61"),
 ]  # fmt: skip
 PARTS = [
+    ({"context": {"every": [], "draws": {"Field-0/Soil-0": ["sand", "clay"]}}}, "every: expected episode, step, "),
+    ({"rules": {"interventions": {"Field-0": {"Soil-0": {"watering_discrete": {"plot": []}}}}}}, "watering_discrete > "
+     "plot: expected at least one plot, got none"),
+    (ends("value", "==", 3.7), "global_stage: expected one of none, "),
+    (ends("value", ">", 400, ["Field-0", "Weather-0", "day#int365", []]), "expected a value within its range [1, 365]"),
     ({"entities": ["Weather-0"]}, "entities: expected a mapping such as {'Weather-0': 'lille'}, got ['Weather-0']"),
     ({"entities": {5: "lille"}}, "entities: expected a known entity, got '5'"),
     ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: expected a valid string, or a valid dictionary, got 5"),

@@ -117,7 +117,7 @@ def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
     ("event", "words"),
     [
         (((*WATER, []), lambda x: x.valu, "==", 1), "0 > 0: expected a function of a value or an array"),
-        (((*WATER, []), "sum", "=>", 1), "0 > 0: expected a known operator, got '=>'; try '>'"),
+        (((*WATER, []), "sum", "=>", 1), "expected a known operator, got '=>'; try '>'"),
         (((*WATER, []), "average", "==", 1), "expected a known mapping, got 'average'"),
         ((("Field-0", "Reed-0", "stge", []), id, "==", "old"), "expected a known variable, got 'stge'; try 'stage'"),
         (((*STAGE, [(0, 0), 1]), id, "==", "old"), "expected a key, '*' or a plot"),
