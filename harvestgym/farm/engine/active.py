@@ -53,10 +53,8 @@ class ActiveFarm(FarmModel):
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        free, paid = self.plan.space, self.offered.space
-        low, high = np.concatenate([free.low, paid.low]), np.concatenate([free.high, paid.high])
-        values = gymnasium.spaces.Box(low, high, dtype=np.float32)
-        mask = gymnasium.spaces.Box(0, 1, (len(low),), np.float32)
+        values = self.full_plan.space
+        mask = gymnasium.spaces.Box(0, 1, values.shape, np.float32)
         return gymnasium.spaces.Dict({"values": values, "mask": mask})
 
     @property
@@ -74,7 +72,7 @@ class ActiveFarm(FarmModel):
     @property
     def labels(self) -> list[str]:
         """The name of each entry of the observation."""
-        return self.plan.labels + self.offered.labels
+        return self.full_plan.labels
 
     def initial(self, key: jax.Array, params: FarmParams) -> ActiveState:
         return self._morning(super().initial(key, params))
@@ -135,8 +133,7 @@ class ActiveFarm(FarmModel):
     def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> dict[str, jax.Array]:
         assert isinstance(state, ActiveState)
         mask = jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
-        read = lambda variable: self.value(variable, state, params)  # noqa: E731
-        values = jnp.concatenate([self.plan.see(read), self.offered.see(read)])
+        values = self.full_plan.see(lambda variable: self.value(variable, state, params))
         return {"values": jnp.where(mask, values, 0.0), "mask": mask.astype(jnp.float32)}
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
