@@ -60,7 +60,7 @@ def _class_and_module(name: str) -> tuple[str, str]:
     words = [word for part in re.split(r"[-_\s]+", name) for word in re.findall(r"[A-Z]?[^A-Z]+|[A-Z]+", part)]
     kind, module = "".join(word[:1].upper() + word[1:] for word in words), "_".join(words).lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):
-        raise ConfigError(f"{name!r}: expected a name of letters and digits, such as GreenManure or green_manure")
+        raise ConfigError(f"name: expected letters and digits, got {name!r}; try GreenManure or green_manure")
     if kind in KINDS:
         raise ConfigError(f"{name!r}: expected a new kind, got {kind} of the package; try another name")
     return kind, module
@@ -97,7 +97,7 @@ def _write_copy(path: Path, family: str, what: str, like: str, header: str, comb
     known = {f"{family}/{file.stem}": file for file in catalogue.glob("*-v[0-9]*.yaml")}
     check_name(what, like, known)
     if path.suffix not in registry.FARM_SUFFIXES:
-        raise ConfigError(f"{path}: expected the name of a {what} file, which ends in .yaml")
+        raise ConfigError(f"{path}: expected a {what} file, got {path.suffix or 'no suffix'}; try a name in .yaml")
     if path.exists():
         raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
     if not path.absolute().parent.is_dir():

@@ -238,7 +238,7 @@ def read_sets(path: Path) -> dict[str, dict[str, Any]]:
     """Read the parameter sets of a YAML file, by name, with every `extends:` resolved."""
     raw = yaml_io.read_file(path)
     if not isinstance(raw, dict) or not all(isinstance(v, dict) for v in raw.values()):
-        raise ConfigError(f"{path}: expected a mapping from set names to parameters")
+        raise ConfigError(f"{path}: expected a mapping from set names to parameters, got {type(raw).__name__}")
 
     def read(name: str, child: str) -> Mapping[str, Any]:
         check_name("set", name, raw, f"{path} > {child} > extends")

@@ -203,7 +203,7 @@ def set_parameters(params: Any, locations: Sequence[ParameterLocation], values: 
 def _split(path: str) -> tuple[str, str, str]:
     parts = path.split("/", 2)
     if len(parts) < 3:
-        raise ConfigError(f"{path}: expected a path such as Field-0/Plant-0/size#cm")
+        raise ConfigError(f"path: expected one such as Field-0/Plant-0/size#cm, got {path!r}")
     return parts[0], parts[1], parts[2]
 
 

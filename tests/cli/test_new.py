@@ -90,7 +90,7 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("my-farm",), "expected the name of a farm file, which ends in .yaml"),
+        (("my-farm",), "expected a farm file, got no suffix; try a name in .yaml"),
         (("nowhere/my-farm.yaml",), "try creating nowhere first"),
         (("my-farm.yaml", "--like", "farm/been-clay-1x1-v0"), "try 'farm/bean-clay-1x1-v0'"),
         (("my-farm.yaml", "--like", "fishing/logistic-v0"), "farm: expected a known name, got 'fishing/logistic-v0'"),
@@ -111,10 +111,10 @@ def test_new_farm_with_wrong_arguments_is_refused_in_one_line(
         ("Soil", "expected a new kind, got Soil"),
         ("Random", "got Python's 'random'"),
         ("numpy", "got Python's 'numpy'"),
-        ("class", "expected a name of letters and digits"),
-        ("../mulch", "expected a name of letters and digits"),
-        ("", "expected a name of letters and digits"),
-        ("Dürre", "expected a name of letters and digits"),
+        ("class", "expected letters and digits, got"),
+        ("../mulch", "expected letters and digits, got"),
+        ("", "expected letters and digits, got"),
+        ("Dürre", "expected letters and digits, got"),
     ],
 )
 def test_new_entity_with_wrong_name_is_refused_in_one_line(name: str, words: str, tmp_path: Path) -> None:

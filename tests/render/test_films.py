@@ -225,7 +225,7 @@ def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
     shown, filmed = read_gif(tmp_path / "a.gif")[0], read_mp4(tmp_path / "a.mp4")[0]
     assert len(shown) == len(filmed) == 4 and shown[0].shape[1] == 400
     assert not np.array_equal(shown[0], shown[3])
-    with pytest.raises(ConfigError, match=r"ends in \.gif"):
+    with pytest.raises(ConfigError, match=r"expected a name in \.gif"):
         farm.generate_gif(tmp_path / "a.mp4")
     unseen = Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v0.yaml")
     with pytest.raises(ConfigError, match="render_mode='rgb_array'"):

@@ -49,7 +49,9 @@ class Field:
         scale: Mapping[str, float] | None = None,
     ) -> None:
         if (shape is None) == (scale is None):
-            raise ConfigError("Field: expected its shape, {'length#nb': …, 'width#nb': …, 'scale#m': …}, once")
+            raise ConfigError(
+                "Field: expected one shape, got none or two; try {'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
+            )
         made = [_entity(e, f"Field > entities > {i}") for i, e in enumerate(entities)]
         data = {"localization": localization, "shape": shape or scale, "entities": [(k, s) for k, s, _ in made]}
         self.spec = validate(FieldSpec, data, "Field")

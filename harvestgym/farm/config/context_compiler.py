@@ -97,7 +97,7 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
     if context.forecast is None:
         return days, 0
     if days != 1:
-        raise ConfigError("context > forecast: expected `every: step`, as otherwise tomorrow's context is today's")
+        raise ConfigError("context > forecast: expected a new context each day, got another period; try `every: step`")
     if not shown:
         raise ConfigError("context > forecast: expected a shown draw, got `shown: false`; try showing a "
                           "draw")  # fmt: skip

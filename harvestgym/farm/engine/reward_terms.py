@@ -83,7 +83,7 @@ class Market(Term):
 def _plant(name: str) -> tuple[str, str]:
     field, _, plant = name.partition("/")
     if not field or not plant:
-        raise ConfigError(f"prices > {name}: expected a field and a plant, for instance Field-0/Plant-0")
+        raise ConfigError(f"prices: expected a field and a plant, got {name!r}; try Field-0/Plant-0")
     return field, plant
 
 

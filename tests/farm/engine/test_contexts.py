@@ -327,7 +327,7 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ({"every": {"episodes": 2, "days": 3}, "draws": {SOIL: ["sand"]}}, "either episodes or days"),
         ({"every": {"weeks": 3}, "draws": {SOIL: ["sand"]}}, "weeks: expected a known key"),
         ({"shown": ["Field-0/Soil"], "draws": {SOIL: ["sand"]}}, "expected a known draw, got 'Field-0/Soil'; try"),
-        ({"forecast": {}, "draws": {SOIL: ["sand"]}}, "expected `every: step`"),
+        ({"forecast": {}, "draws": {SOIL: ["sand"]}}, "try `every: step`"),
         ({"forecast": {}, "every": "step", "shown": False, "draws": {SOIL: ["sand"]}}, "try showing a draw"),
     ],
 )

@@ -75,7 +75,7 @@ def test_each_crop_fetches_its_own_price() -> None:
     ("plant", "words"),
     [
         ("Field-0/Plant-7", "scoring > terms > market: .*'Plant-7'"),
-        ("Plant-0", "prices > Plant-0: expected a field and a plant"),
+        ("Plant-0", "prices: expected a field and a plant, got 'Plant-0'"),
         ("Field-0/Soil-0", "expected a known variable, got 'harvest_weight#kg'"),
     ],
 )

@@ -117,7 +117,7 @@ def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
     ("event", "words"),
     [
         (((*WATER, []), lambda x: x.valu, "==", 1), "0 > 0: expected a function of a value or an array"),
-        (((*WATER, []), "sum", "=>", 1), "expected a known operator, got '=>'; try '>'"),
+        (((*WATER, []), "sum", "=>", 1), "available_Water#L: expected a known operator, got '=>'; try '>'"),
         (((*WATER, []), "average", "==", 1), "expected a known mapping, got 'average'"),
         ((("Field-0", "Reed-0", "stge", []), id, "==", "old"), "expected a known variable, got 'stge'; try 'stage'"),
         (((*STAGE, [(0, 0), 1]), id, "==", "old"), "expected a key, '*' or a plot"),
@@ -152,12 +152,12 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
         ({"entities": [("Sol", "clay")]}, "entities: expected a known entity, got 'Sol'; try 'Soil'"),
         ({"entities": [3]}, "entities > 0: expected .kind, set."),
         ({"entities": []}, "entities: "),
-        ({"shape": None}, "expected its shape"),
+        ({"shape": None}, "expected one shape"),
         (
             {"shape": {"lenght#nb": 1, "width#nb": 1}},
             "shape > lenght#nb: expected a known key, got 'lenght#nb'; try 'length#nb'",
         ),
-        ({"scale": shape}, "once"),
+        ({"scale": shape}, "expected one shape"),
         ({"localization": {"latitude#°": 91, "longitude#°": 0, "altitude#m": 0}}, "latitude#°: expected"),
     ):
         with pytest.raises(ConfigError, match=words):
