@@ -93,7 +93,9 @@ def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) 
     """
     if render_mode == "human":
         if find_spec("pygame") is None:
-            raise ConfigError("render_mode 'human': needs pygame; try pip install 'harvestgym[window]'")
+            raise ConfigError(
+                "render_mode: expected pygame for 'human', got none; try pip install 'harvestgym[window]'"
+            )
         return HumanRendering(make_env(harvest_id, "rgb_array", **overrides))
     env = registry.make(harvest_id, **overrides)
     faster = registry.family_function(harvest_id, "make_gymnasium", lambda env, render_mode: None)(env, render_mode)

@@ -136,11 +136,9 @@ def trace_event(event: CompiledCondition, value: np.ndarray, where: str) -> None
 def encode_reference(condition: ConditionSpec, meta: Meta, where: str) -> np.ndarray:
     """Return the reference value of a condition as numbers."""
     check_reference(condition, where)
-    value = condition.value
-    codes = (
-        [encode_label(v, meta, where) for v in value] if isinstance(value, list) else encode_label(value, meta, where)
-    )
-    found = np.asarray(codes, np.float32)
+    value, whole = condition.value, condition.mapping in ("value", "min", "max")
+    codes = [encode_label(v, meta, where, whole) for v in (value if isinstance(value, list) else [value])]
+    found = np.asarray(codes if isinstance(value, list) else codes[0], np.float32)
     if condition.mapping in ("value", "mean", "min", "max") and not np.all((found >= meta.low) & (found <= meta.high)):
         raise ConfigError(f"{where}: expected a value within its range [{meta.low:g}, {meta.high:g}], got {value!r}")
     return found

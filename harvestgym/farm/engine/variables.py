@@ -139,8 +139,11 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
     return (int(plot[0]), int(plot[1]))
 
 
-def encode_label(value: Any, meta: Meta, where: str) -> float:
-    """Return a number, a truth or a label of a variable as a number; ConfigError otherwise."""
+def encode_label(value: Any, meta: Meta, where: str, whole: bool = True) -> float:
+    """Return a number, a truth or a label of a variable as a number; ConfigError otherwise.
+
+    With `whole` a number stands for a label; without it it is compared with a mean or a sum of labels.
+    """
     if isinstance(value, str) and meta.labels:
         if value not in meta.labels:
             raise unknown("value", value, meta.labels, where)
@@ -153,6 +156,6 @@ def encode_label(value: Any, meta: Meta, where: str) -> float:
         or not math.isfinite(value)
     ):
         raise ConfigError(f"{where}: expected a number{' or a label' if meta.labels else ''}, got {value!r}")
-    if meta.labels and value not in range(len(meta.labels)):
+    if whole and meta.labels and value not in range(len(meta.labels)):
         raise ConfigError(f"{where}: expected one of {', '.join(meta.labels)}, got {value!r}")
     return float(value)

@@ -131,6 +131,7 @@ def test_a_mistake_is_refused_in_words(changes: dict[str, Any], words: str) -> N
         init(**{"consecutive_dry#day": [3]}),
         ends(jnp.sum, ">", 5),
         ends(lambda x: 2 * x, ">", 5),
+        ends("mean", ">=", 4.4),
         {"rules": {"free_observations": [[*WATER, ["(0, 0)"]]]}, "expert": []},
     ],
 )
