@@ -35,6 +35,7 @@ class _ByRule:
 
     def __call__(self, numbers: Any, law: GrowthLaw, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
         units, survey = self.env.units, self.env.units.survey(obs)
+        survey = survey[:-1] if self.env.shows_year else survey
         there = (survey if self.env.order == "harvest first" else law(survey))[: units.targets]
         catch = self.rule(numbers, there)
         return carry, units.action(catch / jnp.maximum(there, 1e-12) if units.control == "rate" else catch)
@@ -110,12 +111,23 @@ class _ByTable:
     env: FishingModel
 
     def __call__(self, tables: Any, year: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
-        seen, units = self.env.units.survey(obs), self.env.units
+        seen, units = self.env.units.survey(obs)[:1], self.env.units
         grid, there, target = tables
         now = jnp.minimum(year, len(target) - 1)
+        if units.levels:
+            return year + 1, units.action(self._find_level(seen, grid, there[now], target[now]))
         most = jnp.interp(seen, grid, there[now]) + jnp.maximum(seen - grid[-1], 0.0)
         catch = jnp.maximum(most - jnp.interp(seen, grid, target[now]), 0.0)
         return year + 1, units.action(catch / jnp.maximum(most, 1e-12) if units.control == "rate" else catch)
+
+    def _find_level(self, seen: jax.Array, grid: jax.Array, there: jax.Array, target: jax.Array) -> jax.Array:
+        """Return the quota or rate of the nearest grid point: between two levels there is none to interpolate."""
+        nearest = jnp.clip(jnp.round(seen / grid[1]).astype(jnp.int32), 0, len(grid) - 1)
+        most, left = there[nearest], target[nearest]
+        catch = most - left
+        wanted = catch / jnp.maximum(most, 1e-12) if self.env.units.control == "rate" else catch
+        # Of a stock that is taken whole, the table does not know by which quota: any that is large enough.
+        return jnp.where((left <= 1e-6 * grid[-1]) & (most > 0), self.env.units.bound, wanted)
 
 
 def follow_solution(env: FishingModel, solution: Solution) -> Policy:

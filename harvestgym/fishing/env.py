@@ -47,6 +47,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         scale: "symmetric" maps [0, 2 K] to [-1, 1]; "natural" keeps biomass, as the paper does.
         control: "quota", or "rate" for the share of the stock that is taken.
         levels: number of discrete quotas, 0 for a continuous one.
+        shows_year: whether the year is observed after the stock, as a share of `Tmax`.
         price, cost, discount: of catch, of effort, per year; `info["discounted_return"]` reports the sum.
     """
 
@@ -70,6 +71,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         scale: Scale = "symmetric",
         control: Control = "quota",
         levels: int = 0,
+        shows_year: bool = False,
         price: float = 1.0,
         cost: float = 0.0,
         discount: float = 0.99,
@@ -79,6 +81,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
             "law": {"kind": "logistic", "r": r, "K": K},
             "noise": {"kind": "lognormal", "sigma": sigma} if sigma else {"kind": "none"},
             "s0": s0, "Tmax": Tmax, "order": order, "scale": scale, "control": control, "levels": levels,
+            "shows_year": shows_year,
             "price": price, "cost": cost, "discount": discount,
         }  # fmt: skip
         parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
@@ -123,7 +126,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         """Functional environment: the model, or the model with the parts that a subclass overrides."""
         changed = any(getattr(type(self), part) is not getattr(FishingEnv, part) for part in OVERRIDABLE)
         model = self.model
-        return _Overridden(model.defaults, model.units, model.order, owner=self) if changed else model
+        return _Overridden(model.defaults, model.units, model.order, model.shows_year, owner=self) if changed else model
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
@@ -143,6 +146,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         same = ("law", "noise", "survey_error", "quota_error", "drift", "price", "cost", "discount")
         arguments = {name: getattr(numbers, name) for name in same}
         arguments |= {"s0": numbers.start, "Tmax": numbers.horizon, "order": self.model.order}
+        arguments["shows_year"] = self.model.shows_year
         return arguments | {name: getattr(units, name) for name in ("scale", "control", "levels")} | {
             "render_mode": self.render_mode
         }  # fmt: skip

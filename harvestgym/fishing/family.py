@@ -12,7 +12,7 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.errors import unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.spaces import noop_action
-from harvestgym.fishing.analysis.dynamic_programming import find_optimum, solve
+from harvestgym.fishing.analysis.dynamic_programming import ENDLESS_DISCOUNT, find_optimum, solve
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe
 from harvestgym.fishing.view.figure import figure
@@ -99,7 +99,7 @@ def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
     if finite is None:
         constant = env.params.vary is not None or isinstance(law, Patches)
         return {"expert": rules["escapement" if constant else "dfo"]} | rules
-    best = control.follow_solution(env, solve(env, discount=min(float(env.params.discount), 0.999)))
+    best = control.follow_solution(env, solve(env, discount=min(float(env.params.discount), ENDLESS_DISCOUNT)))
     expert = rules["dfo"] if finite.only_bound else best
     return {"expert": expert, "sdp": best, "sdp-finite": control.follow_solution(env, finite)} | rules
 
@@ -108,10 +108,11 @@ def record(
     env: FishingModel, state: FishingState, action: Any, timestep: Timestep, params: FishingParams
 ) -> dict[str, Any]:
     """Return the arrays to record of each year."""
+    law, seen = env.law(state, params), env.units.survey(timestep.obs)
     kept = {
         "stock": state.stock,
-        "biomass": env.law(state, params).biomass(state.stock),
-        "seen": env.units.survey(timestep.obs),
+        "biomass": law.biomass(state.stock),
+        "seen": jnp.delete(seen, law.seen) if env.shows_year else seen,
         "catch": state.catch,
         "rate": state.rate,
     }

@@ -10,7 +10,7 @@ import numpy as np
 
 from harvestgym.core.policy import make_policy
 from harvestgym.core.rollout import Episodes, evaluate
-from harvestgym.fishing.analysis.dynamic_programming import best_return
+from harvestgym.fishing.analysis.dynamic_programming import best_return, stationary_return
 
 from .conservation import RecoveryModel
 from .model import FishingModel
@@ -25,7 +25,8 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
     Conservation problems, in which nothing is caught, have the stock's numbers only.
 
     AAV is sum |C_t - C_t-1| / sum C_t, "time" a share of the years; `regret` (for fisheries that can be solved) is
-    the expected discounted return of the optimum with stock and law known, less what this episode made.
+    the expected discounted return of the optimum with stock and law known, less what this episode made. That optimum
+    sells the stock off in the last years; `stationary regret` is against the best rule that knows no year.
     """
     info = {name: np.asarray(value) for name, value in episodes.info.items()}
     years = np.maximum(np.asarray(episodes.length), 1)
@@ -47,6 +48,8 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
     }
     best = best_return(env)
     regret = {} if best is None else {"regret": best - info["discounted_return"]}
+    fixed = stationary_return(env)
+    regret |= {} if fixed is None else {"stationary regret": fixed - info["discounted_return"]}
     return caught | stock | regret
 
 

@@ -88,12 +88,14 @@ class FishingModel(Env[FishingState, FishingParams]):
     Attributes:
         defaults: the default parameters (not part of the structure).
         units: how actions and observations are scaled, and whether an action is a quota or a rate.
+        shows_year: whether the year is observed after the stock, as a share of the horizon.
         order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
     """
 
     defaults: FishingParams = field(compare=False)
     units: Units
     order: YearOrder = "harvest first"
+    shows_year: bool = False
 
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"
@@ -151,7 +153,11 @@ class FishingModel(Env[FishingState, FishingParams]):
         if params.survey_error.random:
             z = params.survey_error.draw(jax.random.uniform(key, survey.shape))
             survey = params.survey_error(z, survey, survey)
-        return self.units.observation(survey)
+        seen = self.units.observation(survey)
+        if not self.shows_year:
+            return seen
+        year = self.units.observation(self.units.bound * state.year / params.horizon)
+        return jnp.append(seen, year.astype(seen.dtype))
 
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams

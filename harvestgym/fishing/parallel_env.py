@@ -50,7 +50,7 @@ def share_stock(env: FishingModel, fleets: FleetCount) -> CommonsModel:
     """Make the fishery `env` shared by several fleets; ConfigError unless it has one stock and one target."""
     if env.units.targets != 1 or env.params.law.stocks != 1:
         raise ConfigError(f"fleets: expected a fishery with one stock, got {env.params.law.stocks} stocks")
-    return CommonsModel(env.params, replace(env.units, targets=fleets), env.order)
+    return CommonsModel(env.params, replace(env.units, targets=fleets), env.order, env.shows_year)
 
 
 class FleetsEnv(ParallelEnv[str, Any, Any]):
@@ -114,7 +114,7 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
     def recipe(self) -> dict[str, Any]:
         """Describe how it is made, for `core.checkpoint`."""
         core = self.core
-        alone = FishingModel(core.params, replace(core.units, targets=1), core.order)
+        alone = FishingModel(core.params, replace(core.units, targets=1), core.order, core.shows_year)
         return {"env": alone, "fleets": len(self.possible_agents)}
 
     def kept(self) -> dict[str, Any]:

@@ -81,6 +81,7 @@ class FishingSpec(_Exact):
     discount: float = Field(0.99, ge=0, le=1)
     collapse: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     shows_driver: bool = False
+    shows_year: bool = False
     benefit: float = Field(1.0, ge=-MAX_BIOMASS, le=MAX_BIOMASS)
     satiation: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     exponent: float = Field(2.0, ge=0, le=MAX_STEEPNESS)
@@ -140,11 +141,13 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     if spec.problem == "driver" and not isinstance(law, May):
         raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
     bound = 2 * float(law.capacity) if spec.bound is None else spec.bound
-    units = Units(bound, law.targets, law.seen + spec.shows_driver, spec.scale, spec.control, spec.levels)
+    units = Units(
+        bound, law.targets, law.seen + spec.shows_driver + spec.shows_year, spec.scale, spec.control, spec.levels
+    )
     params = _build_params(spec, law, where, parts)
     if spec.problem == "driver":
-        return DriverModel(params, units, spec.order, shows_driver=spec.shows_driver)
-    return (FishingModel if spec.problem == "harvest" else RecoveryModel)(params, units, spec.order)
+        return DriverModel(params, units, spec.order, spec.shows_year, shows_driver=spec.shows_driver)
+    return (FishingModel if spec.problem == "harvest" else RecoveryModel)(params, units, spec.order, spec.shows_year)
 
 
 def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:

@@ -246,3 +246,19 @@ def test_any_agent_is_compared_on_the_same_episodes() -> None:
     np.testing.assert_array_equal(returns["model"], returns["function"])
     with pytest.raises(TypeError, match="policy: expected a Policy, a model with `predict` or a function, got 3"):
         metrics.compare(env, {"three": 3}, jax.random.key(0), 20)
+
+
+def test_the_year_is_observed_where_it_is_asked_for() -> None:
+    years = 4
+    env = FishingEnv(shows_year=True, Tmax=years)
+    assert env.observation_space.shape == (2,)
+    seen = [env.reset(seed=0)[0][1]] + [env.step(np.float32([-0.9]))[0][1] for _ in range(years)]
+    np.testing.assert_allclose(seen, np.linspace(-1, 1, years + 1), atol=1e-6)
+    plain, shown = make("logistic-v0", Tmax=years), make("logistic-v0", Tmax=years, shows_year=True)
+    for name, rule in policies(shown).items():
+        table = metrics.compare(shown, {name: rule}, jax.random.key(0), 8)
+        other = metrics.compare(plain, {name: policies(plain)[name]}, jax.random.key(0), 8)
+        np.testing.assert_array_equal(table["return"], other["return"])
+    assert {"regret", "stationary regret"} <= set(table.columns)
+    fleets = FleetsEnv(shown, 2)
+    assert fleets.reset(seed=0)[0]["fleet_0"].shape == (2,)

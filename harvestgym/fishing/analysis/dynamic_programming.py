@@ -5,7 +5,7 @@ is worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) -
 grid, not a search per state.
 
 With growth first a quota is set before the year's noise is known, and what is left depends on the noise. Every
-choice (as many as grid points, quotas or rates as the fishery has it) is weighed at every biomass:
+choice (the levels of a discrete action, else as many quotas or rates as grid points) is weighed at every biomass:
 V(x) = max over h of E[worth(min(h, G)) + discount V(G - min(h, G))] with G = z f(x).
 """
 
@@ -36,6 +36,11 @@ from .bellman import (
 )
 
 Found = TypeVar("Found")
+
+GRID_POINTS = 401
+
+ENDLESS_DISCOUNT = 0.999
+"""Largest discount of an endless fishery; at 1 no return would be finite."""
 
 NODES_BY_ORDER = {"harvest first": 32, "growth first": 16}
 """Quadrature nodes of the growth noise, by the order of a year."""
@@ -74,7 +79,7 @@ def solve(
     env: FishingModel,
     params: FishingParams | None = None,
     *,
-    n: int = 401,
+    n: int = GRID_POINTS,
     bound: float | None = None,
     discount: float | None = None,
     years: int | None = None,
@@ -142,6 +147,33 @@ def best_return(env: FishingModel) -> float | None:
     return None if found is None else float(np.interp(float(env.params.start), found.grid, found.value[0]))
 
 
+@cache_by_params
+def stationary_return(env: FishingModel) -> float | None:
+    """Return what the best rule that knows no year expects of an episode, discounted; None where it cannot be found.
+
+    It is the optimum of an endless fishery, followed over the horizon: it does not sell the stock off at the end.
+    """
+    params = env.params
+    if find_obstacle(env, params) or params.drift is not None:
+        return None
+    grid = jnp.float32(env.units.bound) * jnp.linspace(0.0, 1.0, GRID_POINTS, dtype=jnp.float32)
+    value = _value_stationary(env, params, grid, jnp.float32(params.discount), int(params.horizon))
+    return float(np.interp(float(params.start), grid, value))
+
+
+@partial(jax.jit, static_argnums=(0, 4))
+def _value_stationary(
+    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, years: int
+) -> jax.Array:
+    """Return the value, over some years, of the choices that are best for ever."""
+    build = partial(_choose_year(env, grid), env, params, grid)
+    choice, _, _ = iterate_policies(build(jnp.minimum(discount, ENDLESS_DISCOUNT), jnp.int32(0)).problem)
+    problem = build(discount, jnp.int32(0)).problem
+    gain, matrix = problem.follow(choice)
+    follow = lambda _, value: jnp.where(problem.ended, 0.0, gain + discount * (matrix @ value))  # noqa: E731
+    return lax.fori_loop(0, years, follow, jnp.zeros(len(grid)))
+
+
 class _Year(NamedTuple):
     """Decision of one year, the stock that is there, and what the choices leave of it."""
 
@@ -155,7 +187,7 @@ class _Year(NamedTuple):
 def _solve(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, years: int | None
 ) -> Solution:
-    build = partial(_year_by_quota if env.order == "growth first" else _year_by_escapement, env, params, grid, discount)
+    build = partial(_choose_year(env, grid), env, params, grid, discount)
     first = build(jnp.int32(0))
     if years is None:
         choice, value, residual = iterate_policies(first.problem)
@@ -168,6 +200,60 @@ def _solve(
 
     _, (there, target, value, overflow) = solve_backwards(decide, jnp.zeros(len(grid)), years)
     return Solution(grid, there, target, value, jnp.max(overflow), jnp.float32(0.0), False)
+
+
+def _choose_year(env: FishingModel, grid: jax.Array) -> Callable[..., _Year]:
+    """Return the function that states a year of a fishery."""
+    if env.order == "growth first":
+        return _year_by_quota
+    return _year_by_level if _has_levels(env, grid) else _year_by_escapement
+
+
+def _has_levels(env: FishingModel, grid: jax.Array) -> bool:
+    """Return whether an action is one of fewer levels than the grid has points; more are as good as continuous."""
+    return 0 < env.units.levels <= len(grid)
+
+
+def _list_choices(env: FishingModel, grid: jax.Array) -> jax.Array:
+    """Return the quotas or rates that can be chosen: the levels, or as many as the grid has points."""
+    full = env.units.bound if env.units.control == "quota" else 1.0
+    if _has_levels(env, grid):
+        return jax.vmap(env.units.wanted)(jnp.arange(env.units.levels))[:, 0]
+    return full * (grid / grid[-1])
+
+
+def _year_by_level(
+    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
+) -> _Year:
+    """State the year of a fishery that harvests first with discrete levels: a choice is a level."""
+    choice, there = _list_choices(env, grid)[None, :], grid[:, None]
+    catch = jnp.minimum(choice * there if env.units.control == "rate" else choice, there)
+    left = there - catch
+    gain = params.price * catch - params.cost * _count_effort(catch, there)
+    law = params.drift(params.law, when) if params.drift else params.law
+    z, weight = quadrature(params.noise, NODES_BY_ORDER[env.order])
+    after = params.noise(z, law(left)[..., None], left[..., None])
+    after = jnp.broadcast_to(after, (*left.shape, len(weight)))
+    excess = params.price * (jnp.maximum(after - grid[-1], 0.0) @ weight)
+    cell, part = locate_cells(after, grid)
+    ended = grid <= params.collapse
+
+    def improve(value: jax.Array) -> Backup:
+        coming = value[cell] * (1 - part) + value[cell + 1] * part
+        worth = gain + discount * (coming @ weight + excess)
+        return Backup(jnp.where(ended, 0.0, jnp.max(worth, axis=1)), jnp.argmax(worth, axis=1), worth)
+
+    def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
+        matrix = transition_matrix(pick(cell, choice), pick(part, choice), weight)
+        return pick(gain + discount * excess, choice), matrix
+
+    problem = DecisionProblem(improve, follow, ended, discount)
+    return _Year(problem, grid, lambda choice: pick(left, choice), jnp.max((after > grid[-1]) @ weight))
+
+
+def _count_effort(catch: jax.Array, there: jax.Array) -> jax.Array:
+    """Return the effort of a catch, -ln(1 - catch/there), as the model of the fishery bounds it."""
+    return -jnp.log(jnp.maximum(1 - catch / jnp.maximum(there, 1e-12), 1e-3))
 
 
 def _grow(env: FishingModel, params: FishingParams, grid: jax.Array, when: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -207,11 +293,9 @@ def _year_by_quota(
 ) -> _Year:
     """State the year of a fishery that grows first: a choice is a share of the highest quota, or of the stock."""
     grown, weight = _grow(env, params, grid, when)
-    share = (grid / grid[-1])[:, None]
-    there = grown[:, None, :]
-    catch = jnp.minimum(share * there if env.units.control == "rate" else share * env.units.bound, there)
-    effort = -jnp.log(jnp.maximum(1 - catch / jnp.maximum(there, 1e-12), 1e-3))
-    gain = (params.price * catch - params.cost * effort) @ weight
+    wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]
+    catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)
+    gain = (params.price * catch - params.cost * _count_effort(catch, there)) @ weight
     left = there - catch
     cell, part = locate_cells(left, grid)
     ended, mean_left = grid <= params.collapse, left @ weight

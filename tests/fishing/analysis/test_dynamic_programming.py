@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -9,8 +11,9 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing.analysis import tipping
-from harvestgym.fishing.analysis.dynamic_programming import solve
+from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum, solve, stationary_return
 from harvestgym.fishing.analysis.reference_points import find_best_escapement, find_reference_point
+from harvestgym.fishing.control import follow_solution
 from harvestgym.fishing.family import make, policies, summary
 
 CELL = 2.0 / 400
@@ -149,3 +152,35 @@ def test_depensation_reference_matches_sdp() -> None:
     step = env.units.bound / 400
     best = find_reference_point(env.params.law).escapement
     assert float(solve(env, discount=0.999).target[-1]) == pytest.approx(best, abs=2 * step)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"levels": 3},
+        {"levels": 3, "order": "growth first"},
+        {"levels": 5, "control": "rate"},
+        {"levels": 2, "cost": 0.05},
+    ],
+)
+def test_levels_are_honoured(change: dict[str, Any]) -> None:
+    """What the optimum of discrete quotas claims is what its rule earns, and less than continuous quotas earn."""
+    years, episodes = 40, 3000
+    env = make("logistic-v0", Tmax=years, **change)
+    found, claimed = find_optimum(env), best_return(env)
+    assert found is not None and claimed is not None
+    earned = evaluate(env, follow_solution(env, found), jax.random.key(0), episodes, years).info["discounted_return"]
+    assert claimed == pytest.approx(float(np.mean(earned)), abs=4 * float(np.std(earned)) / episodes**0.5 + 0.005)
+    smooth = best_return(make("logistic-v0", Tmax=years, **(change | {"levels": 0})))
+    assert smooth is not None and claimed < smooth
+
+
+@pytest.mark.parametrize("order", ["harvest first", "growth first"])
+def test_the_stationary_return_is_that_of_the_endless_optimum(order: str) -> None:
+    years, episodes = 30, 3000
+    env = make("logistic-v0", Tmax=years, order=order)
+    claimed, best = stationary_return(env), best_return(env)
+    assert claimed is not None and best is not None and claimed < best - 0.2
+    earned = evaluate(env, follow_solution(env, solve(env)), jax.random.key(0), episodes, years).info
+    assert claimed == pytest.approx(float(np.mean(earned["discounted_return"])), abs=0.02)
+    assert stationary_return(make("drifting-v0")) is None
