@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,14 +39,26 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of the host engine: compiled once, cached on disk, run without the interpreter lock."""
     if numba is None:
         return np.errstate(over="ignore")(function)  # words wrap around
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return _compile(function)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a compiled function that is part of its callers: for what runs once per cell."""
     if numba is None:
         return function
-    return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+    return _compile(function, forceinline=True)
+
+
+def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile a function, kept on disk: with the package, else under HARVESTGYM_CACHE, else for this process only."""
+    folder = os.environ.get("HARVESTGYM_CACHE")
+    if folder and not numba.config.CACHE_DIR and not os.access(Path(__file__).parent, os.W_OK):
+        numba.config.CACHE_DIR = str(Path(folder) / "numba")
+    options |= {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # there is no folder to write to
+        return numba.njit(**options)(function)
 
 
 def _borrowed(typing: Any, array: Any) -> Any:
