@@ -22,7 +22,7 @@ def to_rgb(scene: Scene, width: int = 960) -> np.ndarray:
     width = width // 2 * 2
     image = Image.new("RGB", (width, layout.page_height(scene, width)), PAPER)
     layout.draw_scene(scene, ImagePainter(image), width)
-    return np.asarray(image)
+    return np.array(image)  # a writable copy, since callers draw on it
 
 
 class ImagePainter(Painter):

@@ -46,6 +46,7 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
     def __init__(self, model: Forager, number: Annotated[int, Field(ge=1, le=MAX_FORAGERS)] = 2) -> None:
         _check(model)
         self.model = model
+        self.render_mode = None
         self.possible_agents = [f"forager_{i}" for i in range(number)]
         self.agents: list[str] = []
         self._mode = MODES[model.mode]
