@@ -111,7 +111,9 @@ class ForagerConfig:
         types = data.get("object_types")
         if "size" not in data or not isinstance(types, dict):
             raise ConfigError(f"{path}: expected a size and a mapping of object_types, got {sorted(data)}")
-        return cls(**data | {"object_types": {name: _find_class(value, name, path) for name, value in types.items()}})
+        found = {name: _find_class(value, name, path) for name, value in types.items()}
+        arguments: dict[str, Any] = {**data, "object_types": found}
+        return cls(**arguments)
 
     def translate(self) -> ours.ForagerConfig:
         """Return the same configuration in the terms of `harvestgym.forager`, which checks it."""

@@ -51,14 +51,15 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function, kept on disk: with the package, else under HARVESTGYM_CACHE, else for this process only."""
+    compiler: Any = numba
     folder = os.environ.get("HARVESTGYM_CACHE")
-    if folder and not numba.config.CACHE_DIR and not os.access(Path(__file__).parent, os.W_OK):
-        numba.config.CACHE_DIR = str(Path(folder) / "numba")
+    if folder and not compiler.config.CACHE_DIR and not os.access(Path(__file__).parent, os.W_OK):
+        compiler.config.CACHE_DIR = str(Path(folder) / "numba")
     options |= {"nogil": True, "error_model": "numpy"}
     try:
-        return numba.njit(cache=True, **options)(function)
+        return compiler.njit(cache=True, **options)(function)
     except RuntimeError:  # there is no folder to write to
-        return numba.njit(**options)(function)
+        return compiler.njit(**options)(function)
 
 
 def _borrowed(typing: Any, array: Any) -> Any:

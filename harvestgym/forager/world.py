@@ -204,6 +204,8 @@ def _check_targets(world: World) -> None:
 
 def check_cell(cell: Any, width: int, height: int, what: str) -> tuple[int, int]:
     """Return a cell (x, y) as whole numbers; ConfigError unless it lies in the world."""
+    x: Any
+    y: Any
     x, y = cell if isinstance(cell, tuple | list | np.ndarray) and len(cell) == 2 else (None, None)
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (x, y))
     if not whole or not (0 <= x < width and 0 <= y < height):

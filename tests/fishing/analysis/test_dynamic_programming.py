@@ -164,7 +164,7 @@ def test_depensation_reference_matches_sdp() -> None:
     ],
 )
 def test_levels_are_honoured(change: dict[str, Any]) -> None:
-    """What the optimum of discrete quotas claims is what its rule earns, and less than continuous quotas earn."""
+    """The rule earns as much as its optimum claims, and less than continuous quotas earn."""
     years, episodes = 40, 3000
     env = make("logistic-v0", Tmax=years, **change)
     found, claimed = find_optimum(env), best_return(env)
