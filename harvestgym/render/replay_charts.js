@@ -22,6 +22,7 @@ function look() {
 function show(id, traces, layout) {
   const box = byId(id);
   box.hidden = !traces.length;
+  box.style.height = `${layout.height}px`; // a resize of the window asks the box, not the layout
   if (!traces.length) return;
   const marks = ticks(), ticktext = marks.map((step) => days[step].split(",")[0]);
   layout.xaxis = { ...look().axis, ...layout.xaxis, range: [-0.5, steps - 0.5], tickvals: marks, ticktext };
