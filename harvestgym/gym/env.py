@@ -13,6 +13,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import HumanRendering
 
@@ -20,6 +21,7 @@ from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.wrappers import unwrapped
 
 from .base import GymBase, Info, Options
 
@@ -31,10 +33,24 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     `reset(options={"params": p})` changes the parameters from then on.
     """
 
+    _spec: EnvSpec | None = None
+
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
         self._wrap(env, params, (), render_mode)
         self.observation_space, self.action_space = env.observation_space, env.action_space
         self._over = True
+
+    @property
+    def spec(self) -> EnvSpec | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Return the spec of the id, with the horizon of the environment, if it has one, as `max_episode_steps`."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = spec
+        if spec is not None and spec.max_episode_steps is None:
+            steps_per_day = getattr(unwrapped(self.core), "steps_per_day", 1)
+            spec.max_episode_steps = int(getattr(self.params, "horizon", 0)) * steps_per_day or None
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Begin an episode."""

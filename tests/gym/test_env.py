@@ -214,7 +214,7 @@ def test_render_modes_are_those_of_the_environment() -> None:
     env.reset(seed=0)
     assert env.metadata["render_modes"] == ["ansi"] and env.render() == "year 0: 0.80"
     assert GymEnv(BoxStock()).render() is None
-    with pytest.raises(ConfigError, match="render_mode: expected a known name, got 'rgb_array'"):
+    with pytest.raises(ConfigError, match="unexpected keyword argument 'render_mode'"):
         GymEnv(Stock(), render_mode="rgb_array")
 
 
@@ -236,3 +236,13 @@ def test_the_mode_human_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("harvestgym.gym.env.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'harvestgym\[window\]'"):
         gymnasium.make("fishing/logistic-v0", render_mode="human")
+
+
+@pytest.mark.parametrize(
+    ("id", "steps"), [("farm/paid-looks-1x1-v0", 440), ("fishing/may-v0", 100), ("forager/two-biome-v1", None)]
+)
+def test_the_spec_has_the_steps_of_an_episode(id: str, steps: int | None) -> None:
+    env = gymnasium.make(id)
+    assert env.spec is not None and env.spec.max_episode_steps == steps
+    limited = gymnasium.make(id, max_episode_steps=7)
+    assert limited.spec is not None and limited.spec.max_episode_steps == 7
