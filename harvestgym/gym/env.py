@@ -46,7 +46,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         return self._spec
 
     @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
+    def spec(self, spec: EnvSpec | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self._spec = spec
         if spec is not None and spec.max_episode_steps is None:
             steps_per_day = getattr(unwrapped(self.core), "steps_per_day", 1)
