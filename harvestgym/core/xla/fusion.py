@@ -131,7 +131,7 @@ def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
             return inner(*args)
         return _on_cpu(inner, traced, xla_cpu_small_call="true", inlineable="false")(*args)
 
-    return as_one_call
+    return with_fallback("core.xla.fusion.single_kernel", as_one_call, inner)
 
 
 def avoid_recomputation(function: Callable[..., Any]) -> Callable[..., Any]:

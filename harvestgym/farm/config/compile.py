@@ -17,7 +17,7 @@ import numpy as np
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.engine.conditions import compile_conditions
+from harvestgym.farm.engine.conditions import check_reachable, compile_conditions
 from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.initial_values import compile_initial_values
@@ -89,6 +89,7 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on
     plan = plan_observations(variables, None if spec.mode == "fo" else rules.free_observations)
     starts = compile_initial_values(rules.init, variables, lambda f, e: fields[f].entities[e].limits(fields[f].place))
     stops, stop_values = compile_conditions(rules.terminal_conditions, variables, STOPS)
+    check_reachable(stops, stop_values, STOPS)
     further = {
         n: ready.rules.get(n) or build_component(r, Rule, f"rules > further > {n}") for n, r in rules.further.items()
     }

@@ -138,10 +138,19 @@ def encode_reference(condition: ConditionSpec, meta: Meta, where: str) -> np.nda
     check_reference(condition, where)
     value, whole = condition.value, condition.mapping in ("value", "min", "max")
     codes = [encode_label(v, meta, where, whole) for v in (value if isinstance(value, list) else [value])]
-    found = np.asarray(codes if isinstance(value, list) else codes[0], np.float32)
-    if condition.mapping in ("value", "mean", "min", "max") and not np.all((found >= meta.low) & (found <= meta.high)):
-        raise ConfigError(f"{where}: expected a value within its range [{meta.low:g}, {meta.high:g}], got {value!r}")
-    return found
+    return np.asarray(codes if isinstance(value, list) else codes[0], np.float32)
+
+
+def check_reachable(formula: Formula, values: ReferenceValues, where: str) -> None:
+    """Raise ConfigError for a reference value outside the range of what it is compared with."""
+    for i, (group, numbers) in enumerate(zip(formula, values, strict=True)):
+        for j, (event, number) in enumerate(zip(group, numbers, strict=True)):
+            meta, kept = event.item.variable.meta, (keep_value, jnp.mean, jnp.min, jnp.max)
+            if event.mapping in kept and not np.all((number >= meta.low) & (number <= meta.high)):
+                raise ConfigError(
+                    f"{where} > {i} > {j}: {event.item.variable.name}: expected a value within its range "
+                    f"[{meta.low:g}, {meta.high:g}], got {number.tolist()}"
+                )
 
 
 def check_reference(condition: ConditionSpec, where: str) -> None:

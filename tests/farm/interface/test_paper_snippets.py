@@ -123,7 +123,7 @@ def test_3_1_a_field_with_a_single_plant() -> None:
                  scale={'length#nb': 8, 'width#nb': 4, 'scale#m': 1.},
                  entities=[(Plant,'bean')] )  # fmt: skip
     assert (field1.spec.shape.length, field1.spec.shape.width) == (8, 4)
-    with pytest.raises(ConfigError, match="got 0; add a"):
+    with pytest.raises(ConfigError, match="got 0; try adding a"):
         Farm(fields=[field1])
 
 
