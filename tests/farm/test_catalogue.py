@@ -23,9 +23,9 @@ IDS = harvestgym.ids("farm")
 SMALL = ("-clay-1x1-v0", "-sand-1x1-v0", "paid-looks-1x1-v0", "contexts-1x1-v0")
 """Farms with every form of action, observation and reset; those of one plot share their compiled programs."""
 
-STEPPED = some(IDS, "-clay-1x1-v0", "-sand-1x1-v0", "-loam-1x1-v0", "-silt-1x1-v0", "full-3x4-v0", "two-climates-v0")
-"""Farms that the contract test steps: also every kind of entity, several plots and fields. Those with paid observations
-and with contexts are stepped by `tests/test_contract.py`, in the long form also here."""
+STEPPED = some(IDS, "-clay-1x1-v0", "-sand-1x1-v0", "-loam-1x1-v0", "-silt-1x1-v0", "full-3x4-v0")
+"""Farms that the contract test steps: also every kind of entity and several plots. Those with paid observations and
+with contexts are stepped by `tests/test_contract.py`, in the long form also here."""
 
 WRAPPED = some(IDS, *SMALL)
 """Farms that the checkers of other libraries step."""
