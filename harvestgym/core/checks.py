@@ -36,7 +36,7 @@ _TAKEN_AS_THEY_ARE = (int, float, str, bool, types.NoneType, Any, object)
 class _Exact(Strict):
     """A model that converts nothing: "3" and True are no numbers."""
 
-    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True, protected_namespaces=())
 
 
 def check_fields(made: Any, where: str = "") -> None:

@@ -21,6 +21,7 @@ import harvestgym
 from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
 from harvestgym.fishing.parallel_env import FleetsEnv
 from harvestgym.forager.numba_engine.parallel_env import ForagerParallel
+from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.render.readings import sum_value
 
 STEPS = 5
@@ -53,6 +54,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "vector of fisheries": lambda: harvestgym.make_vec(FISHERY, 3, render_mode="svg"),
     "vector of farms": lambda: harvestgym.make_vec(FARM, 2),
     "vector of foragers": lambda: harvestgym.make_vec(FORAGER, 2),
+    "foragers on the host": lambda: ForagerVec(harvestgym.make(FORAGER), 3, threads=2),  # type: ignore[arg-type]
     "Farm": make_farm,
     "fleets": lambda: FleetsEnv(harvestgym.make("fishing/logistic-v0"), 2),  # type: ignore[arg-type]
     "foragers": lambda: ForagerParallel(harvestgym.make(FORAGER), 2),  # type: ignore[arg-type]

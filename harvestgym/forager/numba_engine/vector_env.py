@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from typing import Annotated, Any
 
 import gymnasium
@@ -46,6 +47,7 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
     """
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+    _pool: ThreadPoolExecutor | None = None
 
     @check_arguments
     def __init__(self, model: Forager, num_envs: _Count, threads: _Count | None = None) -> None:
@@ -92,7 +94,8 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         out = np.empty((self.num_envs, self._batch.views.shape[-1]), np.uint8)
         parts = list(zip(self._bounds, self._bounds[1:], strict=False))
         run = lambda part: step.step_many(self._batch, actions, out, self._hits, *part)  # noqa: E731
-        list(self._pool.map(run, parts)) if len(parts) > 1 else run(parts[0])
+        each = self._pool.map if self._pool is not None and len(parts) > 1 else map
+        list(each(run, parts))
         self._hits[self._over] = EMPTY
         rewards = self._rewards.pay(self._hits, self._clocks - 1, self._context)
         self._rate += RATE * (rewards - self._rate)
@@ -170,4 +173,16 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""
-        self._pool.shutdown()
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy and a pickle keep: everything but the threads."""
+        return {name: value for name, value in self.__dict__.items() if name != "_pool"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._pool = ThreadPoolExecutor(len(self._bounds) - 1)
+
+    def __copy__(self) -> ForagerVec:
+        return deepcopy(self)
