@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -61,21 +62,28 @@ class _Ask:
     agent: Any
 
     def __call__(self, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
-        shape = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), self._sample())
-        return carry, jax.pure_callback(self._answer, shape, obs, vmap_method="expand_dims")
+        return carry, jax.pure_callback(self._answer, self._shapes, obs, vmap_method="expand_dims")
 
-    def _sample(self) -> Any:
+    @cached_property
+    def _shapes(self) -> Any:
+        """Return the shapes and dtypes of an action."""
         return jax.eval_shape(lambda: sample(self.env.action_space, jax.random.key(0)))
+
+    @cached_property
+    def _axes(self) -> int:
+        """Return the number of axes of the first part of one observation."""
+        return np.ndim(jax.tree.leaves(self.env.observation_space.sample())[0])
 
     def _answer(self, obs: Any) -> Any:
         """Return the actions for observations with any number of leading axes."""
-        like, inside = self._sample(), jax.tree.leaves(self.env.observation_space.sample())[0]
         seen = jax.tree.map(np.asarray, obs)
-        lead = jax.tree.leaves(seen)[0].shape[: jax.tree.leaves(seen)[0].ndim - np.ndim(inside)]
+        first = jax.tree.leaves(seen)[0]
+        lead = first.shape[: first.ndim - self._axes]
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(lead) :]), seen)
         actions = self._act_on_rows(rows)
-        shaped = jax.tree.map(lambda leaf, one: np.asarray(leaf, one.dtype).reshape(*lead, *one.shape), actions, like)
-        return shaped
+        return jax.tree.map(
+            lambda leaf, one: np.asarray(leaf, one.dtype).reshape(*lead, *one.shape), actions, self._shapes
+        )
 
     def _act_on_rows(self, rows: Any) -> Any:
         if hasattr(self.agent, "predict"):

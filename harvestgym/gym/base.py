@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy, deepcopy
 from typing import Any, Self
 
+import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import VectorEnv
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
@@ -21,7 +22,7 @@ from .monitoring import Monitored
 Info = dict[str, Any]
 Options = dict[str, Any] | None
 
-_NOT_KEPT = ("_read", "_write", "action_masks", "monitors")
+_NOT_KEPT = ("_read", "_write", "monitors")
 
 
 class GymBase(Monitored):
@@ -61,11 +62,16 @@ class GymBase(Monitored):
 
     def _prepare(self) -> None:
         """Make what is derived from the rest."""
-        batch = (self.num_envs,) if isinstance(self, VectorEnv) else ()
+        batch = self._compiled.batch
         self._read = make_action_reader(self.core.action_space, batch)
         self._write = make_observation_writer(self.core.observation_space, batch)
-        if self._compiled.offers_mask:
-            self.action_masks = self._compiled.mask
+
+    @property
+    def action_masks(self) -> Callable[[], np.ndarray]:
+        """Return the function that masks impossible actions; AttributeError if the environment has none."""
+        if not self._compiled.offers_mask:
+            raise AttributeError(f"{type(self).__name__}: expected an environment with action_mask, got none")
+        return self._compiled.mask
 
     def clone(self) -> Self:
         """Return a copy in mid-episode that steps by itself; it costs microseconds, for tree search.
@@ -78,8 +84,6 @@ class GymBase(Monitored):
         twin._compiled, twin.monitors = copy(self._compiled), ()
         if self.episode_log is not None:
             twin.episode_log = deepcopy(self.episode_log)
-        if twin._compiled.offers_mask:
-            twin.action_masks = twin._compiled.mask
         return twin
 
     __copy__ = clone

@@ -119,7 +119,7 @@ class CompiledEnv:
         self._layout = layout_of(self._params)
         self._packed_params = self._layout.put(self._params)
         self._structure = env, self._layout, batch
-        self._functions, self._batch = compile_functions(*self._structure), batch
+        self._functions, self.batch = compile_functions(*self._structure), batch
         self._run = self._functions.run.zeros()
         self.begun = self._stepped = False
 
@@ -196,7 +196,7 @@ class CompiledEnv:
         @jax.jit
         def read(run: PackedTree, packed_params: PackedTree) -> Any:
             state, params = unpack(run).state, unpack_params(packed_params)
-            return jax.vmap(function, (0, None))(state, params) if self._batch else function(state, params)
+            return jax.vmap(function, (0, None))(state, params) if self.batch else function(state, params)
 
         return lambda: jax.device_get(read(self._run, self._packed_params))
 

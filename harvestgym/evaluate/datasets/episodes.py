@@ -15,12 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Env
-from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, scan_steps, step_with_advance
+from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, scan_steps, start_batch, step_with_advance
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
-from harvestgym.core.random import key_for
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.gym.conversion import make_observation_writer
 from harvestgym.registry import spec as spec_of
@@ -129,8 +127,8 @@ def play_episodes(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> I
 def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
     """Return the first Timestep of a batch, and of each step the actions and the Timesteps, `(steps, batch, ...)`."""
     keys = jax.vmap(jax.random.key)(seeds)
-    run, first = start_episode(env, keys, params)
-    act = act_in_batch(policy, jax.vmap(lambda key: key_for(key, "policy"))(keys))
+    run, first, act_keys = start_batch(env, keys, params)
+    act = act_in_batch(policy, act_keys)
     start = Loop(run, first.obs, repeat_carry(policy, len(seeds)))
     return first, scan_steps(act, step_with_advance(env, params), start, jnp.arange(steps), lambda _, *made: made)
 
