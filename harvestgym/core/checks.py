@@ -15,13 +15,13 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, Union
 
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, create_model
 
-from .config import Strict, validate
+from .config import INT32, Strict, validate
 from .errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ class _Exact(Strict):
 def check_fields(made: Any, where: str = "") -> None:
     """Check every field of a dataclass instance; NumPy numbers and lists become Python's numbers and tuples.
 
-    A pytree keeps its values as they are. A method `check` may yield more mistakes, in words.
+    A pytree keeps its values as they are. Parts of it that do not check themselves are checked too. A method `check`
+    may yield more mistakes, in words.
 
     Raises:
         ConfigError: with every mistake and its path under `where`, by default the name of the class.
@@ -54,6 +55,9 @@ def check_fields(made: Any, where: str = "") -> None:
     if not any("meta" in field.metadata for field in dataclasses.fields(cls)):
         for name, value in plain.items():
             object.__setattr__(made, name, value)
+    for name, value in given.items():
+        if dataclasses.is_dataclass(value) and not hasattr(value, "__post_init__"):
+            check_fields(value, f"{place} > {name}")
     if hasattr(made, "check") and not any(map(is_traced, sys.modules["jax"].tree.leaves(made))):
         for mistake in made.check():
             raise ConfigError(f"{place}: {mistake}")
@@ -105,7 +109,8 @@ def make_plain(value: Any) -> Any:
     if is_traced(value):
         return value
     if isinstance(value, np.generic | np.ndarray) or _is_jax_array(value):
-        return value.item() if np.ndim(value) == 0 else np.asarray(value)
+        array = np.asarray(value)
+        return array.item() if array.ndim == 0 and array.dtype.kind != "O" else array
     if type(value) in (list, tuple):
         return tuple(make_plain(item) for item in value)
     return {key: make_plain(item) for key, item in value.items()} if type(value) is dict else value
@@ -119,12 +124,20 @@ def _make_field_schema(cls: type) -> type[Strict]:
     """Derive the pydantic model of the fields of a dataclass."""
     metas = {field.name: field.metadata.get("meta") for field in dataclasses.fields(cls) if field.init}
     described = all(meta is not None and meta.kind != "static" for meta in metas.values())
-    hints = {} if described else typing.get_type_hints(cls, include_extras=True)
+    hints = {} if described else _read_hints(cls)
     missing = dataclasses.MISSING
     fields = dataclasses.fields(cls)
     optional = {f.name for f in fields if f.default is not missing or f.default_factory is not missing}
     allowed = {name: _allow_value(meta, hints.get(name)) for name, meta in metas.items()}
     return _make_model(cls.__name__, allowed, optional)
+
+
+def _read_hints(cls: type) -> dict[str, Any]:
+    """Return the types of the fields; none for a class inside a function whose annotations are not found."""
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError:
+        return {}
 
 
 @functools.cache
@@ -147,10 +160,10 @@ def _make_model(name: str, allowed: Mapping[str, Any], optional: Container[str])
 def _allow_value(meta: Meta | None, hint: Any) -> Any:
     """Return the pydantic type of a field of a pytree or of a plain dataclass."""
     if meta is None or meta.kind == "var":
-        return _allow_type(hint) if meta is None else Any
+        return Any if meta is not None or hint is None else _allow_type(hint)
     if meta.kind == "static":
         bounds: dict[str, Any] = {"ge": meta.low, "le": meta.high} if math.isfinite(meta.low) else {}
-        return Annotated[_allow_type(hint), Field(**bounds)]
+        return Annotated[Any if hint is None else _allow_type(hint), Field(**bounds)]
     check = functools.partial(_check_numbers, meta)
     if meta.kind == "open":
         return dict[str, Annotated[Any, PlainValidator(check)]]
@@ -162,14 +175,16 @@ def _check_numbers(meta: Meta, value: Any) -> Any:
     if is_traced(value):
         return value
     numbers = np.asarray(value) if isinstance(value, int | float | tuple | np.ndarray) else None
-    kinds = {"bool": "b", "int": "iu", "float": "iuf"}["int" if meta.labels else meta.dtype]
-    if numbers is None or numbers.dtype.kind not in kinds:
+    kinds = {"bool": "b", "int": "iu", "float": "iuf"}[meta.dtype]
+    if numbers is None or numbers.dtype.kind not in kinds or not numbers.size:
         raise ValueError(f"expected {_NUMBER_WORDS[kinds]}")
-    high = len(meta.labels) - 1 if meta.labels else meta.high
-    bounded = np.isfinite(numbers) | (meta.endless & ~np.isnan(numbers)) if kinds == "iuf" else np.array(True)
-    if not np.all(bounded):
+    high = min(meta.high, INT32.max) if kinds == "iu" else meta.high
+    if meta.stacked and len(meta.keys) not in (numbers.shape[:1] + numbers.shape[-1:]):
+        raise ValueError(f"expected {len(meta.keys)} numbers ({', '.join(meta.keys)})")
+    free = meta.endless & np.isinf(numbers) | meta.unknown & np.isnan(numbers)
+    if not np.all(np.isfinite(numbers) | free):
         raise ValueError("expected a finite number" if not meta.endless else "expected a number, not NaN")
-    if kinds != "b" and not np.all((numbers >= meta.low) & (numbers <= high)):
+    if not np.all((numbers >= meta.low) & (numbers <= high) | free):
         raise ValueError(f"expected {_describe_range(meta.low, high)}")
     return value
 
@@ -197,6 +212,8 @@ def _allow_type(hint: Any) -> Any:
         return Mapping[tuple(_allow_type(arg) for arg in args)]  # type: ignore[index]
     if hint in _TAKEN_AS_THEY_ARE or origin is Literal:
         return hint
+    if isinstance(origin, type) and issubclass(origin, Collection):
+        return Annotated[Any, BeforeValidator(functools.partial(_check_collection, origin))]
     if origin is not None or getattr(hint, "_is_protocol", False):
         return Annotated[Any, BeforeValidator(_check_callable)]
     return Annotated[Any, BeforeValidator(functools.partial(_check_instance, hint))]
@@ -205,6 +222,12 @@ def _allow_type(hint: Any) -> Any:
 def _check_instance(cls: type, value: Any) -> Any:
     if not isinstance(value, cls):
         raise ValueError(f"expected an object of the class {cls.__name__}")
+    return value
+
+
+def _check_collection(cls: type, value: Any) -> Any:
+    if not isinstance(value, cls) or isinstance(value, str | bytes):
+        raise ValueError("expected a list")
     return value
 
 

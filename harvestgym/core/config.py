@@ -149,6 +149,13 @@ def _single(value: float) -> float:
     return value
 
 
+def _endless(meta: Meta, value: float) -> float:
+    """Return a number within the limits, or an infinite one."""
+    if math.isfinite(value) and not meta.low <= value <= meta.high:
+        raise ValueError(f"expected a number from {meta.low:g} to {meta.high:g}, or an infinite one")
+    return value
+
+
 def _unwrapped(value: Any) -> Any:
     noted = isinstance(value, Mapping) and "value" in value and set(value) <= {"value", *NOTES}
     return value["value"] if noted else value
@@ -182,8 +189,11 @@ def _number(meta: Meta) -> Any:
         ends = Field(ge=int(max(meta.low, INT32.min)), le=int(min(meta.high, INT32.max)))
         return Annotated[StrictInt, ends, BeforeValidator(_bare)]
     bounds: dict[str, Any] = {k: v for k, v in (("ge", meta.low), ("le", meta.high)) if math.isfinite(v)}
-    ends = Field(allow_inf_nan=meta.endless, **bounds)
-    return Annotated[float, ends, BeforeValidator(_unquoted), AfterValidator(_single)]
+    if meta.endless:
+        ends, inside = Field(allow_inf_nan=True), AfterValidator(functools.partial(_endless, meta))
+    else:
+        ends, inside = Field(allow_inf_nan=False, **bounds), AfterValidator(_single)
+    return Annotated[float, ends, BeforeValidator(_unquoted), inside]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

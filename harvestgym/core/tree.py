@@ -39,6 +39,7 @@ class Meta:
         hidden: part of the state that nobody can observe (the weather to come, say).
         settled: part of the state that the start of an episode determines, so that no file can.
         endless: whether a parameter may be infinite, which means no bound.
+        unknown: whether a parameter may be NaN, which means that nobody knows it.
     """
 
     kind: FieldKind
@@ -52,6 +53,7 @@ class Meta:
     hidden: bool = False
     settled: bool = False
     endless: bool = False
+    unknown: bool = False
 
     @property
     def array_dtype(self) -> Any:
@@ -111,10 +113,13 @@ def par(
     dtype: Dtype = "float",
     labels: tuple[str, ...] = (),
     endless: bool = False,
+    unknown: bool = False,
     default: Any = dataclasses.MISSING,
 ) -> Any:
     """Declare a parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML."""
-    return _field(Meta("par", _keys(key), doc, dtype, low, high, labels, endless=endless), default)
+    if labels:
+        dtype, low, high = "int", 0, len(labels) - 1
+    return _field(Meta("par", _keys(key), doc, dtype, low, high, labels, endless=endless, unknown=unknown), default)
 
 
 def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf) -> Any:

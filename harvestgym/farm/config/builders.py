@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.config import build_params, validate
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.farm.engine.constraints import CostCap, Rule
@@ -40,6 +41,7 @@ class Field:
         ConfigError: with the path of the mistake and the nearest valid name.
     """
 
+    @check_arguments
     def __init__(
         self,
         localization: Mapping[str, float],
@@ -84,6 +86,7 @@ class BasicRule:
         further: custom rules by name.
     """
 
+    @check_arguments
     def __init__(
         self,
         init_configuration: str | Path | None = None,
@@ -143,8 +146,12 @@ class BasicScore:
             generated, in its folder.
         terms: further terms by name, custom or of `harvestgym.farm.engine.reward_terms`.
         values: entries of those files, such as `intervention_cost=0.5, stage=1, yield_=1`.
+
+    Raises:
+        ConfigError: with the path of the mistake and the nearest valid name.
     """
 
+    @check_arguments
     def __init__(
         self,
         score_configuration: str | Path | None = None,
@@ -164,6 +171,7 @@ class BasicScore:
         self._values = {name.rstrip("_"): value for name, value in values.items()}
         for name in self._values:
             check_name("entry", name, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
+        validate(ScoreSpec, self._values, "BasicScore")
         self.terms = dict(terms or {})
 
     def read(self) -> dict[str, Any]:

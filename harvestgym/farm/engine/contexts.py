@@ -51,7 +51,9 @@ class ContextParams(FarmParams):
     """
 
     tables: tuple[jax.Array, ...]
-    noise: jax.Array = par("noise#day-1", "variance of a forecast per day ahead, in squared spans of what is seen")
+    noise: jax.Array = par(
+        "noise#day-1", "variance of a forecast per day ahead, in squared spans of what is seen", low=0, high=1
+    )
 
 
 @dataclass(frozen=True)

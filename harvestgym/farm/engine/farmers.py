@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.tree import WIDE, par, pytree
 
 UNLIMITED = 2**31 - 1
@@ -46,6 +47,9 @@ class WorkResult(NamedTuple):
 @pytree
 class Farmer:
     """Base of all farmers: does everything, for nothing."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def init(self) -> Any:
         """Return the memory on the first morning."""
@@ -110,10 +114,10 @@ class HourlyFarmer(Farmer):
     """
 
     hours: jax.Array = par("hours#h.day-1", "time to work, observations included", low=0, high=24, default=8.0)
-    intervention: jax.Array = par("intervention#min", "for one that names no duration", low=0, default=30.0)
-    observation: jax.Array = par("observation#min", "for each number observed", low=0, default=5.0)
-    wage: jax.Array = par("wage#h-1", "price of an hour worked", low=0, default=0.0)
-    budget: jax.Array = par("budget", "money for wages and for the costs of the orders", low=0, default=WIDE)
+    intervention: jax.Array = par("intervention#min", "for one that names no duration", low=0, high=1440, default=30.0)
+    observation: jax.Array = par("observation#min", "for each number observed", low=0, high=1440, default=5.0)
+    wage: jax.Array = par("wage#h-1", "price of an hour worked", low=0, high=1e6, default=0.0)
+    budget: jax.Array = par("budget", "money for wages and for the costs of the orders", low=0, high=WIDE, default=WIDE)
 
     def init(self) -> HourlyMemory:
         return HourlyMemory(jnp.float32(0.0), jnp.float32(self.budget))

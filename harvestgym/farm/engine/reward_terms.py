@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import open_par, par, pytree
 
@@ -39,6 +40,9 @@ class RewardContext(NamedTuple):
 class Term:
     """Base of all terms: worth nothing."""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def daily(self, context: RewardContext) -> jax.Array:
         """Return the reward of the day."""
         return jnp.float32(0.0)
@@ -57,7 +61,7 @@ class Tally(Term):
     the targets as it acts on them.
     """
 
-    prices: dict[str, jax.Array] = open_par("prices", "worth of a unit of a tally")
+    prices: dict[str, jax.Array] = open_par("prices", "worth of a unit of a tally", low=-1e6, high=1e6)
 
     def daily(self, context: RewardContext) -> jax.Array:
         for name in self.prices:
@@ -73,7 +77,9 @@ class Market(Term):
     A plant without a price is worth nothing; set `yield` of the score to 0, or its kilograms count as well.
     """
 
-    prices: dict[str, jax.Array] = open_par("prices", "worth of a kilogram of the harvest of a plant")
+    prices: dict[str, jax.Array] = open_par(
+        "prices", "worth of a kilogram of the harvest of a plant", low=-1e6, high=1e6
+    )
 
     def final(self, context: RewardContext) -> jax.Array:
         kilograms = {name: context.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
@@ -92,7 +98,7 @@ class Biodiversity(Term):
     """Shannon's index of the life counted in the season: H = -sum p ln p, over ln of the number of groups (0 to 1)."""
 
     GROUPS: ClassVar[tuple[str, ...]] = ("birds#nb", "pollinators#nb", "weeds#nb", "pests#nb")
-    weight: jax.Array = par("weight", "worth of the greatest diversity", default=1.0)
+    weight: jax.Array = par("weight", "worth of the greatest diversity", low=-1e6, high=1e6, default=1.0)
 
     def final(self, context: RewardContext) -> jax.Array:
         counts = jnp.stack([context.totals.get(name, jnp.float32(0.0)) for name in self.GROUPS])
@@ -105,7 +111,7 @@ class Biodiversity(Term):
 class SoilHealth(Term):
     """The mean microlife of the soils at the end, minus a reference (0 to 1)."""
 
-    weight: jax.Array = par("weight", "worth of a microlife of 1 more", default=1.0)
+    weight: jax.Array = par("weight", "worth of a microlife of 1 more", low=-1e6, high=1e6, default=1.0)
     wanted: jax.Array = par("wanted", "microlife that is worth nothing", low=0, high=1, default=0.0)
 
     def final(self, context: RewardContext) -> jax.Array:

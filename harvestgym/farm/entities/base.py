@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.checks import check_fields
 from harvestgym.core.config import load_parameter_set, merge, read_sets
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import Meta, iterate_metas, par, pytree, static
@@ -158,6 +159,9 @@ class Entity:
     published: ClassVar[tuple[tuple[type[Message], str], ...]] = ()
     derived: ClassVar[Mapping[str, Meta]] = {}
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def __init_subclass__(cls) -> None:
         members = [getattr(cls, n) for n in dir(cls) if callable(getattr(cls, n, None))]
         found = [m.action for m in members if hasattr(m, "action")]
@@ -236,8 +240,9 @@ class Entity:
 
 def check_order(low_key: str, low: Any, high_key: str, high: Any) -> Iterator[str]:
     """Yield an error where a parameter that starts an interval is above the one that ends it."""
-    if low > high:
-        yield f"{low_key}: expected at most {high_key} ({high:g}), got {low:g}"
+    if np.any(np.asarray(low) > np.asarray(high)):
+        most, least = np.min(high), np.max(low)
+        yield f"{low_key}: expected at most {high_key} ({most:g}), got {least:g}"
 
 
 def _order(cls: type) -> list[str]:

@@ -8,12 +8,12 @@ and YAML keys have the same names. Each term is available, so that a season can 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from harvestgym.core.tree import par, pytree
 
@@ -22,25 +22,32 @@ from harvestgym.core.tree import par, pytree
 class Window:
     """A favourable interval `[low, high]` of a driver and the price per unit of distance from it."""
 
-    low: jax.Array = par("low", "lower end of the favourable interval, in the driver's unit", endless=True)
-    high: jax.Array = par("high", "upper end of the favourable interval, in the driver's unit", endless=True)
-    sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0)
+    low: jax.Array = par(
+        "low", "lower end of the favourable interval, in the driver's unit", low=-1e6, high=1e6, endless=True
+    )
+    high: jax.Array = par(
+        "high", "upper end of the favourable interval, in the driver's unit", low=-1e6, high=1e6, endless=True
+    )
+    sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0, high=1e6)
 
     def check(self) -> Iterator[str]:
         """Check that intervals run upwards; without an end they run from -inf or to inf."""
-        if self.low > self.high:
-            yield f"low: expected at most high ({self.high:g}), got {self.low:g}"
-        elif math.isinf(self.low) and self.low > 0:
-            yield f"low: expected a number, or -.inf for no bound, got {self.low:g}"
-        elif math.isinf(self.high) and self.high < 0:
-            yield f"high: expected a number, or .inf for no bound, got {self.high:g}"
+        low, high = np.max(self.low), np.min(self.high)
+        if np.any(np.asarray(self.low) > np.asarray(self.high)):
+            yield f"low: expected at most high ({high:g}), got {low:g}"
+        elif low == np.inf:
+            yield f"low: expected a number, or -.inf for no bound, got {low:g}"
+        elif high == -np.inf:
+            yield f"high: expected a number, or .inf for no bound, got {high:g}"
 
 
 @pytree
 class Response:
     """Base of all responses: an intercept; subclasses add one `Window` field per driver."""
 
-    intercept: jax.Array = par("intercept", "exponent when every driver is favourable (beta_0)", default=0.0)
+    intercept: jax.Array = par(
+        "intercept", "exponent when every driver is favourable (beta_0)", low=-50, high=1e6, default=0.0
+    )
 
 
 def distance(value: Any, low: Any, high: Any) -> jax.Array:

@@ -43,8 +43,10 @@ class Spreadable(Entity):
 
     State: ClassVar[type] = Pile
 
-    speed: jax.Array = par("base_absorption_speed#kg.week-1", "set free by a soil of full life, per kg there", low=0)
-    bag: jax.Array = par("bag#kg", "content of a bag", low=0)
+    speed: jax.Array = par(
+        "base_absorption_speed#kg.week-1", "set free by a soil of full life, per kg there", low=0, high=1000
+    )
+    bag: jax.Array = par("bag#kg", "content of a bag", low=0, high=1000)
 
     def booked(self, given: jax.Array) -> Ledger:
         """Return the flows across the boundary of the farm for some kilograms per plot."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.autoreset import RunState
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.xla.compilation import enable_cache
 from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, build_farm_model, is_compiled
@@ -56,6 +57,7 @@ class Farm(GymEnv):
         ConfigError: with the path of the mistake and the nearest valid name; no file was written then.
     """
 
+    @check_arguments
     def __init__(
         self,
         fields: Sequence[Field],

@@ -20,7 +20,9 @@ class Cide(Spreadable):
     Targets that nobody on the field declares are passed over.
     """
 
-    effect: dict[str, jax.Array] = open_par("effect", "grams in effect on each target per gram set free", low=0)
+    effect: dict[str, jax.Array] = open_par(
+        "effect", "grams in effect on each target per gram set free", low=0, high=1e6
+    )
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 0.02)))
     def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:

@@ -33,7 +33,9 @@ TYPES = ("basic", "advanced")
 class Strength:
     """The effects of a scarecrow."""
 
-    deterred: jax.Array = par((NONE, *TYPES), "birds of each kind that it keeps away in a day", low=0, dtype="int")
+    deterred: jax.Array = par(
+        (NONE, *TYPES), "birds of each kind that it keeps away in a day", low=0, high=1000, dtype="int"
+    )
 
 
 @pytree
@@ -50,8 +52,12 @@ class Facility(Entity):
     State: ClassVar[type] = FacilityState
 
     scarecrow_strength: Strength
-    bird_lure: jax.Array = par("bird_lure#nb", "what it adds to the most birds of each kind", low=0, dtype="int")
-    insect_lure: jax.Array = par("insect_lure#plot", "plots by which it brings the wild edge nearer to insects", low=0)
+    bird_lure: jax.Array = par(
+        "bird_lure#nb", "what it adds to the most birds of each kind", low=0, high=1000, dtype="int"
+    )
+    insect_lure: jax.Array = par(
+        "insect_lure#plot", "plots by which it brings the wild edge nearer to insects", low=0, high=1000
+    )
 
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:

@@ -28,7 +28,7 @@ class Fertilizer(Spreadable):
 
     def check(self) -> Iterator[str]:
         """Check that a kilogram holds no more than a kilogram."""
-        total = float(np.sum(self.shares))
+        total = float(np.max(np.sum(self.shares, 0)))
         if total > 1 + 1e-6:
             yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected at most 1 together, got {total:g}"
 

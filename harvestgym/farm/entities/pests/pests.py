@@ -58,7 +58,9 @@ class Pests(Entity):
     frequency: jax.Array = par("arrival_frequency#day-1", "chance of a wave before a plot", low=0, high=1)
     least: jax.Array = par("min_population#nb", "fewest pests of a wave", dtype="int", low=0, high=PESTS_MAX)
     most: jax.Array = par("max_population#nb", "most pests of a wave", dtype="int", low=0, high=PESTS_MAX)
-    error: jax.Array = par("forecast_noise_attack#day-1", "variance of a forecast attack per day ahead", low=0)
+    error: jax.Array = par(
+        "forecast_noise_attack#day-1", "variance of a forecast attack per day ahead", low=0, high=100
+    )
     appear: Appear
     stay: Stay
 

@@ -29,10 +29,16 @@ FLOWERS_MAX = 100
 PLANTS_MAX = 1_000_000
 """The most plants on a plot: carrots, the densest of the crops, on 6,000 m2."""
 
+HEIGHT_MAX = 15_000.0
+"""The largest size, cm; the tallest tree has 11,600."""
+
+FRUIT_MAX = 2e6
+"""The largest weight of a fruit, g; the heaviest pumpkin has 1.3e6."""
+
 
 def _each(key: str, doc: str) -> jax.Array:
     """Return a parameter per nutrient, `key` having a place for its name."""
-    return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0)
+    return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0, high=1e4)
 
 
 @pytree
@@ -95,14 +101,16 @@ class Grow:
 
     rate: Rate
     survive: GrowSurvival
-    variance: jax.Array = par("grow_rate_sigma2", "variance of the rate's noise, eq. (6)", low=0)
+    variance: jax.Array = par("grow_rate_sigma2", "variance of the rate's noise, eq. (6)", low=0, high=100)
     rate_min: jax.Array = par("grow_rate_min#", "rate at or below which nothing grows, eq. (6)", low=0, high=1)
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "asked by a plant per mm of its size and day")
-    water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0)
-    leaf_surface: jax.Array = par("grow_leaf_surface#m2.cm-1", "ground covered by a plant per cm of its size", low=0)
-    alpha_0: jax.Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, that of no height")
-    alpha_1: jax.Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t, per cm of height")
+    water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)
+    leaf_surface: jax.Array = par(
+        "grow_leaf_surface#m2.cm-1", "ground covered by a plant per cm of its size", low=0, high=10
+    )
+    alpha_0: jax.Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, that of no height", low=-10, high=10)
+    alpha_1: jax.Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t, per cm of height", low=-10, high=10)
 
 
 @pytree
@@ -110,7 +118,7 @@ class StressWeights:
     """Weights of the refused nutrients and water in the stress of eqs. (8) and (19)."""
 
     nutrients: jax.Array = _each("sensitivity_stress_{}#g-1", "per g refused to a plant")
-    water: jax.Array = par("sensitivity_stress_water#L-1", "per L refused to a plant", low=0)
+    water: jax.Array = par("sensitivity_stress_water#L-1", "per L refused to a plant", low=0, high=1e6)
 
 
 @pytree
@@ -168,11 +176,11 @@ class Bloom:
     )  # fmt: skip
     rates: jax.Array = par(
         ("auto_pollination_rate#%", "wind_pollination_rate#%", "insect_pollination_rate#%"),
-        "weights w of eq. (11), normalised where they are used", low=0,
+        "weights w of eq. (11), normalised where they are used", low=0, high=1000,
     )  # fmt: skip
     auto_success: jax.Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
     nutrients: jax.Array = _each("{}_flower_consumption#g", "asked per flower and day")
-    water: jax.Array = par("Water_flower_consumption#mL", "water that a flower keeps", low=0)
+    water: jax.Array = par("Water_flower_consumption#mL", "water that a flower keeps", low=0, high=1e6)
 
 
 @pytree
@@ -203,11 +211,11 @@ class Fruit:
     rate: Rate
     survive: FruitSurvival
     ripen: Ripening
-    variance: jax.Array = par("fruit_rate_sigma2", "variance of the rate's noise, eq. (17)", low=0)
+    variance: jax.Array = par("fruit_rate_sigma2", "variance of the rate's noise, eq. (17)", low=0, high=100)
     rate_min: jax.Array = par("weight_rate_min#", "rate at or below which nothing is gained, eq. (17)", low=0, high=1)
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "asked per g of fruit and day")
-    water: jax.Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0)
+    water: jax.Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
 
 
 @pytree
@@ -225,7 +233,7 @@ class Ripe:
     """From full-grown fruit to the harvest or the end, section 4.2.5."""
 
     keep: Keeping
-    variance: jax.Array = par("ripe_rate_sigma2", "variance of the kept share's noise, eq. (21)", low=0)
+    variance: jax.Array = par("ripe_rate_sigma2", "variance of the kept share's noise, eq. (21)", low=0, high=100)
 
 
 @pytree
@@ -243,14 +251,18 @@ class Crop:
     """All parameters of a crop."""
 
     initial_stage: jax.Array = par("initial_stage", "stage of a plot without a stage in the start file", labels=STAGES)
-    density: jax.Array = par("population#nb.m-2", "plants per m2 of such a plot", low=0)
-    size_start: jax.Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0)
-    size_max: jax.Array = par("size_max#cm", "size at which growth ends", low=1e-3)
+    density: jax.Array = par("population#nb.m-2", "plants per m2 of such a plot", low=0, high=1e5)
+    size_start: jax.Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0, high=HEIGHT_MAX)
+    size_max: jax.Array = par("size_max#cm", "size at which growth ends", low=1e-3, high=HEIGHT_MAX)
     flowers_max: jax.Array = par(
         "flowers_max#nb", "flowers of a plant of that size", low=0, high=FLOWERS_MAX, dtype="int"
     )
-    fruit_weight_start: jax.Array = par("fruit_weight_start#g", "weight of a fruit, where eq. (17) begins", low=0)
-    fruit_weight_max: jax.Array = par("fruit_weight_max#g", "weight at which a fruit stops growing", low=1e-3)
+    fruit_weight_start: jax.Array = par(
+        "fruit_weight_start#g", "weight of a fruit, where eq. (17) begins", low=0, high=FRUIT_MAX
+    )
+    fruit_weight_max: jax.Array = par(
+        "fruit_weight_max#g", "weight at which a fruit stops growing", low=1e-3, high=FRUIT_MAX
+    )
     shadow: jax.Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
     repulsion: jax.Array = par(
         "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION

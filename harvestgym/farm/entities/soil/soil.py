@@ -45,8 +45,8 @@ class Start:
 
     water_min: jax.Array = par("water_min#%", "least extractable water, share (0 to 1) of the most", low=0, high=1)
     water_max: jax.Array = par("water_max#%", "greatest extractable water, share (0 to 1) of the most", low=0, high=1)
-    nutrients_min: jax.Array = par(tuple(f"{n}_min#g.m-2" for n in NUTRIENTS), "least stock", low=0)
-    nutrients_max: jax.Array = par(tuple(f"{n}_max#g.m-2" for n in NUTRIENTS), "greatest stock", low=0)
+    nutrients_min: jax.Array = par(tuple(f"{n}_min#g.m-2" for n in NUTRIENTS), "least stock", low=0, high=1e5)
+    nutrients_max: jax.Array = par(tuple(f"{n}_max#g.m-2" for n in NUTRIENTS), "greatest stock", low=0, high=1e5)
     microlife: jax.Array = par("microlife_health_index#%", "health of the soil life", low=0, high=100)
 
     def check(self) -> Iterator[str]:
@@ -76,27 +76,29 @@ class Soil(Entity):
 
     depth: jax.Array = par("depth#m", "depth of the soil", low=0.01, high=100)
     max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
-    wilting_point: jax.Array = par("wilting_point#L.m-3", "water that no plant can take", low=0)
+    wilting_point: jax.Array = par("wilting_point#L.m-3", "water that no plant can take", low=0, high=1000)
     bypass: jax.Array = par(
         "watering_bypass#%", "of a watering, what runs past the roots of a dry soil, share (0 to 1)", low=0, high=1
     )
     absorption: jax.Array = par(
-        "water_surface_absorption_speed#m2.day-1", "wet surface that dries in a day, per m2 of plot", low=0
+        "water_surface_absorption_speed#m2.day-1", "wet surface that dries in a day, per m2 of plot", low=0, high=100
     )
     bedrock: jax.Array = par(
         tuple(f"bedrocks_release_{n}#mg.day-1" for n in NUTRIENTS),
-        "released by bedrock and humus at full microlife, per m2 of plot", low=0,
+        "released by bedrock and humus at full microlife, per m2 of plot", low=0, high=1e6,
     )  # fmt: skip
-    recovery: jax.Array = par("microlife_recovery#day-1", "growth of a microlife that nothing harms", low=0)
-    cide_decay: jax.Array = par("cide_decay#day-1", "rate at which a soil of full life breaks cides down", low=0)
+    recovery: jax.Array = par("microlife_recovery#day-1", "growth of a microlife that nothing harms", low=0, high=100)
+    cide_decay: jax.Array = par(
+        "cide_decay#day-1", "rate at which a soil of full life breaks cides down", low=0, high=100
+    )
     survival: Survival
     start: Start
 
     def check(self) -> Iterator[str]:
         """Check that plants can take some of the water."""
-        if self.wilting_point >= self.max_water_capacity:
-            expected = f"less than max_water_capacity#L.m-3 ({self.max_water_capacity:g})"
-            yield f"wilting_point#L.m-3: expected {expected}, got {self.wilting_point:g}"
+        if np.any(np.asarray(self.wilting_point) >= np.asarray(self.max_water_capacity)):
+            expected = f"less than max_water_capacity#L.m-3 ({np.min(self.max_water_capacity):g})"
+            yield f"wilting_point#L.m-3: expected {expected}, got {np.max(self.wilting_point):g}"
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
         """Return a soil drawn between the two ends of `start`, dry on top and free of cide."""

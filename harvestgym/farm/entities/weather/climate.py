@@ -37,13 +37,17 @@ class Climate:
     chances: jax.Array = par(
         "chances", "P(wet) and P(rainy) after dry, drizzle, rain, unknown; (12, 4, 2)", low=0, high=1
     )
-    amounts: jax.Array = par("amounts#mm", "rain of a rainy day at the nodes of rain_amounts.py; (12, nodes)", low=0)
-    level: jax.Array = par("level", "mid-month means without rain, and t_mean less the mid-range; (12, 5)")
-    rainy: jax.Array = par("rainy", "added on rainy days; (12, 4)")
-    spread: jax.Array = par("spread", "standard deviation of the Gaussian part; (12, 4)", low=0)
-    carry: jax.Array = par("carry", "departures kept from one day to the next; (4, 4)")
-    shock: jax.Array = par("shock", "new departures from independent normals; (4, 4)")
-    start: jax.Array = par("start", "departures of a first day from independent normals; (4, 4)")
+    amounts: jax.Array = par(
+        "amounts#mm", "rain of a rainy day at the nodes of rain_amounts.py; (12, nodes)", low=0, high=2000
+    )
+    level: jax.Array = par(
+        "level", "mid-month means without rain, and t_mean less the mid-range; (12, 5)", low=-1000, high=1000
+    )
+    rainy: jax.Array = par("rainy", "added on rainy days; (12, 4)", low=-1000, high=1000)
+    spread: jax.Array = par("spread", "standard deviation of the Gaussian part; (12, 4)", low=0, high=1000)
+    carry: jax.Array = par("carry", "departures kept from one day to the next; (4, 4)", low=-10, high=10)
+    shock: jax.Array = par("shock", "new departures from independent normals; (4, 4)", low=-10, high=10)
+    start: jax.Array = par("start", "departures of a first day from independent normals; (4, 4)", low=-10, high=10)
 
 
 class _Parts(NamedTuple):

@@ -24,7 +24,9 @@ MEMORY = 1 + len(LATENT)
 class Replay:
     """Days of a table in their order, from a year drawn at the start; after its end comes its first year."""
 
-    days: jax.Array = par("days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm; (n, 6)")
+    days: jax.Array = par(
+        "days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm; (n, 6)", low=-90, high=2000
+    )
     start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
     occurrence: bool = static("occurrence", "whether the table says only that it rains, not how much")
 

@@ -56,13 +56,19 @@ class Settings:
     heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
     light: jax.Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
     heavy: jax.Array = par("rain_leakageintensity_heavy#%", "leaching strength of heavy rain, 0 to 1", low=0, high=1)
-    temperature_noise: jax.Array = par("air_temperature_noise#°C2", "variance added to the day's temperature", low=0)
-    humidity_noise: jax.Array = par("humidity_index_noise#%2", "variance added to the day's humidity", low=0)
-    wind_noise: jax.Array = par("wind_noise#km2.h-2", "variance added to the day's wind", low=0)
-    temperature_error: jax.Array = par("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead", low=0)
-    humidity_error: jax.Array = par("forecast_noise_humidity_index#%2.day-1", "variance per day ahead", low=0)
-    wind_error: jax.Array = par("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead", low=0)
-    rain_error: jax.Array = par("forecast_noise_rain#day-1", "variance of the chance of rain per day ahead", low=0)
+    temperature_noise: jax.Array = par(
+        "air_temperature_noise#°C2", "variance added to the day's temperature", low=0, high=1e4
+    )
+    humidity_noise: jax.Array = par("humidity_index_noise#%2", "variance added to the day's humidity", low=0, high=1e4)
+    wind_noise: jax.Array = par("wind_noise#km2.h-2", "variance added to the day's wind", low=0, high=1e4)
+    temperature_error: jax.Array = par(
+        "forecast_noise_air_temperature#°C2.day-1", "variance per day ahead", low=0, high=1e4
+    )
+    humidity_error: jax.Array = par("forecast_noise_humidity_index#%2.day-1", "variance per day ahead", low=0, high=1e4)
+    wind_error: jax.Array = par("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead", low=0, high=1e4)
+    rain_error: jax.Array = par(
+        "forecast_noise_rain#day-1", "variance of the chance of rain per day ahead", low=0, high=1e4
+    )
 
 
 class WeatherOptions(Strict):
@@ -125,10 +131,12 @@ class Weather(Entity):
     settings: Settings
     sky: DaySource
     wind_from: jax.Array = par(
-        tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of the wind's directions", low=0
+        tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of the wind's directions", low=0, high=1
     )
-    station: jax.Array = par("station_altitude#m", "altitude at which the temperatures hold; NaN if unknown")
-    lookahead: int = static("forecast_lookahead#day", "days of forecast", default=5)
+    station: jax.Array = par(
+        "station_altitude#m", "altitude of the temperatures; NaN if unknown", low=-430, high=8850, unknown=True
+    )  # fmt: skip
+    lookahead: int = static("forecast_lookahead#day", "days of forecast", low=1, high=30, default=5)
 
     @classmethod
     def named(cls, which: str | Mapping[str, Any]) -> Weather:

@@ -70,7 +70,7 @@ class Weed:
     arrivals: jax.Array = par(
         "max_new_seeds#nb", "seeds that come to a plot in a day at most, eq. (26)", low=0, high=WEEDS_MAX, dtype="int"
     )
-    size: jax.Array = par("size#cm", "diameter and height of a weed", low=0)
+    size: jax.Array = par("size#cm", "diameter and height of a weed", low=0, high=1000)
     flowers: jax.Array = par("flowers_per_plant#nb", "flowers of a weed in bloom", low=0, high=WEEDS_MAX, dtype="int")
     shed_rate: jax.Array = par("flower_to_seed#%", "share (0 to 1) of the flowers that seed in a day", low=0, high=1)
     seeds: jax.Array = par("seed_per_flower#nb", "viable seeds of a flower", low=0, high=WEEDS_MAX, dtype="int")
@@ -79,9 +79,14 @@ class Weed:
     )
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = par(
-        tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS), "asked by a weed per mm of its size and day", low=0
+        tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS),
+        "asked by a weed per mm of its size and day",
+        low=0,
+        high=1e4,
     )
-    water: jax.Array = par("Water_grow_consumption#mL.mm-1", "water that a weed keeps per mm of its size", low=0)
+    water: jax.Array = par(
+        "Water_grow_consumption#mL.mm-1", "water that a weed keeps per mm of its size", low=0, high=1e4
+    )
     appear: Appearance
     grow: Growth
     bloom: Blooming
