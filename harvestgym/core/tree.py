@@ -114,12 +114,18 @@ def par(
     labels: tuple[str, ...] = (),
     endless: bool = False,
     unknown: bool = False,
+    axes: tuple[str, ...] = (),
     default: Any = dataclasses.MISSING,
 ) -> Any:
-    """Declare a parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML."""
+    """Declare a parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML.
+
+    One with `axes` is an array that a program makes and no file holds.
+    """
     if labels:
         dtype, low, high = "int", 0, len(labels) - 1
-    return _field(Meta("par", _keys(key), doc, dtype, low, high, labels, endless=endless, unknown=unknown), default)
+    return _field(
+        Meta("par", _keys(key), doc, dtype, low, high, labels, axes, endless=endless, unknown=unknown), default
+    )
 
 
 def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf) -> Any:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.config import build_params, validate
@@ -63,6 +66,7 @@ class Field:
 def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
     """Kind, set and instance of an entity in any of its forms."""
     if isinstance(given, Entity):
+        _check_shapes(given, f"{where} ({type(given).__name__})")
         return name_kind(type(given)), write_set(given), given
     kind, which = given if isinstance(given, (tuple, list)) and len(given) == 2 else (given, {})
     if isinstance(kind, str):
@@ -70,6 +74,21 @@ def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
     if not (isinstance(kind, type) and issubclass(kind, Entity)) or not isinstance(which, (str, Mapping)):
         raise ConfigError(f"{where}: expected (kind, set) such as (Plant, 'bean'), or an entity, got {given!r}")
     return name_kind(kind), which, kind.named(which)
+
+
+def _check_shapes(group: Any, where: str) -> None:
+    """Raise ConfigError where a parameter is an array of values: a farm has one of each."""
+    for field in dataclasses.fields(group):
+        meta, value = field.metadata.get("meta"), getattr(group, field.name)
+        if meta is None and dataclasses.is_dataclass(value):
+            _check_shapes(value, f"{where} > {field.name}")
+        elif meta is not None and meta.kind == "par" and not meta.axes:
+            shape = (len(meta.keys),) if meta.stacked else ()
+            if np.shape(value) != shape:
+                expected = f"{len(meta.keys)} numbers" if meta.stacked else "a number"
+                raise ConfigError(
+                    f"{where} > {field.name}: expected {expected}, got an array of shape {np.shape(value)}"
+                )
 
 
 class BasicRule:

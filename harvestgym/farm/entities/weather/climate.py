@@ -8,6 +8,7 @@ between rainy and other days contains that between the seasons they fall in. Wha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax
@@ -15,14 +16,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.tree import iterate_metas, par, pytree
 
 from .day import YEAR
 from .normals import MONTH_LENGTHS, RAINY, Normals, calendar, departure
-from .rain_amounts import amount_quantiles
+from .rain_amounts import NODES, amount_quantiles
 
 LATENT = ("t_min", "t_max", "humidity", "wind")
 """The variables with departures of their own, in the order of every matrix here."""
+SIZES = {"month": 12, "before": 4, "after": 2, "node": NODES, "latent": len(LATENT), "level": len(LATENT) + 1}
+"""The sizes of the axes of the tables."""
 LEAST_SHARE = 0.1
 """Share of a variance that stays Gaussian even where season and rain explain all."""
 
@@ -35,19 +38,42 @@ class Climate:
     """
 
     chances: jax.Array = par(
-        "chances", "P(wet) and P(rainy) after dry, drizzle, rain, unknown; (12, 4, 2)", low=0, high=1
+        "chances",
+        "P(wet) and P(rainy) after dry, drizzle, rain, unknown",
+        low=0,
+        high=1,
+        axes=("month", "before", "after"),
     )
     amounts: jax.Array = par(
-        "amounts#mm", "rain of a rainy day at the nodes of rain_amounts.py; (12, nodes)", low=0, high=2000
+        "amounts#mm", "rain of a rainy day at the nodes of rain_amounts.py", low=0, high=2000, axes=("month", "node")
     )
     level: jax.Array = par(
-        "level", "mid-month means without rain, and t_mean less the mid-range; (12, 5)", low=-1000, high=1000
+        "level",
+        "mid-month means without rain, and t_mean less the mid-range",
+        low=-1000,
+        high=1000,
+        axes=("month", "level"),
     )
-    rainy: jax.Array = par("rainy", "added on rainy days; (12, 4)", low=-1000, high=1000)
-    spread: jax.Array = par("spread", "standard deviation of the Gaussian part; (12, 4)", low=0, high=1000)
-    carry: jax.Array = par("carry", "departures kept from one day to the next; (4, 4)", low=-10, high=10)
-    shock: jax.Array = par("shock", "new departures from independent normals; (4, 4)", low=-10, high=10)
-    start: jax.Array = par("start", "departures of a first day from independent normals; (4, 4)", low=-10, high=10)
+    rainy: jax.Array = par("rainy", "added on rainy days", low=-1000, high=1000, axes=("month", "latent"))
+    spread: jax.Array = par(
+        "spread", "standard deviation of the Gaussian part", low=0, high=1000, axes=("month", "latent")
+    )
+    carry: jax.Array = par(
+        "carry", "departures kept from one day to the next", low=-10, high=10, axes=("latent", "latent")
+    )
+    shock: jax.Array = par(
+        "shock", "new departures from independent normals", low=-10, high=10, axes=("latent", "latent")
+    )
+    start: jax.Array = par(
+        "start", "departures of a first day from independent normals", low=-10, high=10, axes=("latent", "latent")
+    )
+
+    def check(self) -> Iterator[str]:
+        """Check the shape of every table."""
+        for name, meta in iterate_metas(Climate):
+            shape, found = tuple(SIZES[axis] for axis in meta.axes), np.shape(getattr(self, name))
+            if found != shape:
+                yield f"{name}: expected an array of shape {shape}, got one of shape {found}"
 
 
 class _Parts(NamedTuple):

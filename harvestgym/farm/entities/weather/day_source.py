@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import jax
@@ -25,10 +26,17 @@ class Replay:
     """Days of a table in their order, from a year drawn at the start; after its end comes its first year."""
 
     days: jax.Array = par(
-        "days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm; (n, 6)", low=-90, high=2000
-    )
+        "days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm", low=-90, high=2000,
+        axes=("day", "record"),
+    )  # fmt: skip
     start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
     occurrence: bool = static("occurrence", "whether the table says only that it rains, not how much")
+
+    def check(self) -> Iterator[str]:
+        """Check that there is a year of days or more."""
+        shape = np.shape(self.days)
+        if len(shape) != 2 or shape[0] < YEAR or shape[1] != len(Day._fields):
+            yield f"days: expected an array of shape (n, {len(Day._fields)}), n at least {YEAR}, got one of shape {shape}"
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
         """Return the memory before day `day` of one of the table's years; the row that comes next stands first."""
