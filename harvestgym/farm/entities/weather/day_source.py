@@ -36,7 +36,8 @@ class Replay:
         """Check that there is a year of days or more."""
         shape = np.shape(self.days)
         if len(shape) != 2 or shape[0] < YEAR or shape[1] != len(Day._fields):
-            yield f"days: expected an array of shape (n, {len(Day._fields)}), n at least {YEAR}, got one of shape {shape}"
+            expected = f"an array of shape (n, {len(Day._fields)}), n at least {YEAR}"
+            yield f"days: expected {expected}, got one of shape {shape}"
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
         """Return the memory before day `day` of one of the table's years; the row that comes next stands first."""
