@@ -101,7 +101,8 @@ class Exporter:
         from harvestgym.render.video import EpisodeFrames, write_video
 
         scene = registry.family_function(episode.id, "scene")
-        film = EpisodeFrames.of_record(scene, episode.env, episode.record, self.width)
+        last = registry.family_function(episode.id, "timeline")(episode.env, episode.record).last_event
+        film = EpisodeFrames.of_record(scene, episode.env, episode.record, self.width, last)
         return write_video(film, path, self.fps, bar(path.name, len(film)))
 
 

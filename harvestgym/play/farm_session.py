@@ -12,8 +12,10 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.view.action_log import COST_NAMES, describe_action
+from harvestgym.farm.view.events import list_events
+from harvestgym.farm.view.goal import goal_lines
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
-from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, value_text
+from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, unit_words, value_text
 
 from .session import Session
 
@@ -53,6 +55,29 @@ class FarmSession(Session):
     def act(self, action: Any) -> float:
         vars(self).pop("known", None)
         return super().act(action)
+
+    # The game.
+
+    @cached_property
+    def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the score counts, and when a season ends."""
+        return tuple(goal_lines(self.env))
+
+    def news(self, since: int) -> list[str]:
+        """Return what the farmer knows to have happened after step `since`, a line for each event."""
+        return list_events(self.env, self.beliefs, since, self.steps)
+
+    @property
+    def bare(self) -> bool:
+        """Return whether it is known that no plant stands on any plot."""
+        stages = [v for v in self.env.variables if v.attr == "stage" and v.meta.labels]
+        none, dead = 0, len(stages[0].meta.labels) - 1 if stages else 0
+        return bool(stages) and all(np.isin(self.known[v.name].values, (none, dead)).all() for v in stages)
+
+    @property
+    def sows(self) -> bool:
+        """Return whether something can be sown."""
+        return any(row.action.name.startswith("sow") for row in self.env.actions.rows)
 
     # What is known.
 
@@ -110,7 +135,7 @@ class FarmSession(Session):
             if (steps < 0).any():
                 continue
             text = ", ".join(value_text(value, variable.meta) for value in np.ravel(values))
-            unit = "" if code_labels(variable.meta) else key_unit(variable.key)
+            unit = "" if code_labels(variable.meta) else unit_words(key_unit(variable.key), text)
             age = self.steps // steps_per_day - int(np.max(steps)) // steps_per_day
             facts.append(Fact(self.label(variable), f"{text} {unit}".strip(), age))
         return facts

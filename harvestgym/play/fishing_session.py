@@ -26,6 +26,20 @@ class FishingSession(Session):
         return [name for name in super().rivals if exact or name != "sdp-finite"]
 
     @property
+    def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the score counts, and when an episode ends."""
+        params = self.env.params
+        worth = "The score is the sum of what the stock is worth each year, less the costs of what you do."
+        if not self.protects:
+            price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
+            effort = f", less {cost:g} for a unit of effort" if cost else ""
+            worth = f"The score is the sum of the catches of all years, {price:g} for a unit{effort}."
+        ends = f"The fishery has {self.longest} years"
+        floor = float(np.min(params.collapse))
+        return (worth, f"{ends}, and ends early if the stock falls to {floor:g}." if floor > 0 else f"{ends}.",
+                "What is not caught grows: a survey shows the stock before each decision.")  # fmt: skip
+
+    @property
     def year(self) -> int:
         """Years since the start."""
         return int(self.info["year"])

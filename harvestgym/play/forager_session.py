@@ -17,6 +17,18 @@ class ForagerSession(Session):
     """An episode, step by step."""
 
     @property
+    def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the score counts, and when an episode ends."""
+        ends = f"The episode has {self.longest} steps."
+        if self.longest == MOST_STEPS:
+            ends = "The episode has no end: stop when you like. Others then play as many steps as you did."
+        return (
+            "Walk, and find out what pays: the score is the sum of the rewards of all steps.",
+            "Things that look different pay differently, and some cost. What is taken may come back.",
+            ends,
+        )
+
+    @property
     def idle(self) -> None:
         """A forager always moves."""
         return None

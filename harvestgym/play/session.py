@@ -132,6 +132,9 @@ class Session(LiveEpisode):
     """An episode played by a user; the families add their own actions in subclasses."""
 
     unit = "step"
+    goal: tuple[str, ...] = ()
+    """What the score counts, and when an episode ends, a sentence each."""
+
     overrides: Mapping[str, Any] = MappingProxyType({})
     """Keyword arguments with which the environment was made."""
 

@@ -92,7 +92,7 @@ def _draw_levels(chart: Chart, painter: Painter, frame: Box, ends: tuple[float, 
 
 
 def _to_x(step: float, chart: Chart, frame: Box) -> float:
-    return frame.x + frame.w * step / max(chart.steps, 1)
+    return frame.x + frame.w * step / (max(chart.steps, 1) * (1 + chart.room))
 
 
 def _to_y(value: float, low: float, high: float, frame: Box) -> float:

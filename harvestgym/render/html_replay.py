@@ -116,6 +116,7 @@ def _describe_episode(
         "deaths": [[d.step, d.who, d.why, d.before] for d in story.deaths],
         "every": pictures.every,
         "legend": pictures.legend,
+        "last": story.last_event,
     }
 
 

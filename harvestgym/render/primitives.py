@@ -76,6 +76,10 @@ def load_font(size: int) -> ImageFont.FreeTypeFont:
     return found
 
 
+LEAST_SPACE = 0.34
+"""Width of a space between words, in sizes of the letters: that of the font is lost between the rims of small ones."""
+
+
 @lru_cache(maxsize=4096)
 def text_width(text: str, size: int) -> float:
     """Return the width of a line of text, px."""
@@ -85,7 +89,8 @@ def text_width(text: str, size: int) -> float:
 @lru_cache(maxsize=4096)
 def _advance(sign: str, size: int) -> float:
     """Return the advance of a character; the font is laid out in whole pixels, without kerning."""
-    return load_font(size).getlength(sign)
+    advance = load_font(size).getlength(sign)
+    return max(advance, round(LEAST_SPACE * size)) if sign == " " else advance
 
 
 def wrap_text(text: str, size: int, width: float) -> list[str]:

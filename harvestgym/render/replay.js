@@ -170,6 +170,11 @@ function views() {
 
 // -- playing --
 
+// Nothing is done or gained after the last event, apart from the end.
+function isIdle() { return story.last !== null && story.last < steps - 3; }
+
+function nextShown() { return isIdle() && state.step > story.last ? steps - 1 : state.step + 1; }
+
 function play(on) {
   clearInterval(timer);
   timer = null;
@@ -177,7 +182,7 @@ function play(on) {
   byId("play").setAttribute("aria-pressed", String(on));
   if (!on) return;
   if (state.step === steps - 1) go(0);
-  timer = setInterval(() => { if (state.step < steps - 1) go(state.step + 1); else play(false); }, 1000 / byId("speed").value);
+  timer = setInterval(() => { if (state.step < steps - 1) go(nextShown()); else play(false); }, 1000 / byId("speed").value);
 }
 
 function keys(event) {
@@ -220,7 +225,8 @@ async function begin() {
   unpack();
   if (story.first.every((at) => story.tracks[at].size <= FEW)) state.part = "each";
   byId("step").max = steps - 1;
-  byId("sum").textContent = `${steps - 1} steps, reward ${short(total().reduce((a, b) => a + b, 0))}.`;
+  byId("sum").textContent = `${steps - 1} steps, reward ${short(total().reduce((a, b) => a + b, 0))}.` +
+    (isIdle() ? ` Nothing was done or gained after step ${story.last}: playing skips to the end.` : "");
   views();
   legend();
   if (story.every === 1) byId("today-head").after(byId("words"));  // otherwise they may belong to an earlier step

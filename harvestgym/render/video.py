@@ -48,16 +48,32 @@ class EpisodeFrames(Sequence[np.ndarray]):
 
     @classmethod
     def of(
-        cls, scene: Callable[[int], Scene], steps: int, width: int = DEFAULT_WIDTH, most: int = MAX_FRAMES
+        cls,
+        scene: Callable[[int], Scene],
+        steps: int,
+        width: int = DEFAULT_WIDTH,
+        most: int = MAX_FRAMES,
+        last_event: int | None = None,
     ) -> EpisodeFrames:
-        """Choose frames among the steps 0 to `steps` - 1 of an episode, at most about `most`."""
-        every = max(1, -(-steps // most))
-        return cls(scene, [*range(0, steps - 1, every), steps - 1], width)
+        """Choose frames among the steps 0 to `steps` - 1 of an episode, at most about `most`.
+
+        After the step after `last_event`, from which nothing is done or gained, only the last step is shown.
+        """
+        end = steps - 1 if last_event is None else min(steps - 1, last_event + 2)
+        every = max(1, -(-end // most))
+        return cls(scene, [*range(0, end, every), steps - 1], width)
 
     @classmethod
-    def of_record(cls, scene: Callable[..., Scene], env: Any, record: Any, width: int = DEFAULT_WIDTH) -> EpisodeFrames:
+    def of_record(
+        cls,
+        scene: Callable[..., Scene],
+        env: Any,
+        record: Any,
+        width: int = DEFAULT_WIDTH,
+        last_event: int | None = None,
+    ) -> EpisodeFrames:
         """Return the film of a recorded episode; `scene(env, record, step)` is that of the family."""
-        return cls.of(partial(scene, env, record), len(record["reward"]), width)
+        return cls.of(partial(scene, env, record), len(record["reward"]), width, last_event=last_event)
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -101,7 +101,8 @@ class Line:
 class Chart:
     """Lines over the steps of an episode of at most `steps`, and levels to compare them with (label -> value).
 
-    `ends` are those of the vertical axis, by default what there is to draw.
+    `ends` are those of the vertical axis, by default what there is to draw. `room` is a share of the steps that stays
+    empty at the right, for the names of the levels.
     """
 
     title: str
@@ -110,6 +111,7 @@ class Chart:
     lines: tuple[Line, ...]
     levels: Mapping[str, float]
     ends: tuple[float, float] | None = None
+    room: float = 0.0
 
 
 @dataclass(frozen=True)

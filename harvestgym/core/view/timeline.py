@@ -80,6 +80,7 @@ class Timeline:
         first: the names of the tracks to show first.
         known: the record as the watcher knew it, if that is not the record itself.
         gains, costs: by name, for each step; the reward of a step is the sum of the gains less that of the costs.
+        last_event: the last step, before the end, in which anything was done or gained; films skip the idle rest.
     """
 
     when: Sequence[str]
@@ -92,6 +93,7 @@ class Timeline:
     costs: Mapping[str, np.ndarray]
     deaths: tuple[Death, ...] = ()
     known: Record | None = None
+    last_event: int | None = None
 
 
 def name_parts(shape: tuple[int, ...]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from harvestgym.farm.engine.actions import Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.schema import FarmSpec, farm_spec, read_farm
+from harvestgym.farm.view.events import find_last_event
 from harvestgym.farm.view.scene import scene
 from harvestgym.gym.base import Info
 from harvestgym.gym.env import GymEnv
@@ -249,7 +250,8 @@ class Farm(GymEnv):
         if not record:
             raise ConfigError("film: expected a recorded season, got none; try render_mode='rgb_array', reset() and "
                               "play")  # fmt: skip
-        return video.write_video(video.EpisodeFrames.of_record(scene, self._model, record, width), target, fps)
+        film = video.EpisodeFrames.of_record(scene, self._model, record, width, find_last_event(record))
+        return video.write_video(film, target, fps)
 
     def recipe(self) -> dict[str, Any]:
         """Return the arguments of `from_recipe`, for `core.checkpoint`: the text of `to_yaml`, and the name."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.engine.actions import DURATION, Choice
+from harvestgym.farm.engine.actions import DURATION, ActionRow, Choice
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
@@ -22,6 +22,9 @@ from .words import entity_titles, key_unit, key_words, number_text
 COST_NAMES = ("intervention cost", "observation cost", "wages")
 TOOL_SIZE = 0.2
 """Size of a tool on a plot, in plots."""
+
+FORMS = {True: ", any amount", False: ", a set amount"}
+"""Of actions with one name, by whether their amount is continuous."""
 
 MOST_NAMED = 4
 """More plots than these are counted, not named."""
@@ -190,7 +193,20 @@ def _verb(env: FarmModel, choice: Choice) -> str:
 
 
 def _plain_name(choice: Choice) -> str:
-    return re.sub("_(discrete|continuous|bag)$", "", choice.row.action.name).replace("_", " ")
+    return _words_of_name(choice.row.action.name)
+
+
+def _words_of_name(name: str) -> str:
+    return re.sub("_(discrete|continuous|bag)$", "", name).replace("_", " ")
+
+
+def action_words(env: FarmModel, row: ActionRow) -> str:
+    """Return the name of an action in words: `watering`, and the form of it where an entity has two of a name."""
+    words = _words_of_name(row.action.name)
+    alike = [r for r in env.actions.rows if r.names == row.names and _words_of_name(r.action.name) == words]
+    if len(alike) == 1:
+        return words
+    return words + (" bags" if row.action.name.endswith("_bag") else FORMS[row.action.parameters[0].continuous])
 
 
 def _value_texts(env: FarmModel, choice: Choice) -> dict[str, str]:

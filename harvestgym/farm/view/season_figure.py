@@ -53,6 +53,7 @@ def season(env: FarmModel, record: Record) -> Any:
         draw(panel)
     page.suptitle(_balance(env.spec.doc), fontsize=11)
     panels[-1].set_xlabel("days since the start")
+    panels[-1].set_xlim(-0.5, len(days["reward"]) - 0.5)
     return page
 
 
@@ -136,20 +137,20 @@ def _draw_water(env: FarmModel, days: Record, panel: Any) -> None:
 
 
 def _draw_crop(title: str, variables: dict[str, Variable], days: Record, panel: Any) -> None:
-    """Height and weight of a fruit where the crop stands, over the share of the plots in each stage."""
+    """Height and weight of a fruit where the crop lives, over the share of the plots in each stage."""
 
     def by_plot(key: str) -> np.ndarray:
         values = days[variables[key].name].astype(float)
         return values.reshape(len(values), -1)
 
     def standing_mean(key: str) -> np.ndarray:
-        """Return the mean of the plots on which the crop stands, NaN where there is none."""
+        """Return the mean of the plots on which the crop lives, NaN where there is none."""
         return np.where(plots > 0, (stands * by_plot(key)).sum(1) / np.maximum(plots, 1), np.nan)
 
     stage = by_plot("stage")
-    stands = stage != Stage.NONE
+    stands = (stage != Stage.NONE) & (stage != Stage.DEAD)
     plots = stands.sum(1)
-    many = "; where it stands, and the share of the plots in each stage" if stage.shape[1] > 1 else ""
+    many = "; where it lives, and the share of the plots in each stage" if stage.shape[1] > 1 else ""
     _label(panel, f"{title}{many}", "height, cm")
     size, weight = standing_mean("size#cm"), standing_mean("fruit_weight#g")
     _draw_stages(panel, stage, variables["stage"].meta.labels)

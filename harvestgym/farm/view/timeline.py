@@ -13,6 +13,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
 from .action_log import COST_NAMES, describe_action, is_morning, ordered_actions, paid_observations
+from .events import find_last_event
 from .recorder import known
 from .words import calendar_date, code_labels, key_label, key_unit
 
@@ -35,6 +36,7 @@ def timeline(env: FarmModel, record: Record) -> Timeline:
         costs={name: record[f"info/{name}"] for name in COST_NAMES},
         deaths=tuple(_deaths(env, record)),
         known=known(env, record),
+        last_event=find_last_event(record),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import cycle
@@ -52,7 +51,7 @@ def _maps(env: FishingModel, past: Record) -> list[Map]:
 
 def _chart(env: FishingModel, title: str, unit: str, lines: list[Line], levels: Mapping[str, float]) -> Chart:
     # Room at the right for the names of the levels, which lines would run through.
-    return Chart(title, unit, math.ceil(1.12 * int(env.params.horizon)), tuple(lines), levels)
+    return Chart(title, unit, int(env.params.horizon), tuple(lines), levels, room=0.12)
 
 
 def _column_lines(env: FishingModel, values: np.ndarray, one: str, colour: str) -> list[Line]:

@@ -9,6 +9,7 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Map, Scene
+from harvestgym.farm.view.action_log import action_words
 from harvestgym.farm.view.words import key_unit, key_words, number_text
 from harvestgym.play.farm_session import Fact, FarmSession
 
@@ -35,6 +36,7 @@ class FarmPage(Page):
         self.ticked: set[int] = set()
         self.picked: dict[tuple[int, int], int] = {}
         self._drawn: tuple[Any, int, Scene] | None = None
+        self._news: tuple[str, ...] = ()
 
     @property
     def lasted(self) -> int:
@@ -44,10 +46,27 @@ class FarmPage(Page):
         return [(name, f"{value:+.3f}") for name, value in self.session.accounts.items() if abs(value) > 5e-7]
 
     def advance(self) -> None:
+        self._pass_days(1)
+
+    def advance_by(self, steps: int) -> None:
+        self._pass_days(steps)
+
+    def _pass_days(self, days: int) -> None:
+        """Let days pass, and keep what happened on them."""
+        since = self.session.steps
+        for _ in range(days):
+            if not self.session.over:
+                self._end_day()
+        self._news = tuple(self.session.news(since))
+
+    def _end_day(self) -> None:
         self.session.end_day()
         self.ticked.clear()
         for refused in self.session.refused:
             ui.notify(f"Not done, the farmer's day was over: {refused}", type="warning", position="top")
+
+    def _go_to_end(self) -> None:
+        self._pass_days(self.session.days)
 
     def pressed(self, key: str) -> None:
         if key in ARROW_STEPS:
@@ -78,6 +97,7 @@ class FarmPage(Page):
                 self.fields()
             with box("div", "side"):
                 self.observations()
+                self.news()
                 self.today()
                 self.doing()
                 self.knowledge()
@@ -85,7 +105,7 @@ class FarmPage(Page):
                 self.charts()
 
     def redraw(self) -> None:
-        for part in (self.sky, self.fields, self.charts, self.observations, self.today, self.knowledge):
+        for part in (self.sky, self.fields, self.charts, self.observations, self.news, self.today, self.knowledge):
             part.refresh()
         if self.session.steps == 0 or self.session.over:
             self.doing.refresh()
@@ -210,7 +230,7 @@ class FarmPage(Page):
         for r in rows:
             row = self.session.env.actions.rows[r]
             with box("div", "order", f"order-{r}", title=row.action.doc):
-                words("b", f"{self.session.titles[row.names]}: {key_words(row.action.name)}")
+                words("b", f"{self.session.titles[row.names]}: {action_words(self.session.env, row)}")
                 if len(self.session.env.actions.rows) <= MOST_DESCRIBED:
                     words("span", row.action.doc, "quiet")
                 for k, (parameter, grid) in enumerate(zip(row.allowed, row.grids[1:], strict=True)):
@@ -236,6 +256,19 @@ class FarmPage(Page):
         self.session.order(row, self.plot if chosen.action.plot else None, values)
 
     @ui.refreshable_method
+    def news(self) -> None:
+        """Show what happened since the last click, as far as the farmer knows."""
+        if self.session.steps == 0:
+            self._news = ()
+        if not self._news:
+            return
+        with box("section", "card news", "news"):
+            words("h2", "What happened")
+            with box("ul"):
+                for line in self._news:
+                    words("li", line)
+
+    @ui.refreshable_method
     def today(self) -> None:
         """Show the orders of today, each with a button that takes it off."""
         if self.session.over:
@@ -250,7 +283,12 @@ class FarmPage(Page):
                                aria_label="take it off the list")  # fmt: skip
             if not self.session.orders:
                 words("p", "Nothing: the day passes by itself.", "quiet")
+                if self.session.bare:
+                    hint = "; sow again, or let the season end" if self.session.sows else ""
+                    words("p", f"No plant stands any more{hint}.", "bare", "bare")
                 with box("div", "buttons"):
                     button(f"Let {WEEK} days pass", self.guarded(lambda: self.advance_by(WEEK)), "quiet", "week")
+                    if self.session.bare and self.session.steps:
+                        button("Go to the end of the season", self.guarded(self._go_to_end), "quiet", "to-end")
                     if self.session.yesterday:
                         button("As yesterday", self.guarded(self.session.repeat), "quiet", "repeat")

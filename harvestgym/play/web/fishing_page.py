@@ -10,11 +10,10 @@ from nicegui import ui
 from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.fishing.view.scene import STOCK_COLOURS
 from harvestgym.play.fishing_session import FishingSession
-from harvestgym.render.svg import to_svg
 
-from .elements import box, button, chart, image, number, words
+from .elements import box, button, chart, image, legend, number, words
 from .page import Page
-from .svg_images import map_image, svg_address
+from .svg_images import map_image
 
 CATCH_COLOUR = "#d55e00"
 SPAN = 10
@@ -74,7 +73,14 @@ class FishingPage(Page):
             scene = self.session.scene()
             with box("section", "card", "truth"):
                 words("h2", "How it really was")
-                image(svg_address(to_svg(scene)), scene.title, "wide")
+                for panel in scene.panels:
+                    if isinstance(panel, Map):
+                        image(map_image(panel).address, "the stocks", "wide")
+                with box("div", "charts"):
+                    for panel in scene.panels:
+                        if isinstance(panel, Chart):
+                            chart(panel)
+                legend(scene)
             return
         observed = self.session.beliefs
         with box("section", "card course", "course"):

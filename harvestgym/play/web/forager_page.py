@@ -65,12 +65,12 @@ class ForagerPage(Page):
         record = {name: values for name, values in self.session.record.items() if self.finished or name != "world"}
         scene = self.session.scene(record)
         with box("section", "card fields", "view"):
+            legend(scene)
             with box("div", "views"):
                 for panel in (panel for panel in scene.panels if isinstance(panel, Map)):
                     with box("figure"):
                         words("figcaption", panel.title)
                         image(map_image(panel).address, panel.title)
-            legend(scene)
 
     @ui.refreshable_method
     def paid(self) -> None:

@@ -78,6 +78,7 @@ class Page:
             words("h1", title)
             words("p", doc)
         with box("main", "main"):
+            self.goal()
             self.ending()
             self.body()
         with box("footer", "bar"):
@@ -89,6 +90,22 @@ class Page:
         self._show_buttons()
         self._start_comparison()
         ui.keyboard(on_key=self._key, repeating=True)
+
+    def goal(self) -> None:
+        """Show the goal and the scoring, which the first move folds."""
+        with box("details", "card goal", "goal") as self._goal:
+            words("summary", "What is the goal?")
+            with box("ul"):
+                for line in self.session.goal:
+                    words("li", line)
+        self._show_goal()
+
+    def _show_goal(self) -> None:
+        """Unfold the goal before the first move; later a user may fold it as wanted."""
+        if self.session.steps == 0:
+            self._goal.props("open")
+        elif self._goal.props.pop("open", None) is not None:
+            self._goal.update()
 
     @ui.refreshable_method
     def bar(self) -> None:
@@ -187,6 +204,7 @@ class Page:
     def refresh(self) -> None:
         """Redraw what changes; at the end, let others play."""
         self.bar.refresh()
+        self._show_goal()
         self._show_buttons()
         self.redraw()
         self.ending.refresh()

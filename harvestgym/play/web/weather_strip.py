@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvestgym.farm.view.words import calendar_date, key_unit
+from harvestgym.farm.view.words import calendar_date, key_unit, unit_words
 from harvestgym.play.farm_session import FarmSession
 
 from .elements import box, number, words
@@ -10,7 +10,7 @@ from .elements import box, number, words
 VARIABLES = {
     "air_temperature/min#°C": "lowest", "air_temperature/mean#°C": "mean", "air_temperature/max#°C": "highest",
     "rain/amount#mm": "rain", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
-    "consecutive_dry#day": "dry for",
+    "consecutive_dry#day": "without rain",
 }  # fmt: skip
 """The variables of the strip in order, and their names there."""
 
@@ -24,7 +24,8 @@ def weather_strip(session: FarmSession, field: int) -> None:
         for key, name in VARIABLES.items():
             value = session.value(field, key)
             if value is not None:
-                number(f"{float(value):.3g} {key_unit(key).replace('km.h-1', 'km/h')}".strip(), name)
+                text = f"{float(value):.3g}"
+                number(f"{text} {unit_words(key_unit(key), text)}", name)
         _forecast(session, field)
 
 

@@ -1,0 +1,93 @@
+"""What happened on a farm between two steps of a record, in words: stages, deaths, harvests, pests, weeds, frost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from harvestgym.core.view.timeline import Record
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.variables import Variable
+
+from .words import calendar_date, entity_titles
+
+ARRIVALS = {"plot_population#nb": "pests came", "grow#nb": "weeds came up", "flowers#nb": "weeds in bloom"}
+"""Numbers per plot that are news where they were 0, in words."""
+
+FROST = "consecutive_frost#day"
+
+
+def list_events(env: FarmModel, record: Record, first: int, last: int) -> list[str]:
+    """Return a line for each event after step `first`, up to step `last`, with its day.
+
+    The record may be one of what the farmer knows: numbers that were never observed are no events.
+    """
+    lines = []
+    for step in range(first + 1, last + 1):
+        lines += [f"{_day_name(env, record, step)}: {text}" for text in _events_of_step(env, record, step)]
+    return lines
+
+
+def _events_of_step(env: FarmModel, record: Record, step: int) -> Iterator[str]:
+    titles = entity_titles(env)
+    for variable in env.variables:
+        before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
+        title = titles[variable.where]
+        if variable.attr == "stage" and variable.meta.labels:
+            yield from _stage_changes(env, record, step, variable, title)
+        elif variable.key in ARRIVALS and variable.per_plot:
+            plots = int(np.sum((before == 0) & (now > 0)))
+            if plots:
+                yield f"{title}: {ARRIVALS[variable.key]}{_on_plots(plots, variable)}"
+        elif variable.key == FROST and np.all((before == 0) & (now > 0)):
+            yield f"{title}: frost"
+
+
+def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable, title: str) -> Iterator[str]:
+    """Yield the changes of stage of a plant, alike ones together."""
+    labels, others = variable.meta.labels, {v.attr: v for v in env.variables if v.where == variable.where}
+    before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
+    changes: Counter[str] = Counter()
+    for plot in zip(*np.nonzero(now != before), strict=True):
+        if np.isfinite(before[plot]) and np.isfinite(now[plot]):
+            changes[_change_text(labels[int(now[plot])], record, step, others, plot)] += 1
+    for text, plots in changes.items():
+        yield f"{title}: {text}{_on_plots(plots, variable)}"
+
+
+def _change_text(stage: str, record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
+    """Return a change of stage in words, with the cause of a death where it is known."""
+    if stage == "none":
+        harvested = others.get("harvested")
+        taken = harvested is not None and record[harvested.name][step][plot] == 1
+        return "harvested" if taken else "gone"
+    if stage != "dead":
+        return {"seed": "sown", "grow": "sprouted"}.get(stage, f"now in {stage}" if stage != "ripe" else "ripe")
+    cause = others.get("cause_of_death")
+    code = float("nan") if cause is None else float(record[cause.name][step][plot])
+    labels = () if cause is None else cause.meta.labels
+    return f"died ({labels[int(code)].partition(': ')[2]})" if code > 0 else "died"
+
+
+def _on_plots(plots: int, variable: Variable) -> str:
+    whole = int(np.prod(variable.shape))
+    return "" if whole == 1 else f" on {plots} of {whole} plots"
+
+
+def _day_name(env: FarmModel, record: Record, step: int) -> str:
+    """Return `day 3` or `day 3, 5 May`, where the date is known."""
+    calendar = next((v.name for v in env.variables if v.key == "day#int365"), None)
+    number = float("nan") if calendar is None else float(record[calendar][step])
+    date = calendar_date(number) if np.isfinite(number) else None
+    return f"day {int(record['info/day'][step])}" + (f", {date.day} {date:%b}" if date else "")
+
+
+def find_last_event(record: Record) -> int:
+    """Return the last step in which something was ordered, observed for a price, or rewarded, before the end.
+
+    The final reward of a score is paid in the last step, whenever the last action was.
+    """
+    busy = (np.asarray(record["reward"]) != 0) | np.asarray(record["orders/kind"]).any(1)
+    return int(np.max(np.flatnonzero(busy[:-1]), initial=0))
