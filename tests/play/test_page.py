@@ -95,6 +95,16 @@ def wait_for_text(seen: Visit, name: str, text: str) -> None:
     seen.page.locator(part(name), has_text=re.compile(text)).first.wait_for(timeout=60_000)
 
 
+def check_on_phone(seen: Visit, name: str) -> None:
+    """Resize the page to a phone: nothing may be wider than it, the standings and the forecast included."""
+    seen.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    seen.page.evaluate("scrollTo(0, 0)")
+    cut = "who => [...document.querySelectorAll(who)].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    assert seen.page.evaluate(cut, ".standings, .forecast, .card, .main") == 0
+    assert seen.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, "the page is too wide"
+    seen.shot(name)
+
+
 def known(seen: Visit, what: str) -> str:
     """Return a fact of the chosen plot, as the page says it."""
     return (
@@ -106,6 +116,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
     """Looks once a week, waters where the plant is thirsty, harvests when it is ripe: better than doing nothing."""
     with visit(browser, games["farm"].url) as seen:
         wait_for_text(seen, "day", "day 0 of 220")
+        wait_for_text(seen, "goal", "1 for each kg of harvest")
         seen.shot("play-farm-first-day", whole=False)
         seen.page.get_by_role("button", name="20 L").click()
         days = 0
@@ -120,6 +131,8 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
                 seen.page.click(part("week"))
                 days += 7
             wait_for_text(seen, "day", f"day {days} of")
+            if days == 7:
+                wait_for_text(seen, "news", "Plant: sprouted")
             if 40 <= days <= 46:
                 seen.shot("play-farm-summer", whole=False)
         seen.page.click(part("add-1"))
@@ -131,6 +144,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
         rows = seen.page.locator(f"{part('standings')} tr").all_inner_texts()
         scores = [float(value) for value in rows[1].split("\t")[1:]]
         assert len(scores) == 3 and scores[0] > scores[2]
+        check_on_phone(seen, "play-farm-end-phone")
         seen.page.click(part("save"))
         seen.page.wait_for_selector("text=Saved as")
         seen.page.click(part("make-replay"))
@@ -181,7 +195,7 @@ def test_observations_cost_and_mistakes_are_shown(browser: Any, games: dict[str,
         seen.page.click(part("remove-0"))
         wait_for_text(seen, "today", "0 of at most 1")
         wide = seen.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert wide <= 0, "the page is wider than the phone"
+        assert wide <= 0, "the page is too wide"
     seen.check()
 
 
@@ -198,6 +212,7 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: dict[str, Served]) -
         seen.page.click(part("go"))
         wait_for_text(seen, "standings", "the optimum")
         seen.shot("play-fishing-end", whole=False)
+        check_on_phone(seen, "play-fishing-end-phone")
         row = seen.page.locator(f"{part('standings')} tr").nth(1).inner_text().split("\t")
         mine, _, best = (float(value) for value in row[1:])
         assert mine == pytest.approx(14 * 0.07, abs=1e-3) and best > mine
@@ -206,16 +221,17 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: dict[str, Served]) -
 
 def test_forager_moves_by_keys_and_buttons(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["forager"].url) as seen:
-        first = seen.page.locator(f"{part('view')} img").first.get_attribute("src")
+        first = seen.page.locator(f"{part('view')} figure img").first.get_attribute("src")
         for key in ("ArrowLeft",) * 4 + ("ArrowUp",):
             seen.page.keyboard.press(key)
         seen.page.click(part("south"))
         seen.page.click(part("go"))
         wait_for_text(seen, "ending", "after 6 steps")
         wait_for_text(seen, "standings", "the expert")
-        assert seen.page.locator(f"{part('view')} img").first.get_attribute("src") != first
+        assert seen.page.locator(f"{part('view')} figure img").first.get_attribute("src") != first
         assert seen.page.inner_text(f"{part('score')} b") == "30.000"  # a morel, four steps west
         seen.shot("play-forager", whole=False)
+        check_on_phone(seen, "play-forager-end-phone")
     seen.check()
 
 

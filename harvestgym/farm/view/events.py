@@ -11,6 +11,7 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
+from .action_log import ordered_actions
 from .words import calendar_date, entity_titles
 
 ARRIVALS = {"plot_population#nb": "pests came", "grow#nb": "weeds came up", "flowers#nb": "weeds in bloom"}
@@ -53,22 +54,29 @@ def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable
     for plot in zip(*np.nonzero(now != before), strict=True):
         if np.isfinite(before[plot]) and np.isfinite(now[plot]):
             changes[_change_text(labels[int(now[plot])], record, step, others, plot)] += 1
+    if "gone" in changes and _is_harvested(env, record, step, variable):
+        changes["harvested"] = changes.pop("gone")
     for text, plots in changes.items():
         yield f"{title}: {text}{_on_plots(plots, variable)}"
 
 
 def _change_text(stage: str, record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
     """Return a change of stage in words, with the cause of a death where it is known."""
-    if stage == "none":
-        harvested = others.get("harvested")
-        taken = harvested is not None and record[harvested.name][step][plot] == 1
-        return "harvested" if taken else "gone"
     if stage != "dead":
-        return {"seed": "sown", "grow": "sprouted"}.get(stage, f"now in {stage}" if stage != "ripe" else "ripe")
+        return {"none": "gone", "seed": "sown", "grow": "sprouted"}.get(
+            stage, f"now in {stage}" if stage != "ripe" else "ripe"
+        )
     cause = others.get("cause_of_death")
     code = float("nan") if cause is None else float(record[cause.name][step][plot])
     labels = () if cause is None else cause.meta.labels
     return f"died ({labels[int(code)].partition(': ')[2]})" if code > 0 else "died"
+
+
+def _is_harvested(env: FarmModel, record: Record, step: int, variable: Variable) -> bool:
+    """Return whether a harvest of the plant of a variable had an effect in a step."""
+    orders = ordered_actions(env, record, step)
+    return any(o.effective and o.choice.row.names == variable.where and "harvest" in o.choice.row.action.name
+               for o in orders)  # fmt: skip
 
 
 def _on_plots(plots: int, variable: Variable) -> str:

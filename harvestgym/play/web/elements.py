@@ -50,7 +50,9 @@ def chart(panel: Chart, alternative: str = "", **size: int) -> None:
 
 
 def legend(scene: Scene) -> None:
-    """Add the legend of a scene, an icon and a text for each meaning."""
+    """Add the legend of a scene, an icon and a text for each meaning; nothing where there is none."""
+    if not scene.legend:
+        return
     with box("ul", "legend"):
         for icon, meaning in legend_images(scene):
             with box("li"):

@@ -64,7 +64,7 @@ class ForagerPage(Page):
         """Show the view with the forager in its centre; at the end the world."""
         record = {name: values for name, values in self.session.record.items() if self.finished or name != "world"}
         scene = self.session.scene(record)
-        with box("section", "card fields", "view"):
+        with box("section", "card fields views-card", "view"):
             legend(scene)
             with box("div", "views"):
                 for panel in (panel for panel in scene.panels if isinstance(panel, Map)):

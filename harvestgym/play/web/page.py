@@ -134,7 +134,7 @@ class Page:
                 return
             with box("div", "side-by-side"):
                 self._standings(self.rivals)
-                chart(self._race(self.rivals), "score over time, yours and theirs", width=640, height=260)
+                chart(self._race(self.rivals), "score over time, yours and theirs")
             self.again()
 
     @ui.refreshable_method
