@@ -12,6 +12,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
+from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.schema import Interval
 
 from .name_table import walk_tree
@@ -44,11 +45,18 @@ class InitialValue:
 
 
 def compile_initial_values(
-    init: Mapping[str, Any], variables: Sequence[Variable], limits: Callable[[int, int], Mapping[str, float]]
+    init: Mapping[str, Any],
+    variables: Sequence[Variable],
+    find_entity: Callable[[int, int], Entity],
+    limits: Callable[[int, int], Mapping[str, float]],
 ) -> list[tuple[InitialValue, Any]]:
     """Compile the initial values `field: entity: variable: values` of a farm file to canonical names and numbers.
 
-    `limits` gives, for a field and an entity, the most that parameters allow some fields of its state.
+    Args:
+        init: the values.
+        variables: all those of the farm.
+        find_entity: returns an entity by field and place.
+        limits: the most that parameters allow some fields of its state.
     """
     table = {(*v.where, v.key): v for v in variables}
     out: list[tuple[InitialValue, Any]] = []
@@ -57,7 +65,17 @@ def compile_initial_values(
         _check_free(variable, variables, where)
         most = limits(variable.field, variable.entity).get(variable.attr, variable.meta.high)
         out.append(_compile_value(variable, values, most, where))
+    _check_starts(out, find_entity)
     return out
+
+
+def _check_starts(starts: Sequence[tuple[InitialValue, Any]], find_entity: Callable[[int, int], Entity]) -> None:
+    """Raise ConfigError where an entity would drop an initial value, given the others."""
+    for where in dict.fromkeys((s.variable.field, s.variable.entity) for s, _ in starts):
+        mine = {s.variable.attr: (s, v) for s, v in starts if (s.variable.field, s.variable.entity) == where}
+        for attr, mistake in find_entity(*where).check_start({name: values for name, (_, values) in mine.items()}):
+            variable = mine[attr][0].variable
+            raise ConfigError(f"rules > init > {' > '.join(variable.where)} > {variable.key}: {mistake}")
 
 
 def _check_free(variable: Variable, variables: Sequence[Variable], where: str) -> None:

@@ -217,6 +217,13 @@ class Entity:
         """Return upper limits of initial values of some fields, where parameters set them."""
         return {}
 
+    def check_start(self, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
+        """Yield the field of the state and the mistake of each initial value that `settle` would drop.
+
+        `given` has the possible values of each field that a start names.
+        """
+        yield from ()
+
     def update(self, state: Any, place: Place, board: Board, draws: Draws) -> tuple[Any, Ledger]:
         """Return the next state of this entity, from its own state and the board."""
         raise NotImplementedError

@@ -46,7 +46,7 @@ class Response:
     """Base of all responses: an intercept; subclasses add one `Window` field per driver."""
 
     intercept: jax.Array = par(
-        "intercept", "exponent when every driver is favourable (beta_0)", low=-50, high=1e6, default=0.0
+        "intercept", "exponent when every driver is favourable (beta_0)", low=-10, high=1e6, default=0.0
     )
 
 

@@ -188,7 +188,8 @@ class Farm(GymEnv):
             if isinstance(action, Choice):
                 done = self.acting and bool(next(accepted))
             else:
-                done = not self.acting and not _has_none(self.language.item(action.path, self._obs)[4])
+                seen = not self.acting and not _has_none(self.language.item(action.path, self._obs)[4])
+                done = self.language.is_free(action.path) or seen
             if not done:
                 yield action
 

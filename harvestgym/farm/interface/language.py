@@ -21,7 +21,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 
 from .action_wrappers import ORDER_WIDTH
-from .observation_items import Item, ItemReader, ObservationPath, requestable_paths
+from .observation_items import Item, ItemReader, ObservationPath, is_free, requestable_paths
 
 ACTION_FORM = "(farmer, field, entity, name, parameters)"
 CACHED_ACTIONS = 4096
@@ -56,6 +56,7 @@ class Language:
         self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
         self._readers: dict[ObservationPath, ItemReader] = {}
         self._parsed: dict[str, FarmerAction] = {}
+        self._known_free: dict[ObservationPath, bool] = {}
         if not self._requests and not self._rows:
             raise ConfigError("rules: expected at least one action, got none; try one, or mode 'ao' with an "
                               "observation")  # fmt: skip
@@ -89,6 +90,9 @@ class Language:
     def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
         """Return the pair of an action."""
         if isinstance(action, ObservationRequest):
+            if action not in self._numbers:
+                raise ConfigError(f"{action.path.group}: expected an observation that costs, got a free one; try "
+                                  "leaving it out")  # fmt: skip
             return np.int64(self._numbers[action]), np.int64(0)
         row, first = action.row, len(self._requests) + action.farmer * len(self.model.actions.rows)
         if not parameter_keys(row.action):
@@ -152,6 +156,8 @@ class Language:
 
     def _parse_path(self, observation: tuple[Any, ...]) -> ObservationPath:
         path = ObservationPath.of(self.names.observation(observation))
+        if self.is_free(path):
+            return path
         if not isinstance(self.model, ActiveFarm):
             raise ConfigError(f"{path.group}: expected mode 'ao' for a request, got "
                               f"{self.model.spec.mode!r}")  # fmt: skip
@@ -160,6 +166,12 @@ class Language:
             hint = f"try one of {near[:8]}" if near else "try another: it is free, or the rules leave it out"
             raise ConfigError(f"{path.group}: expected an allowed path, got {list(path.path)}; {hint}")
         return path
+
+    def is_free(self, path: ObservationPath) -> bool:
+        """Return whether a path is observed every day: to request it does nothing and costs nothing."""
+        if path not in self._known_free:
+            self._known_free[path] = is_free(path, self.model, self.names)
+        return self._known_free[path]
 
     @cached_property
     def _allowed(self) -> frozenset[ObservationPath]:

@@ -58,13 +58,14 @@ def requestable_paths(model: FarmModel, names: NameTable) -> list[ObservationPat
         return []
     listed = model.spec.rules.observations
     paths = _every_path(names) if listed is None else [ObservationPath.of(names.observation(ref)) for ref in listed]
+    return [path for path in dict.fromkeys(paths) if not is_free(path, model, names)]
+
+
+def is_free(path: ObservationPath, model: FarmModel, names: NameTable) -> bool:
+    """Return whether all that a path names is observed every day without a request."""
     free = {(item.variable.name, item.plot) for item in model.plan.items}
-
-    def is_free(path: ObservationPath) -> bool:
-        keys = [model.variables[i].name for i in model.request_table.groups[path.group]]
-        return all((key, None) in free or (key, path.plot) in free for key in keys)
-
-    return [path for path in dict.fromkeys(paths) if not is_free(path)]
+    keys = [variable.name for variable in list_leaves(path.find(names))]
+    return all((key, None) in free or (key, path.plot) in free for key in keys)
 
 
 def _every_path(names: NameTable) -> Iterator[ObservationPath]:

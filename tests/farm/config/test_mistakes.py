@@ -43,7 +43,8 @@ NUMBERS = [
     (soil(**{"depth#m": INF}), "fields > Field-0: Soil (extends clay): 1 mistake\n  depth#m: expected a finite number"),
     (soil(**{"depth#m": NAN}), "depth#m: expected a number, not NaN"),
     (soil(**{"depth#m": 101}), "depth#m: expected less than or equal to 100, got 101"),
-    (soil(**{"wilting_point#L.m-3": 1e39}), "wilting_point#L.m-3: expected a number within ±3.4e+38, got 1e+39"),
+    (soil(**{"wilting_point#L.m-3": 1e39}), "wilting_point#L.m-3: expected less than or equal to 1000, got 1e+39"),
+    (soil(survival={"cide": {"low": 1e9}}), "cide > low: expected a number from -1e+06 to 1e+06, or an infinite one"),
     (soil(survival={"cide": {"sensitivity": INF}}), "survival > cide > sensitivity: expected a finite number"),
     (soil(survival={"cide": {"low": 3, "high": 1}}), "survival > cide > low: expected at most high (1), got 3"),
     (soil(survival={"cide": {"low": INF, "high": INF}}), "cide > low: expected a number, or -.inf for no bound"),
@@ -72,6 +73,8 @@ WEATHER = [
      "in [0, 60], got 61"),
 ]  # fmt: skip
 PARTS = [
+    ({"rules": {"init": {"Field-0": {"Plant-0": {"stage": ["seed"], "fruits_per_plant#nb": 3}}}}}, "Plant-0 > "
+     "fruits_per_plant#nb: expected 0 in the stage seed, got 3; try the stage fruit"),
     ({"context": {"every": [], "draws": {"Field-0/Soil-0": ["sand", "clay"]}}}, "every: expected episode, step, "),
     ({"rules": {"interventions": {"Field-0": {"Soil-0": {"watering_discrete": {"plot": []}}}}}}, "watering_discrete > "
      "plot: expected at least one plot, got none"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
-from harvestgym.core.tree import Meta, iterate_metas, replace
+from harvestgym.core.tree import Meta, iterate_metas, rebuild, replace
 from harvestgym.farm.entities.response import Window
 from tests.farm.test_company import FEW, SMALL, farm
 
@@ -34,9 +36,10 @@ def extreme(group: Any, rng: np.random.Generator) -> Any:
     wild = replace(group, **{name: extreme(getattr(group, name), rng) for name in inner})
     numbers = {name: meta for name, meta in described.items() if meta.kind == "par" and not meta.labels}
     for name in numbers.keys() - {"station"}:
-        changed = replace(wild, **{name: _some(np.asarray(getattr(wild, name)), numbers[name], rng)})
+        some = _some(np.asarray(getattr(wild, name)), numbers[name], rng)
+        changed = rebuild(type(wild), vars(wild) | {name: some})
         wild = changed if not list(getattr(changed, "check", tuple)()) else wild
-    return wild
+    return rebuild(type(group), vars(wild))
 
 
 def _some(values: np.ndarray, meta: Meta, rng: np.random.Generator) -> np.ndarray:
@@ -50,14 +53,24 @@ def _some(values: np.ndarray, meta: Meta, rng: np.random.Generator) -> np.ndarra
     return np.clip(wild, *ends).astype(values.dtype)
 
 
-def test_no_parameters_within_their_limits_drive_a_farm_out_of_its_ranges() -> None:
+def at_limits(group: Any) -> Iterator[tuple[str, Any]]:
+    """Yield copies of some parameters, each with one number at one of its limits, and the name of that number."""
+    for field in dataclasses.fields(group):
+        meta, value = field.metadata.get("meta"), getattr(group, field.name)
+        if meta is None and dataclasses.is_dataclass(value) and field.name != "sky":
+            for name, inner in at_limits(value):
+                yield f"{field.name}.{name}", rebuild(type(group), vars(group) | {field.name: inner})
+        elif meta is not None and meta.kind == "par" and meta.dtype == "float" and not meta.unknown:
+            for end in (meta.low, meta.high):
+                changed = rebuild(type(group), vars(group) | {field.name: np.full_like(value, end)})
+                if not list(getattr(changed, "check", tuple)()):
+                    yield f"{field.name}={end:g}", changed
+
+
+@pytest.fixture(scope="module")
+def crowd() -> tuple[Any, Callable[[list[Any]], list[set[str]]]]:
+    """Return a farm of all kinds, and the function that names what leaves its range with each of some parameters."""
     env = farm(SMALL, (1, 2), INIT)
-    rng, field = np.random.default_rng(0), env.params.fields[0]
-    rows = []
-    for _ in range(FARMS):
-        place = replace(field.place, **{name: np.float32(rng.choice(ends)) for name, ends in PLACES.items()})
-        entities = tuple(extreme(entity, rng) for entity in field.entities)
-        rows.append(replace(env.params, fields=(replace(field, place=place, entities=entities),)))
     variables = [
         (e, slot.name, name, meta)
         for e, slot in enumerate(env.fields[0].slots)
@@ -81,6 +94,41 @@ def test_no_parameters_within_their_limits_drive_a_farm_out_of_its_ranges() -> N
         first = env.initial(key, params)
         return outside(first) | jax.lax.scan(step, first, jnp.arange(DAYS))[1].any(0)
 
-    params = jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *rows)
-    found = jax.jit(jax.vmap(season))(params, jax.random.split(jax.random.key(0), FARMS))
-    assert [f"{name}.{leaf}" for (_, name, leaf, _), bad in zip(variables, found.any(0), strict=True) if bad] == []
+    many, keys = jax.jit(jax.vmap(season)), jax.random.split(jax.random.key(0), FARMS)
+    names = np.array([f"{slot}.{name}" for _, slot, name, _ in variables])
+
+    def find(rows: list[Any]) -> list[set[str]]:
+        found = []
+        for start in range(0, len(rows), FARMS):
+            part = (rows[start : start + FARMS] + rows[:1] * FARMS)[:FARMS]
+            stacked = jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *part)
+            found += [set(names[row].tolist()) for row in np.asarray(many(stacked, keys))]
+        return found[: len(rows)]
+
+    return env, find
+
+
+def with_entities(env: Any, entities: tuple[Any, ...], **place: Any) -> Any:
+    """Return the parameters of a farm with other ones of its field."""
+    field = env.params.fields[0]
+    return replace(env.params, fields=(replace(field, place=replace(field.place, **place), entities=entities),))
+
+
+def test_no_parameters_within_their_limits_drive_a_farm_out_of_its_ranges(crowd: Any) -> None:
+    env, find = crowd
+    rng, entities = np.random.default_rng(0), env.params.fields[0].entities
+    rows = []
+    for _ in range(FARMS):
+        place = {name: np.float32(rng.choice(ends)) for name, ends in PLACES.items()}
+        rows.append(with_entities(env, tuple(extreme(entity, rng) for entity in entities), **place))
+    assert set().union(*find(rows)) == set()
+
+
+def test_a_parameter_at_a_limit_keeps_a_farm_in_its_ranges(crowd: Any) -> None:
+    env, find = crowd
+    entities = env.params.fields[0].entities
+    cases = [(i, name, changed) for i, entity in enumerate(entities) for name, changed in at_limits(entity)]
+    rows = [with_entities(env, (*entities[:i], changed, *entities[i + 1 :])) for i, _, changed in cases]
+    named = [f"{type(changed).__name__}.{name}" for _, name, changed in cases]
+    assert len(named) > 400
+    assert {name: out for name, out in zip(named, find(rows), strict=True) if out} == {}

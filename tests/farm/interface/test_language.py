@@ -207,10 +207,16 @@ def test_schedule_arrays_equal_encoded_orders(plain: Farm) -> None:
         plain.model.actions.encode([pour(1, 2, 9.0)], 1)
 
 
-def test_free_observations_cannot_be_requested(asking: Farm) -> None:
+def test_a_free_observation_may_be_requested_for_nothing(asking: Farm) -> None:
+    """A loop of the paper asks for everything; what is free has no gym action."""
     assert not any(ask.name == "available_Water#L" for ask in asking.language.paths)
-    with pytest.raises(ConfigError, match="it is free, or the rules leave it out"):
-        asking.farmgym_step([look(WATER)])
+    free, _ = asking.farmgym_reset(seed=0)
+    items, reward, _, _, info = asking.farmgym_step([look(WATER)])
+    assert info["refused"] == [] and info["observation cost"] == 0 and reward == 0
+    assert [item[:4] for item in items[: len(free)]] == [item[:4] for item in free]
+    assert items[-1][2] == "available_Water#L" and items[-1][4] is not None
+    with pytest.raises(ConfigError, match="expected an observation that costs, got a free one"):
+        asking.farmgymaction_to_gymaction([look(WATER)])
 
 
 def test_the_state_is_in_its_space(asking: Farm) -> None:

@@ -58,7 +58,9 @@ def test_last_event_is_followed_by_nothing_but_the_final_reward(season: tuple[An
 
 def test_goal_names_gains_costs_and_ends() -> None:
     lines = list(goal_lines(harvestgym.make("farm/bean-clay-1x1-v0")))
-    assert lines[0] == "The score counts 1 for each kg of harvest, and 0.1 for each new stage of a plant, less all costs."
+    assert (
+        lines[0] == "The score counts 1 for each kg of harvest, and 0.1 for each new stage of a plant, less all costs."
+    )
     assert "Costs: 0 to 0.005 for an action." in lines
     assert lines[-1] == "The season has 220 days, and ends early if Plant global stage is harvested or dead."
     looks = list(goal_lines(harvestgym.make("farm/paid-looks-1x1-v0")))

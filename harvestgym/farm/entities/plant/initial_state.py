@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import jax.numpy as jnp
+import numpy as np
 
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Place
@@ -10,6 +13,22 @@ from harvestgym.farm.entities.base import Place
 from .parameters import PLANTS_MAX, Crop
 from .stages import Stage
 from .state import PlantState, clear_plots
+
+FIRST_STAGE = {
+    "size": Stage.GROW, "flowers": Stage.BLOOM, "pollinated": Stage.BLOOM, "fruits": Stage.FRUIT,
+    "fruit_weight": Stage.FRUIT,
+}  # fmt: skip
+"""The first stage in which a plant has each of these."""
+
+
+def check_start(crop: Crop, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
+    """Yield each initial value above 0 of something that a plant has in none of the stages it may start in."""
+    latest = int(np.max(given.get("stage", crop.initial_stage)))
+    for name, first in FIRST_STAGE.items():
+        most = float(np.max(given.get(name, 0.0)))
+        if most > 0 and latest < first:
+            expected = f"0 in the stage {Stage(latest).name.lower()}"
+            yield name, f"expected {expected}, got {most:g}; try the stage {first.name.lower()}"
 
 
 def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:

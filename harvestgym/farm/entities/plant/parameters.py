@@ -38,7 +38,7 @@ FRUIT_MAX = 2e6
 
 def _each(key: str, doc: str) -> jax.Array:
     """Return a parameter per nutrient, `key` having a place for its name."""
-    return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0, high=1e4)
+    return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0, high=100)
 
 
 @pytree
@@ -117,7 +117,9 @@ class Grow:
 class StressWeights:
     """Weights of the refused nutrients and water in the stress of eqs. (8) and (19)."""
 
-    nutrients: jax.Array = _each("sensitivity_stress_{}#g-1", "per g refused to a plant")
+    nutrients: jax.Array = par(
+        tuple(f"sensitivity_stress_{n}#g-1" for n in NUTRIENTS), "per g refused to a plant", low=0, high=1e6
+    )
     water: jax.Array = par("sensitivity_stress_water#L-1", "per L refused to a plant", low=0, high=1e6)
 
 

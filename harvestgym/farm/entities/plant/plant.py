@@ -5,10 +5,12 @@ The parameters are in `parameters.py`, the variables in `state.py`, the equation
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from harvestgym.core.tree import pytree, replace
 from harvestgym.core.view.scene import Mark
@@ -39,7 +41,7 @@ from harvestgym.farm.entities.messages import (
 )
 
 from . import drawing, growth, needs
-from .initial_state import complete_state
+from .initial_state import check_start, complete_state
 from .parameters import Crop
 from .stages import Stage, is_alive
 from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
@@ -72,6 +74,10 @@ class Plant(Crop, Entity):
         """Return the size at which growth ends, and the flowers and the weight of a fruit of a plant of that size."""
         flowers = dict.fromkeys(("flowers", "pollinated", "fruits"), float(self.flowers_max))
         return flowers | {"size": float(self.size_max), "fruit_weight": float(self.fruit_weight_max)}
+
+    def check_start(self, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
+        """Yield each initial value that no stage of the start has: fruits on a seed."""
+        yield from check_start(self, given)
 
     @publishes(Canopy)
     def canopy(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Canopy:

@@ -82,7 +82,7 @@ class Weed:
         tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS),
         "asked by a weed per mm of its size and day",
         low=0,
-        high=1e4,
+        high=10,
     )
     water: jax.Array = par(
         "Water_grow_consumption#mL.mm-1", "water that a weed keeps per mm of its size", low=0, high=1e4
