@@ -60,7 +60,7 @@ class FarmSession(Session):
 
     @cached_property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the score counts, and when a season ends."""
+        """The gains that the score counts, and the end of a season."""
         return tuple(goal_lines(self.env))
 
     def news(self, since: int) -> list[str]:

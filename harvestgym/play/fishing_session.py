@@ -27,7 +27,7 @@ class FishingSession(Session):
 
     @property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the score counts, and when an episode ends."""
+        """The gains that the score counts, and the end of an episode."""
         params = self.env.params
         worth = "The score is the sum of what the stock is worth each year, less the costs of what you do."
         if not self.protects:

@@ -18,7 +18,7 @@ class ForagerSession(Session):
 
     @property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the score counts, and when an episode ends."""
+        """The gains that the score counts, and the end of an episode."""
         ends = f"The episode has {self.longest} steps."
         if self.longest == MOST_STEPS:
             ends = "The episode has no end: stop when you like. Others then play as many steps as you did."

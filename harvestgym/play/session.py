@@ -133,7 +133,7 @@ class Session(LiveEpisode):
 
     unit = "step"
     goal: tuple[str, ...] = ()
-    """What the score counts, and when an episode ends, a sentence each."""
+    """The gains that the score counts, and the end of an episode, a sentence each."""
 
     overrides: Mapping[str, Any] = MappingProxyType({})
     """Keyword arguments with which the environment was made."""

@@ -1,4 +1,4 @@
-"""What happened on a farm between two steps of a record, in words: stages, deaths, harvests, pests, weeds, frost."""
+"""Events of a farm between two steps of a record, in words: stages, deaths, harvests, pests, weeds, frost."""
 
 from __future__ import annotations
 

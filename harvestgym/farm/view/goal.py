@@ -18,7 +18,7 @@ WEIGHTS = {
 }  # fmt: skip
 """The weights of the final reward, and what each multiplies."""
 
-OPERATORS = {"==": "is", "!=": "is not", "in": "is", "<": "is below", "<=": "is at most", ">": "is above",
+OPERATOR_WORDS = {"==": "is", "!=": "is not", "in": "is", "<": "is below", "<=": "is at most", ">": "is above",
              ">=": "is at least"}  # fmt: skip
 
 
@@ -68,4 +68,4 @@ def _condition_text(env: FarmModel, condition: ConditionSpec) -> str:
     values = condition.value if isinstance(condition.value, (list, tuple)) else [condition.value]
     operator = "==" if condition.operator == "in" and len(values) == 1 else condition.operator
     what = f"{of}{title} {key_words(key)}{where}{at}"
-    return f"{what} {OPERATORS.get(operator, operator)} {' or '.join(map(str, values))}"
+    return f"{what} {OPERATOR_WORDS.get(operator, operator)} {' or '.join(map(str, values))}"

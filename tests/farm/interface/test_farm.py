@@ -172,8 +172,7 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
         ({"farmers": [3]}, "farmers > 0: expected a Farmer such as"),
         ({"farmers": BasicFarmer()}, "farmers: expected a list, "),
         ({"fields": pond()}, "fields: expected a list, "),
-        ({"farmers": [BasicFarmer(max_daily_interventions=-1)]}, "max_daily_interventions: expected"),  # type: ignore[arg-type]
-        ({"rules": {}}, "expected rules=BasicRule"),
+        ({"rules": {}}, "rules: expected an object of the class BasicRule"),
         ({"mode": "aomdp"}, "mode: expected 'fo', 'po' or 'ao'"),
     ],
 )

@@ -24,7 +24,7 @@ from .rain_amounts import NODES, amount_quantiles
 
 LATENT = ("t_min", "t_max", "humidity", "wind")
 """The variables with departures of their own, in the order of every matrix here."""
-SIZES = {"month": 12, "before": 4, "after": 2, "node": NODES, "latent": len(LATENT), "level": len(LATENT) + 1}
+AXIS_SIZES = {"month": 12, "before": 4, "after": 2, "node": NODES, "latent": len(LATENT), "level": len(LATENT) + 1}
 """The sizes of the axes of the tables."""
 LEAST_SHARE = 0.1
 """Share of a variance that stays Gaussian even where season and rain explain all."""
@@ -71,7 +71,7 @@ class Climate:
     def check(self) -> Iterator[str]:
         """Check the shape of every table."""
         for name, meta in iterate_metas(Climate):
-            shape, found = tuple(SIZES[axis] for axis in meta.axes), np.shape(getattr(self, name))
+            shape, found = tuple(AXIS_SIZES[axis] for axis in meta.axes), np.shape(getattr(self, name))
             if found != shape:
                 yield f"{name}: expected an array of shape {shape}, got one of shape {found}"
 
