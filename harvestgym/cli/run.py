@@ -86,6 +86,7 @@ def _print_evaluation(result: Evaluation) -> None:
             table.add_row(name, *(f"{float(number):.3f}" for number in numbers))
     if many:
         table.add_row("return, CVaR 10 %", f"{result.summary.cvar10:.3f}")
+        table.add_row("return, interquartile mean", f"{result.summary.iqm:.3f}")
     if result.risk is not None:
         table.add_row(f"return, {result.risk}", f"{result.risk(result.returns):.3f}")
     console.print(table)

@@ -13,7 +13,7 @@ from harvestgym.core.loading import load_object
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.export import check_extras, check_folder
 
-from .console import print_table, progress_bars
+from .console import SEED_LIMITS, print_table, progress_bars
 
 group = typer.Typer()
 
@@ -24,6 +24,7 @@ def study(
     replicates: Annotated[int | None, typer.Option(min=1, help="number of episodes; default: the study's own")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the table (Parquet) and a picture")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="CPU threads; default: one per core")] = None,
+    seed: Annotated[int | None, typer.Option(**SEED_LIMITS, help="of the episodes; default: the study's own")] = None,
 ) -> None:
     """Run a study and print its tables; its episodes run in one batch."""
     if out is not None:
@@ -32,7 +33,7 @@ def study(
     if jobs is not None:
         os.environ["NPROC"] = str(jobs)  # XLA sizes its thread pool by this when it starts
     run_study = studies.load_study(name)
-    options = {} if replicates is None else {"replicates": replicates}
+    options = {k: v for k, v in (("replicates", replicates), ("seed", seed)) if v is not None}
     with progress_bars() as start_bar:
         found = run_study(out=out, progress=start_bar(f"study {name}", None), **options)
     for table in found if isinstance(found, list) else [found]:

@@ -58,7 +58,7 @@ class Evaluation:
         """Return the numbers of `harvestgym run --json`."""
         out: dict[str, Any] = {"id": self.id, "policy": self.policy, "episodes": len(self.returns), "seed": self.seed}
         out["return"] = {
-            "mean": self.summary.mean, "sd": self.summary.sd, "cvar10": self.summary.cvar10,
+            "mean": self.summary.mean, "sd": self.summary.sd, "cvar10": self.summary.cvar10, "iqm": self.summary.iqm,
             "ci95": [self.summary.low, self.summary.high],
         }  # fmt: skip
         if self.risk is not None:

@@ -1,30 +1,56 @@
-"""Summary of a sample of returns: mean, spread, confidence interval and mean of the worst tenth."""
+"""Statistics of returns and scores: summaries with intervals, and comparisons of policies over several ids.
+
+Aggregates over ids follow Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical precipice:
+interquartile mean, stratified bootstrap, performance profiles and probability of improvement. Scores of an id are one
+array; several ids are a sequence of arrays, one stratum each, whose sizes may differ.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
+from scipy.stats import bootstrap, mannwhitneyu, trim_mean
 
 from harvestgym.core.risk import CVaR
 
 WORST_TENTH = CVaR(level=0.1)
 """Reported in every table in addition to the mean."""
 
+RESAMPLES = 2000
+
+Strata = Sequence[ArrayLike]
+"""Scores of some ids: for each an array of its runs."""
+
 
 @dataclass(frozen=True)
 class Summary:
-    """A sample of returns in five numbers; `low, high` is the 95 % confidence interval of the mean."""
+    """A sample of returns in six numbers; `low, high` is the 95 % confidence interval of the mean."""
 
     mean: float
     sd: float
     cvar10: float
     low: float
     high: float
+    iqm: float
 
     def __str__(self) -> str:
         return format_mean(self.mean, self.low, self.high)
+
+
+class ConfidenceInterval(NamedTuple):
+    """A statistic of a sample and its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
 def format_mean(mean: float, low: float, high: float) -> str:
@@ -32,10 +58,80 @@ def format_mean(mean: float, low: float, high: float) -> str:
     return f"{mean:.3f} ({low:.3f} to {high:.3f})"
 
 
-def summarise(returns: np.ndarray) -> Summary:
-    """Summarise a sample; the interval is mean ± t sd / sqrt(n), with Student's t of n - 1 degrees of freedom."""
+def summarise(returns: ArrayLike, clusters: ArrayLike | None = None) -> Summary:
+    """Summarise a sample; its interval is that of `estimate_mean`."""
     values = np.asarray(returns, np.float64)
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    half = float(stdtrit(max(len(values) - 1, 1), 0.975)) * sd / np.sqrt(len(values))
-    mean = float(values.mean())
-    return Summary(mean, sd, WORST_TENTH(values), mean - half, mean + half)
+    mean, low, high = estimate_mean(values, clusters)
+    return Summary(mean, sd, WORST_TENTH(values), low, high, interquartile_mean([values]))
+
+
+def estimate_mean(values: ArrayLike, clusters: ArrayLike | None = None) -> ConfidenceInterval:
+    """Estimate the mean of independent values, or of values that depend on each other within clusters.
+
+    The interval is mean ± t se, with Student's t. Independent values have n - 1 degrees of freedom, se = sd / sqrt(n).
+    With G clusters (the years of the weather, the trainings of an agent) there are G - 1, and
+    se² = G / (G - 1) · Σ_g (Σ_{i in g} (x_i - mean))² / n², the cluster-robust variance of Liang and Zeger (1986).
+
+    Args:
+        values: one number per episode.
+        clusters: a label for each value. One cluster alone has an infinite interval.
+    """
+    sample = np.asarray(values, np.float64)
+    labels = np.arange(len(sample)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
+    mean, groups = float(sample.mean()), int(labels.max()) + 1
+    if groups == 1:
+        half = 0.0 if clusters is None else np.inf
+    else:
+        sums = np.bincount(labels, sample - mean)
+        error = np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / len(sample)
+        half = float(stdtrit(groups - 1, 0.975) * error)
+    return ConfidenceInterval(mean, mean - half, mean + half)
+
+
+def interquartile_mean(strata: Strata) -> float:
+    """Return the mean of the middle half of all values, those of all strata together."""
+    return float(trim_mean(np.concatenate([np.asarray(values, np.float64) for values in strata]), 0.25))
+
+
+def bootstrap_strata(
+    strata: Strata,
+    statistic: Callable[[Strata], float] = interquartile_mean,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> ConfidenceInterval:
+    """Estimate a statistic with its percentile interval; runs are resampled within each stratum.
+
+    Args:
+        strata: at least one value each; a stratum of one value does not vary.
+        statistic: a number of all strata, the interquartile mean by default.
+        resamples: number of bootstrap samples.
+        seed: of the resampling.
+    """
+    samples = [np.asarray(values, np.float64) for values in strata]
+    value = float(statistic(samples))
+    wide = [np.repeat(values, 2) if len(values) == 1 else values for values in samples]  # SciPy asks for two
+
+    def whole(*drawn: np.ndarray) -> float:
+        return statistic([part[: len(values)] for part, values in zip(drawn, samples, strict=True)])
+
+    found = bootstrap(
+        wide, whole, n_resamples=resamples, vectorized=False, method="percentile",
+        random_state=np.random.default_rng(seed),
+    ).confidence_interval  # fmt: skip
+    return ConfidenceInterval(value, float(found.low), float(found.high))
+
+
+def performance_profile(strata: Strata, levels: ArrayLike) -> np.ndarray:
+    """Return for each level the share of runs with a higher score, averaged over strata."""
+    at = np.asarray(levels, np.float64)
+    return np.mean([(np.asarray(values)[:, None] > at).mean(0) for values in strata], axis=0)
+
+
+def probability_of_improvement(mine: Strata, yours: Strata) -> float:
+    """Return the probability that a run of `mine` scores higher than one of `yours`, averaged over strata.
+
+    In each stratum it is the statistic U of Mann and Whitney divided by the number of pairs; ties count one half.
+    """
+    pairs = zip(mine, yours, strict=True)
+    return float(np.mean([mannwhitneyu(x, y).statistic / (np.size(x) * np.size(y)) for x, y in pairs]))

@@ -89,7 +89,7 @@ def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
     table = run_command("run", ID, "--episodes", "50", "--seed", "3")
     numbers = json.loads(run_command("run", ID, "--episodes", "50", "--seed", "3", "--json"))
     assert numbers["id"] == ID and numbers["episodes"] == 50 and numbers["seed"] == 3
-    assert set(numbers["return"]) == {"mean", "sd", "cvar10", "ci95"}
+    assert set(numbers["return"]) == {"mean", "sd", "cvar10", "iqm", "ci95"}
     assert f"{numbers['return']['mean']:.3f}" in table and "yield kg" in table and "CVaR" in table
     assert "95 % interval of the mean return: {:.3f} to {:.3f}".format(*numbers["return"]["ci95"]) in table
     deaths = numbers["Plant-0 cause of death"]

@@ -14,7 +14,15 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import CVaR
 from harvestgym.evaluate.run import evaluate_id
-from harvestgym.evaluate.statistics import format_mean, summarise
+from harvestgym.evaluate.statistics import (
+    bootstrap_strata,
+    estimate_mean,
+    format_mean,
+    interquartile_mean,
+    performance_profile,
+    probability_of_improvement,
+    summarise,
+)
 from harvestgym.farm.family import from_yaml
 
 FARM = """
@@ -99,7 +107,7 @@ def test_one_return_is_its_own_summary() -> None:
 def test_a_summary_follows_a_change_of_unit(scale: float, shift: float) -> None:
     sample = np.random.default_rng(5).gamma(2.0, size=100)
     one, two = summarise(sample), summarise(scale * sample + shift)
-    for name in ("mean", "cvar10", "low", "high"):
+    for name in ("mean", "cvar10", "low", "high", "iqm"):
         assert getattr(two, name) == pytest.approx(scale * getattr(one, name) + shift), name
     assert two.sd == pytest.approx(scale * one.sd)
 
@@ -112,3 +120,79 @@ def test_float32_returns_are_summed_in_float64() -> None:
 
 def test_a_mean_is_written_with_its_interval() -> None:
     assert str(summarise(np.full(3, 1.23456))) == "1.235 (1.235 to 1.235)" == format_mean(1.23456, 1.23456, 1.23456)
+
+
+def test_the_interquartile_mean_agrees_with_a_published_example() -> None:
+    """The example of Wikipedia, "Interquartile mean": twelve numbers whose middle half has the mean 6.5."""
+    assert interquartile_mean([[5, 8, 4, 38, 8, 6, 9, 7, 7, 3, 1, 6]]) == pytest.approx(6.5)
+    assert summarise([5, 8, 4, 38, 8, 6, 9, 7, 7, 3, 1, 6]).iqm == pytest.approx(6.5)
+    assert interquartile_mean([[5, 8, 4, 38, 8, 6], [9, 7, 7], [3, 1, 6]]) == pytest.approx(6.5), "strata are joined"
+
+
+def test_clusters_of_one_value_are_independent_values() -> None:
+    sample = np.random.default_rng(2).gamma(2.0, size=30)
+    assert estimate_mean(sample, np.arange(30)) == pytest.approx(estimate_mean(sample))
+
+
+def test_the_interval_by_year_agrees_with_a_computation_by_hand() -> None:
+    """Two years with means 1 and 3: sums of deviations are -2 and 2, se² = 2 (4 + 4) / 16 = 1, t of 1 degree 12.706."""
+    found = estimate_mean([0.5, 1.5, 2.5, 3.5], [2014, 2014, 2015, 2015])
+    assert found == pytest.approx((2.0, 2.0 - 12.7062, 2.0 + 12.7062), abs=1e-4)
+
+
+def test_equal_clusters_have_the_interval_of_their_means() -> None:
+    """With clusters of one size, it is Student's interval of the means of the clusters."""
+    means = np.array([0.2, 0.9, 0.4, 0.5, 0.7])
+    sample = (means[:, None] + np.array([-0.1, 0.0, 0.1])).ravel()
+    low, high = scipy.stats.t.interval(0.95, 4, means.mean(), scipy.stats.sem(means))
+    assert estimate_mean(sample, np.repeat(np.arange(5), 3)) == pytest.approx((means.mean(), low, high))
+
+
+def test_one_year_says_nothing_of_others() -> None:
+    assert estimate_mean([1.0, 2.0], [2014, 2014])[1:] == (-np.inf, np.inf)
+
+
+def test_clustered_intervals_cover_the_mean_where_independent_ones_do_not() -> None:
+    """500 samples of 10 years with 20 seasons, most variance between years; 0.05 within three standard deviations."""
+    rng, years = np.random.default_rng(4), np.repeat(np.arange(10), 20)
+    draws = rng.normal(size=(500, 10, 1)) + 0.5 * rng.normal(size=(500, 10, 20))
+    missed = [
+        [not e.low <= 0 <= e.high for e in (estimate_mean(x, years), estimate_mean(x))] for x in draws.reshape(500, -1)
+    ]
+    clustered, independent = np.mean(missed, 0)
+    assert abs(clustered - 0.05) < 0.03 and independent > 0.5
+
+
+def test_strata_are_resampled_apart() -> None:
+    """Values that are equal within strata leave nothing to resample, although strata differ."""
+    found = bootstrap_strata(
+        [[1.0, 1.0, 1.0], [5.0, 5.0], [9.0]], lambda strata: float(np.mean(np.concatenate(strata)))
+    )
+    assert found == pytest.approx((22 / 6, 22 / 6, 22 / 6))
+
+
+def test_the_bootstrap_has_the_standard_error_of_a_stratified_mean() -> None:
+    """For the mean of two strata of n runs, se² = (s1² + s2²) / 4n with the population variances."""
+    rng = np.random.default_rng(6)
+    strata = [rng.normal(0.0, 1.0, 50), rng.normal(4.0, 2.0, 50)]
+    found = bootstrap_strata(strata, lambda s: float(np.mean([np.mean(values) for values in s])), resamples=4000)
+    error = np.sqrt((strata[0].var() + strata[1].var()) / 200)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.06)
+    assert found.value == pytest.approx(np.mean(strata))
+
+
+def test_a_performance_profile_counts_the_runs_above_each_level() -> None:
+    """One id has runs 0.2, 0.6, 1.0, another 1.2 alone: above 0.5 are 2/3 and 1 of them."""
+    profile = performance_profile([[0.2, 0.6, 1.0], [1.2]], [0.0, 0.5, 1.0, 2.0])
+    assert profile == pytest.approx([1.0, (2 / 3 + 1) / 2, 0.5, 0.0])
+
+
+def test_the_probability_of_improvement_agrees_with_a_published_example() -> None:
+    """Aesop's race of Wikipedia, "Mann-Whitney U test": the order of six tortoises and hares T H H H H H T T T T T H.
+
+    The first tortoise beats six hares and each other one hare: U = 11 of 36 pairs.
+    """
+    order = "THHHHHTTTTTH"
+    tortoises, hares = ([-i for i, one in enumerate(order) if one == kind] for kind in "TH")
+    assert probability_of_improvement([tortoises], [hares]) == pytest.approx(11 / 36)
+    assert probability_of_improvement([tortoises, [1.0]], [hares, [1.0]]) == pytest.approx((11 / 36 + 0.5) / 2)

@@ -1,7 +1,8 @@
 """Studies: one module each, with a function `run(replicates, out, progress, ...)` that returns a `Table` or several.
 
 Arguments of every `run`: `replicates`, the seasons or episodes of each case, the same ones for all cases; `out`, a
-folder for a tidy Parquet file (extra `data`) and a picture; `progress`, which receives 1 for each part that is done.
+folder for a tidy Parquet file (extra `data`) and a picture; `progress`, which receives 1 for each part that is done;
+`seed`, that of the reported episodes.
 A study states its cases, its measures and its claims; `common` has the trials, the claims and the output.
 """
 

@@ -22,12 +22,13 @@ import numpy as np
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.yaml_io import read_file
+from harvestgym.evaluate.statistics import ConfidenceInterval
 from harvestgym.farm.engine.model import DayReport, FarmState
 from harvestgym.farm.entities.messages import KMH
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .common import fao56, wofost
-from .common.findings import ConfidenceInterval, bootstrap
+from .common.findings import bootstrap
 from .common.report import open_figure, write_seasons
 from .common.trials import (
     CROPS,

@@ -49,14 +49,16 @@ def run(
     out: Path | None = None,
     progress: Progress = ignore_progress,
     crops: Sequence[str] = SOWN_CROPS,
+    seed: int = 0,
 ) -> Table:
     """Tabulate the yield by seeds and spacing, mean over `replicates` seasons.
 
     Args:
         replicates, out, progress: as in every study; progress counts pairs of crop and spacing.
         crops: parameter sets of the plant.
+        seed: seed of the seasons.
     """
-    kg = np.stack([_run_crop(crop, replicates, progress) for crop in crops])
+    kg = np.stack([_run_crop(crop, replicates, seed, progress) for crop in crops])
     if out is not None:
         _write_seasons(crops, kg, out / "density.parquet")
         _draw(crops, kg.mean(-1), out / "density.png")
@@ -85,23 +87,23 @@ def compute_grams(kg: np.ndarray) -> np.ndarray:
     return 1000 * kg / PLANTS
 
 
-def _run_crop(crop: str, replicates: int, progress: Progress) -> np.ndarray:
+def _run_crop(crop: str, replicates: int, seed: int, progress: Progress) -> np.ndarray:
     """Return the harvest of each season, kg; (spacings, seeds, replicates)."""
     env, found = make_sown_farm(crop), []
     for spacing in SOWN_SPACINGS:
-        found.append(_run_harvests(env, spacing, replicates))
+        found.append(_run_harvests(env, spacing, replicates, seed))
         progress(1)
     return np.stack(found)
 
 
-def _run_harvests(env: FarmModel, spacing: float, replicates: int) -> np.ndarray:
+def _run_harvests(env: FarmModel, spacing: float, replicates: int, seed: int) -> np.ndarray:
     """Return the harvest of each season, kg; (seeds, replicates). All numbers of seeds share the seasons."""
     policy = rule_policy(env)
     days = int(env.params.horizon)
 
     def seasons(seeds: jax.Array) -> jax.Array:
         params = _set_sowing(env, seeds, spacing)
-        return evaluate(env, policy, jax.random.key(0), replicates, days, params).info["total/harvest#kg"]
+        return evaluate(env, policy, jax.random.key(seed), replicates, days, params).info["total/harvest#kg"]
 
     return np.asarray(jax.vmap(seasons)(jnp.asarray(SEEDS)))
 

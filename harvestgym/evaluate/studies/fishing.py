@@ -55,6 +55,7 @@ def run(
     out: Path | None = None,
     progress: Progress = ignore_progress,
     train_steps: int = 0,
+    seed: int = 0,
 ) -> Table:
     """Tabulate the published returns and ours.
 
@@ -62,9 +63,10 @@ def run(
         replicates, out, progress: as in every study; progress counts policies.
         train_steps: years of training of a PPO agent on the quota problem (needs the extra `sb3`); 0 for none.
             200 000 come close to the optimum; the published TD3 agent had 300 000.
+        seed: seed of the reported episodes; that of the trained agent's is far from it.
     """
     rows = []
-    for row in (*_run_quotas(replicates, train_steps), *_run_tipping(replicates)):
+    for row in (*_run_quotas(replicates, train_steps, seed), *_run_tipping(replicates, seed)):
         rows.append(row)
         progress(1)
     if out is not None:
@@ -91,8 +93,8 @@ def make_tipping_problem() -> DriverModel:
     return env
 
 
-def _run_quotas(replicates: int, train_steps: int) -> Iterator[PolicyReturn]:
-    env, key = make_quota_problem(), jax.random.key(0)
+def _run_quotas(replicates: int, train_steps: int, seed: int) -> Iterator[PolicyReturn]:
+    env, key = make_quota_problem(), jax.random.key(seed)
     (best,), _ = control.tune(env, control.escapement, (0.2,), (0.8,), key=jax.random.key(1))
     rules = {
         ("escapement 0.5", "7.532 ± 0.454"): control.escapement(env, 0.5),
@@ -104,7 +106,7 @@ def _run_quotas(replicates: int, train_steps: int) -> Iterator[PolicyReturn]:
     }
     yield from _run_rules("quota", env, rules, key, replicates)
     if train_steps:
-        found = _train_and_run(env, train_steps, replicates)
+        found = _train_and_run(env, train_steps, replicates, TEST_SEED + seed)
         yield _make_row("quota", f"PPO trained here, {train_steps} years", "", found)
 
 
@@ -113,8 +115,8 @@ def _solve_undiscounted(env: FishingModel) -> Solution:
     return solve(env, years=int(env.params.horizon), discount=1.0)
 
 
-def _run_tipping(replicates: int) -> Iterator[PolicyReturn]:
-    env, key = make_tipping_problem(), jax.random.key(2)
+def _run_tipping(replicates: int, seed: int) -> Iterator[PolicyReturn]:
+    env, key = make_tipping_problem(), jax.random.key(seed + 2)
     params = env.params
     assert isinstance(params, ConservationParams)
     (best,), _ = control.tune(env, tipping.steady_push, (0.0,), (1.0,), key=jax.random.key(3), rounds=4, candidates=16)
@@ -142,7 +144,7 @@ def _make_row(problem: str, name: str, published: str, returns: np.ndarray) -> P
     return PolicyReturn(problem, name, published, float(returns.mean()), float(returns.std()))
 
 
-def _train_and_run(env: FishingModel, steps: int, replicates: int) -> np.ndarray:
+def _train_and_run(env: FishingModel, steps: int, replicates: int, test_seed: int) -> np.ndarray:
     """Train a PPO agent in 32 environments and return its returns; each replicate is one episode of its mean action."""
     from stable_baselines3 import PPO
 
@@ -155,7 +157,7 @@ def _train_and_run(env: FishingModel, steps: int, replicates: int) -> np.ndarray
     )  # fmt: skip
     agent.learn(steps)
     envs = VecEnv(env, replicates)
-    obs, _ = envs.reset(seed=TEST_SEED)
+    obs, _ = envs.reset(seed=test_seed)
     total, live = np.zeros(replicates), np.ones(replicates, bool)
     for _ in range(int(env.params.horizon)):
         action, _ = agent.predict(obs, deterministic=True)

@@ -35,17 +35,19 @@ def run(
     out: Path | None = None,
     progress: Progress = ignore_progress,
     steps: int = 100_000,
+    seed: int = 0,
 ) -> Table:
     """Tabulate the reward per step by half period, mean and standard error over `replicates` seeds.
 
     Args:
         replicates, out, progress: as in every study; progress counts agents.
         steps: length of a life, a multiple of 2,500.
+        seed: seed of the lives.
     """
     env = make_changing_world()
     rates: dict[str, np.ndarray] = {}
     for name, live in _make_agents(env).items():
-        rates[name] = _run_lives(live, replicates, steps)
+        rates[name] = _run_lives(live, replicates, steps, seed)
         progress(1)
     if out is not None:
         _write_lives(rates, out / "forager.parquet")
@@ -81,9 +83,9 @@ def _make_agents(env: Forager) -> dict[str, Live]:
     return lives | {"learning: linear Q": partial(_learn, env)}
 
 
-def _run_lives(live: Live, replicates: int, steps: int) -> np.ndarray:
+def _run_lives(live: Live, replicates: int, steps: int, seed: int) -> np.ndarray:
     """Return the reward per step of each life; (replicates, windows)."""
-    keys = jax.random.split(jax.random.key(0), replicates)
+    keys = jax.random.split(jax.random.key(seed), replicates)
     rewards = jax.jit(jax.vmap(lambda key: live(key, steps)))(keys)
     return np.asarray(rewards).reshape(replicates, -1, WINDOW).mean(-1)
 

@@ -54,6 +54,7 @@ def run(
     updates: int = 200,
     trainings: int = 3,
     games: Sequence[str] = tuple(FISHERIES),
+    seed: int = TEST_SEED,
 ) -> Table:
     """Tabulate the return of each agent, and its gain over the memoryless one on the same episodes.
 
@@ -62,15 +63,19 @@ def run(
         updates: steps of gradient ascent (needs the extra `train`).
         trainings: how often each agent is trained, from other weights and on other episodes.
         games: names of fisheries.
+        seed: seed of the reported episodes; agents are trained on other ones.
     """
     found = []
     for game in games:
         env = make(game)
         for agent in AGENTS:
-            found.append(AgentReturns(game, agent, _train_and_run_agent(env, agent, updates, trainings, replicates)))
+            trained = train_agents(env, agent, updates, trainings)
+            returns = [_run_policy(env, policy, replicates, seed) for policy in trained]
+            found.append(AgentReturns(game, agent, np.stack(returns)))
             progress(1)
         for rule in (FISHERIES[game], "expert"):
-            found.append(AgentReturns(game, f"rule: {rule}", _run_policy(env, policies(env)[rule], replicates)[None]))
+            returns = _run_policy(env, policies(env)[rule], replicates, seed)[None]
+            found.append(AgentReturns(game, f"rule: {rule}", returns))
             progress(1)
     if out is not None:
         _write_episodes(found, out / "memory.parquet")
@@ -141,16 +146,16 @@ def _gated(weights: Any, memory: jax.Array, now: jax.Array) -> jax.Array:
     return keep * memory + (1 - keep) * new
 
 
-def _train_and_run_agent(env: FishingModel, kind: str, updates: int, trainings: int, replicates: int) -> np.ndarray:
-    """Return the returns of an agent after each of its trainings; (trainings, replicates)."""
+def train_agents(env: FishingModel, kind: str, updates: int, trainings: int) -> list[Policy]:
+    """Train an agent several times; return the policy of each training."""
     keys = jax.random.split(jax.random.key(TRAINING_SEED), trainings)
     trained = _train(env, Agent(kind), int(env.params.horizon), updates, env.params, keys)
     each = [jax.tree.map(lambda leaf, i=i: leaf[i], trained) for i in range(trainings)]
-    return np.stack([_run_policy(env, Policy(Agent(kind).start, Partial(Agent(kind), w)), replicates) for w in each])
+    return [Policy(Agent(kind).start, Partial(Agent(kind), weights)) for weights in each]
 
 
-def _run_policy(env: FishingModel, policy: Policy, replicates: int) -> np.ndarray:
-    key = jax.random.key(TEST_SEED)
+def _run_policy(env: FishingModel, policy: Policy, replicates: int, seed: int) -> np.ndarray:
+    key = jax.random.key(seed)
     return np.asarray(evaluate(env, policy, key, replicates, int(env.params.horizon)).returns)
 
 

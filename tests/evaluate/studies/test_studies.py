@@ -53,6 +53,27 @@ def test_every_study_takes_replicates_a_folder_and_progress(name: str) -> None:
     assert list(arguments)[:3] == ["replicates", "out", "progress"]
     assert all(argument.default is not inspect.Parameter.empty for argument in arguments.values())
     assert isinstance(arguments["replicates"].default, int) and arguments["out"].default is None
+    assert isinstance(arguments["seed"].default, int)
+
+
+def test_a_study_runs_on_the_seed_that_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `--seed`, a study has its own."""
+    given: list[object] = []
+
+    def run(seed: int = 7, **_: object) -> Table:
+        given.append(seed)
+        return Table("nothing", ("a",), [("1",)])
+
+    monkeypatch.setattr(studies, "load_study", lambda name: run)
+    for options in ([], ["--seed", "3"]):
+        assert CliRunner().invoke(app, ["study", "risk", *options]).exit_code == 0
+    assert given == [7, 3]
+
+
+def test_another_seed_is_another_sample() -> None:
+    run = studies.load_study("risk")
+    tables = [run(replicates=20, sigmas=(0.05,), escapements=(0.6, 0.7), seed=seed) for seed in (1, 1, 2)]
+    assert tables[0] == tables[1] != tables[2]
 
 
 def test_an_unknown_study_is_refused_with_the_nearest() -> None:

@@ -8,19 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.view.tables import Table
-
-RESAMPLES = 2000
-
-
-class ConfidenceInterval(NamedTuple):
-    """A statistic of a sample and its 95 % bootstrap interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+from harvestgym.evaluate.statistics import RESAMPLES, ConfidenceInterval
 
 
 class Claim(NamedTuple):
