@@ -29,7 +29,8 @@ FAMILIES = ("farm", "fishing", "forager")
 
 The module has `make(name, **overrides)`, `policies(env)`, `summary(env, episodes)`, `record(...)`, `figure(env,
 record)` and `describe(env)`. It may have `make_gymnasium(env, render_mode)`, a faster Gymnasium environment with the
-same episodes (None where there is none), and `risk(env)`, the risk measure of the environment's score.
+same episodes (None where there is none), `risk(env)`, the risk measure of the environment's score, and
+`make_rule_families(env)`, the rules that `harvestgym tune` searches.
 """
 
 FARM_SUFFIXES = (".yaml", ".yml")
@@ -140,11 +141,16 @@ def tags(id: str) -> list[str]:
     return list(_description(id).get("tags", []))
 
 
+def locate_file(id: str) -> Path:
+    """Return the path of the file of an id, whether it exists or not."""
+    family, _, name = spec(id).id.partition("/")
+    return Path(id if id.endswith(FARM_SUFFIXES) else _catalogue(family) / f"{name}.yaml")
+
+
 def _description(id: str) -> dict[str, Any]:
     from .core import yaml_io  # PyYAML, which a plain import does without
 
-    family, _, name = spec(id).id.partition("/")
-    path = Path(id if id.endswith(FARM_SUFFIXES) else _catalogue(family) / f"{name}.yaml")
+    path = locate_file(id)
     return yaml_io.read_file(path) if path.is_file() else {}
 
 

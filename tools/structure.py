@@ -29,7 +29,7 @@ ORDERS = {
     ),
     "fishing": (
         ("keys", "growth", "noise", "structured", "change", "units", "model", "conservation"),
-        ("analysis",), ("control", "metrics", "spec", "env", "parallel_env"), ("view",), ("family",),
+        ("analysis",), ("control", "rule_families", "metrics", "spec", "env", "parallel_env"), ("view",), ("family",),
     ),
     "forager": (
         ("numba_support", "hashing", "kinds", "world", "reward_laws", "reward_context", "reward_payment",

@@ -15,10 +15,13 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
+from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.config.context_compiler import replace_entry
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
+from harvestgym.farm.policies.rule_numbers import replace_numbers
 from harvestgym.farm.view.describe import describe as describe
 from harvestgym.farm.view.monitors import watch_variables as watch_variables
 from harvestgym.farm.view.recorder import record as record
@@ -52,10 +55,14 @@ def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any)
 def from_yaml(path: str | Path, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
     """Make the farm of a file, changed like by `make`; ConfigError if it is missing or has mistakes.
 
-    A weather table named in the file is read from its folder; one named in the arguments, from the working folder.
+    A weather table named in the file is read from its folder; one named in the arguments, from the working folder. The
+    numbers of the expert's rules are those of the tuned file (`harvestgym tune`), if there is one.
     """
     check_keywords("make", overrides, ("entities", "render_mode", *FarmSpec.model_fields), nested_keys())
     spec = read_farm(Path(path), overrides)
+    if "expert" not in overrides and (tuned := read_tuned(Path(path))) is not None:
+        rules = replace_numbers(spec.expert, tuned.numbers, f"{path} > tuned expert")
+        spec = spec.model_copy(update={"expert": rules})
     return build(spec if entities is None else replace_sets(spec, entities))
 
 

@@ -6,7 +6,7 @@ harvest comes after growth, so rules use the mean stock that will be there by th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,22 +41,56 @@ class _ByRule:
         return carry, units.action(catch / jnp.maximum(there, 1e-12) if units.control == "rate" else catch)
 
 
+@dataclass(frozen=True)
+class _ByRuleAndYear:
+    """A rule whose numbers move evenly from one value to another over the horizon; the carry is the year."""
+
+    by_rule: _ByRule
+
+    def __call__(self, ends: Any, law: GrowthLaw, year: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+        share = jnp.minimum(year / jnp.float32(self.by_rule.env.params.horizon), 1.0)
+        numbers = jax.tree.map(lambda first, last: first + share * (last - first), *ends)
+        return year + 1, self.by_rule(numbers, law, (), obs, key)[1]
+
+
 def policy(env: FishingModel, rule: CatchRule, *numbers: Any) -> Policy:
     """Make the policy that follows `rule`; other `numbers` of the same shapes compile nothing new."""
-    weights = jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), numbers)
-    return Policy((), Partial(_ByRule(env, rule), weights, jax.tree.map(jnp.asarray, env.params.law)))
+    return Policy((), Partial(_ByRule(env, rule), _to_weights(numbers), _law_of(env)))
 
 
-def _leave(numbers: Any, there: jax.Array) -> jax.Array:
+def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
+    """Make the policy that follows `rule` with numbers that move from `first` to `last` over the horizon."""
+    ends = _to_weights(tuple(first)), _to_weights(tuple(last))
+    return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule)), ends, _law_of(env)))
+
+
+def _to_weights(numbers: tuple[Any, ...]) -> Any:
+    return jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), numbers)
+
+
+def _law_of(env: FishingModel) -> GrowthLaw:
+    return jax.tree.map(jnp.asarray, env.params.law)
+
+
+def leave_target(numbers: Any, there: jax.Array) -> jax.Array:
+    """Catch what exceeds a target: constant escapement."""
     return jnp.maximum(there - numbers[0], 0.0)
 
 
-def _take(numbers: Any, there: jax.Array) -> jax.Array:
+def take_quota(numbers: Any, there: jax.Array) -> jax.Array:
+    """Catch the same amount."""
     return jnp.broadcast_to(numbers[0], there.shape)
 
 
-def _take_share(numbers: Any, there: jax.Array) -> jax.Array:
+def take_share(numbers: Any, there: jax.Array) -> jax.Array:
+    """Catch a share of the stock."""
     return numbers[0] * there
+
+
+def take_share_above(numbers: Any, there: jax.Array) -> jax.Array:
+    """Catch a share of what exceeds a threshold: proportional threshold harvesting (Engen, Lande and Saether 1997)."""
+    share, threshold = numbers
+    return share * jnp.maximum(there - threshold, 0.0)
 
 
 def _ramp_rate(numbers: Any, there: jax.Array) -> jax.Array:
@@ -70,23 +104,30 @@ def _ramp_catch(numbers: Any, there: jax.Array) -> jax.Array:
     return jnp.where(there < full, slope * jnp.maximum(there - closed, 0.0), rate * there)
 
 
-def _add_missing(numbers: Any, there: jax.Array) -> jax.Array:
+def add_missing(numbers: Any, there: jax.Array) -> jax.Array:
+    """Add what is missing to a target."""
     return jnp.maximum(numbers[0] - there, 0.0)
+
+
+def add_share_of_missing(numbers: Any, there: jax.Array) -> jax.Array:
+    """Add a share of what is missing to a target."""
+    share, target = numbers
+    return share * jnp.maximum(target - there, 0.0)
 
 
 def escapement(env: FishingModel, target: Any) -> Policy:
     """Leave `target` of each stock, take the rest (Reed 1979)."""
-    return policy(env, _leave, target)
+    return policy(env, leave_target, target)
 
 
 def quota(env: FishingModel, catch: Any) -> Policy:
     """Take the same catch every year, as MSY management did."""
-    return policy(env, _take, catch)
+    return policy(env, take_quota, catch)
 
 
 def rate(env: FishingModel, share: Any) -> Policy:
     """Take the same share of the stock every year: constant F, with share = 1 - exp(-F)."""
-    return policy(env, _take_share, share)
+    return policy(env, take_share, share)
 
 
 def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate") -> Policy:
@@ -101,7 +142,7 @@ def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate"
 
 def lift(env: FishingModel, target: Any) -> Policy:
     """Add what is missing to `target`, where an action adds to the stock (translocation)."""
-    return policy(env, _add_missing, target)
+    return policy(env, add_missing, target)
 
 
 @dataclass(frozen=True)

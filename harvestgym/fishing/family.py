@@ -12,7 +12,8 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.errors import unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.spaces import noop_action
-from harvestgym.fishing.analysis.dynamic_programming import ENDLESS_DISCOUNT, find_optimum, solve
+from harvestgym.core.tuning.rule_family import build_rule
+from harvestgym.fishing.analysis.dynamic_programming import find_optimum, solve_ahead
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe
 from harvestgym.fishing.view.figure import figure
@@ -24,12 +25,16 @@ from .analysis import tipping
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .metrics import summary
 from .model import FishingModel, FishingParams, FishingState
+from .rule_families import make_rule_families
 from .spec import build_fishery, read_spec
 from .structured import Patches
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
-__all__ = ["describe", "figure", "from_yaml", "make", "policies", "record", "scene", "summary", "timeline"]
+__all__ = [
+    "describe", "figure", "from_yaml", "make", "make_rule_families", "policies", "record", "scene", "summary",
+    "timeline",
+]  # fmt: skip
 
 
 def make(name: str, **overrides: Any) -> FishingModel:
@@ -57,24 +62,27 @@ def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
 def policies(env: FishingModel) -> dict[str, Policy]:
     """Make the policies that fit a fishery; "expert" is the rule to beat.
 
-    It is the optimum of dynamic programming where that can be found and the stock is seen as it is; where it is not,
-    the best of the rules: constant escapement of patches and of laws that vary between episodes, and elsewhere the
-    rule of Fisheries and Oceans Canada.
+    It is the tuned rule of the fishery (`env.expert`) or, if it has none, the optimum of dynamic programming where that
+    can be found and the stock is seen as it is. Else it is constant escapement of patches and of laws that vary between
+    episodes, and the rule of Fisheries and Oceans Canada for all others.
     """
+    default, found = _make_policies(env)
+    tuned = env.expert
+    expert = found[default] if tuned is None else build_rule(tuned, make_rule_families(env), found)
+    return {"expert": expert} | found
+
+
+def _make_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
+    """Make the policies of a fishery except the expert, and name the one that is the expert without tuning."""
     if isinstance(env, DriverModel):
         params = env.params
         assert isinstance(params, ConservationParams)
         best = tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))
-        return {
-            "expert": best,
-            "sdp": best,
-            "steady": tipping.steady_push(env, 0.37),
-            "closed": tipping.steady_push(env, 0.0),
-        }
+        return "sdp", {"sdp": best, "steady": tipping.steady_push(env, 0.37), "closed": tipping.steady_push(env, 0.0)}
     if isinstance(env, RecoveryModel):
         lifted = control.lift(env, float(jnp.asarray(env.params.law.capacity)))
-        return {"expert": lifted, "lift": lifted, "closed": control.quota(env, 0.0)}
-    return _harvest_policies(env)
+        return "lift", {"lift": lifted, "closed": control.quota(env, 0.0)}
+    return _make_harvest_policies(env)
 
 
 def idle_action(env: FishingModel) -> Any:
@@ -83,7 +91,7 @@ def idle_action(env: FishingModel) -> Any:
     return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
 
 
-def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
+def _make_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
     law = env.params.law
     point, capacity = find_reference_point(law), float(jnp.asarray(law.capacity))
     rules = {
@@ -98,10 +106,12 @@ def _harvest_policies(env: FishingModel) -> dict[str, Policy]:
     finite = find_optimum(env)
     if finite is None:
         constant = env.params.vary is not None or isinstance(law, Patches)
-        return {"expert": rules["escapement" if constant else "dfo"]} | rules
-    best = control.follow_solution(env, solve(env, discount=min(float(env.params.discount), ENDLESS_DISCOUNT)))
-    expert = rules["dfo"] if finite.only_bound else best
-    return {"expert": expert, "sdp": best, "sdp-finite": control.follow_solution(env, finite)} | rules
+        return "escapement" if constant else "dfo", rules
+    solutions = {
+        "sdp": control.follow_solution(env, solve_ahead(env)),
+        "sdp-finite": control.follow_solution(env, finite),
+    }
+    return "dfo" if finite.only_bound else "sdp", solutions | rules
 
 
 def record(

@@ -17,6 +17,7 @@ from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.random import key_for
 from harvestgym.core.tree import iterate_metas, par, pytree, replace, var
+from harvestgym.core.tuning.rule_family import TunedRule
 
 from .change import AnyLaw, Drift, Spread
 from .growth import MAX_BIOMASS, GrowthLaw
@@ -90,12 +91,14 @@ class FishingModel(Env[FishingState, FishingParams]):
         units: how actions and observations are scaled, and whether an action is a quota or a rate.
         shows_year: whether the year is observed after the stock, as a share of the horizon.
         order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
+        expert: the rule of the expert; None for a rule without tuning. It is no part of the structure.
     """
 
     defaults: FishingParams = field(compare=False)
     units: Units
     order: YearOrder = "harvest first"
     shows_year: bool = False
+    expert: TunedRule | None = field(default=None, compare=False, kw_only=True)
 
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"

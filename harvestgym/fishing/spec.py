@@ -17,6 +17,7 @@ from harvestgym.core.config import Strict, build_params, merge, read_extended, v
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.tree import Meta, iterate_metas
+from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 
 from . import growth, structured
@@ -87,15 +88,19 @@ class FishingSpec(_Exact):
     exponent: float = Field(2.0, ge=0, le=MAX_STEEPNESS)
     effect: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     rise: float = Field(0.0, ge=-MAX_BIOMASS, le=MAX_BIOMASS)
+    expert: TunedRule | None = Field(None, description="the rule of the expert and its numbers")
 
 
 def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
     """Read the spec of a file, with its `extends:` resolved and `overrides` put in.
 
     An override is an entry of the file, or, for short, a parameter of the law (`r=0.5`) or the `sigma` of the noise.
+    Without overrides the expert is the one in the tuned file, if there is one: its numbers fit this fishery only.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
     data = override_entries(read_extended(path, "fishery", override_entries), entries)
+    if not overrides and (tuned := read_tuned(path)) is not None:
+        data["expert"] = tuned.model_dump()
     for name, value in overrides.items():
         if name not in entries:
             data = override_entries(data, _expand_short_name(data, name, value))
@@ -146,8 +151,10 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     )
     params = _build_params(spec, law, where, parts)
     if spec.problem == "driver":
-        return DriverModel(params, units, spec.order, spec.shows_year, shows_driver=spec.shows_driver)
-    return (FishingModel if spec.problem == "harvest" else RecoveryModel)(params, units, spec.order, spec.shows_year)
+        year, driver = spec.shows_year, spec.shows_driver
+        return DriverModel(params, units, spec.order, year, shows_driver=driver, expert=spec.expert)
+    cls = FishingModel if spec.problem == "harvest" else RecoveryModel
+    return cls(params, units, spec.order, spec.shows_year, expert=spec.expert)
 
 
 def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:

@@ -14,10 +14,12 @@ from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.policy import Policy
+from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
 from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.baselines import greedy, planner
-from harvestgym.forager.policies.navigator import navigator
+from harvestgym.forager.policies.informed import InformedForager
+from harvestgym.forager.policies.navigator import DISCOUNT, navigator
 from harvestgym.forager.view.describe import describe as describe
 from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import scene as scene
@@ -88,6 +90,7 @@ class WorldFile(_Exact):
     teleport_to: tuple[str, ...] = ()
     capacity: Capacity = 1024
     horizon: StepCount = Field(default=0, description="steps until truncation; 0 for never")
+    expert: TunedRule | None = Field(default=None, description="the rule of the expert and its numbers")
 
 
 def make(name: str, **overrides: Any) -> Forager:
@@ -96,15 +99,21 @@ def make(name: str, **overrides: Any) -> Forager:
     if not path.is_file():
         raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
     check_keywords("make", overrides, WorldFile.model_fields)
-    return build_forager(read_file(path) | overrides, f"forager/{name}")
+    return build_forager(_read_world(path) | overrides, f"forager/{name}")
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> Forager:
     """Return the functional environment of your own file, with some of its keys changed; ConfigError for mistakes."""
-    data = read_file(Path(path))
+    return build_forager(_read_world(Path(path)) | overrides, Path(path).stem)
+
+
+def _read_world(path: Path) -> dict[str, Any]:
+    """Return the data of a file, and the tuned rule of its expert."""
+    data = read_file(path)
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: expected a mapping, got {type(data).__name__}")
-    return build_forager(data | overrides, Path(path).stem)
+    tuned = read_tuned(path)
+    return data if tuned is None else data | {"expert": tuned.model_dump()}
 
 
 def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
@@ -117,7 +126,7 @@ def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
     regions = tuple(_region(name, box, names, file, f"{where} > regions > {name}") for name, box in boxes.items())
     stops = tuple(_stop(name, list(boxes), where) for name in file.teleport_to)
     world = World(width, height, kinds, regions, file.edge, file.teleport_every, stops, file.capacity)
-    return Forager(world, file.aperture, file.observation_mode, file.horizon, file.hint)
+    return Forager(world, file.aperture, file.observation_mode, file.horizon, file.hint, expert=file.expert)
 
 
 def _stop(name: str, boxes: list[str], where: str) -> int:
@@ -173,16 +182,31 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
 
 
 def policies(env: Forager) -> dict[str, Policy]:
-    """Return the baselines: the best path within the aperture (also "expert"), and to the nearest good object in view.
+    """Return the policies that can read the observations of a world: "expert" is the navigator; none with a hint.
 
-    Of a world shown in colours the expert alone, unless something carries it off; else none.
+    Of a world shown in objects also the baselines, which know the rewards of the first step only.
     """
-    if env.mode == "colors" and not env.hint[0] and not env.world.teleport_every and min(env.aperture) >= 3:
-        return {"expert": navigator(env)}
-    if env.mode != "objects" or env.hint[0]:
+    if env.hint[0] or env.mode not in ("objects", "colors") or min(env.aperture) < 3:
         return {}
-    best = planner(env)
-    return {"expert": best, "planner": best, "greedy": greedy(env)}
+    if env.mode == "colors" and env.world.teleport_every:
+        return {}
+    default = navigator(env)
+    expert = default if env.expert is None else build_rule(env.expert, make_rule_families(env), {"navigator": default})
+    return {"expert": expert} | ({"planner": planner(env), "greedy": greedy(env)} if env.mode == "objects" else {})
+
+
+def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
+    """Make the rules of a world for `harvestgym tune`: the navigator with its discount, and when it walks on."""
+    if env.hint[0] or env.mode not in ("objects", "colors") or min(env.aperture) < 3:
+        return {}
+    numbers = {"discount": NumberRange(0.5, 0.99, DISCOUNT), "enough": NumberRange(0.0, 1.0, 0.0)}
+    return {"navigator": RuleFamily(numbers, lambda given: navigator(env, given["discount"], given["enough"]))}
+
+
+def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
+    """Return the world with current rewards in its observations, and the navigator for it; None if none can read it."""
+    informed = InformedForager.inform(env)
+    return (informed, navigator(informed)) if policies(env) else None
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:

@@ -169,11 +169,16 @@ class RuleSet:
 
 def rule_policy(env: FarmModel) -> Policy:
     """Return the expert of a farm file as a policy; ConfigError if a rule reads what cannot be seen."""
-    if not env.spec.expert:
+    return compile_policy(env, env.spec.expert)
+
+
+def compile_policy(env: FarmModel, written_rules: Sequence[ExpertRule]) -> Policy:
+    """Return rules as a policy of a farm; ConfigError if there is none, or if one reads what cannot be seen."""
+    if not written_rules:
         raise ConfigError("expert: expected at least one rule in the farm file, got none")
     offered = env.offered.items if isinstance(env, ActiveFarm) else ()
     rules, values, actions, pauses = [], [], [], []
-    for i, written in enumerate(env.spec.expert):
+    for i, written in enumerate(written_rules):
         rule, numbers, mine = _compile_rule(env, offered, written, f"expert > {i}")
         rules.append(rule)
         values.append(numbers)

@@ -42,6 +42,9 @@ GRID_POINTS = 401
 ENDLESS_DISCOUNT = 0.999
 """Largest discount of an endless fishery; at 1 no return would be finite."""
 
+YEARS_AHEAD = 400
+"""Years after the horizon that `solve_ahead` looks at; at a discount of 0.99 later ones count for 2 %."""
+
 NODES_BY_ORDER = {"harvest first": 32, "growth first": 16}
 """Quadrature nodes of the growth noise, by the order of a year."""
 
@@ -106,6 +109,21 @@ def solve(
     grid = jnp.float32(env.units.bound if bound is None else bound) * jnp.linspace(0.0, 1.0, n, dtype=jnp.float32)
     found = _solve(env, params, grid, jnp.float32(factor), years)
     return found._replace(only_bound=bool(params.survey_error.random or params.quota_error.random))
+
+
+def solve_ahead(env: FishingModel) -> Solution:
+    """Find the optimum of a fishery that goes on after its horizon, so that no stock is sold off at the end.
+
+    Where the law drifts there is a target for each year of the horizon, which knows the laws of that year and of all
+    later ones; else one target for all years.
+    """
+    params = env.params
+    discount = min(float(params.discount), ENDLESS_DISCOUNT)
+    if params.drift is None:
+        return solve(env, discount=discount)
+    years = int(params.horizon)
+    found = solve(env, years=years + YEARS_AHEAD, discount=discount)
+    return found._replace(**{name: getattr(found, name)[:years] for name in ("there", "target", "value")})
 
 
 def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:

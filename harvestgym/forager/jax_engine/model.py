@@ -6,7 +6,7 @@ draw belongs to the seed, the clock and the number of the collision, so that bot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ import numpy as np
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env
 from harvestgym.core.tree import replace
+from harvestgym.core.tuning.rule_family import TunedRule
 from harvestgym.forager.observations import (
     MODES,
     Hint,
@@ -62,6 +63,7 @@ class Forager(Env[ForagerState, ForagerParams]):
     mode: str = "objects"
     horizon: StepCount = 0
     hint: Hint = (0, 0)
+    expert: TunedRule | None = field(default=None, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -1,6 +1,6 @@
 """Baselines that act on the view: towards the nearest object that pays, and along the best path in the aperture.
 
-Both know the expected reward of each kind: they are references, not learners.
+Both know the expected reward of each kind at the first step, and not that it changes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def _expected_rewards(env: Forager) -> jax.Array:
     return jnp.array([0.0, *(float(w) for w in now), 0.0], jnp.float32)
 
 
-def _seen(obs: jax.Array) -> jax.Array:
-    """Index into the tables of kinds, from channels."""
+def read_channels(obs: jax.Array) -> jax.Array:
+    """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside, from channels."""
     return jnp.where(jnp.any(obs, -1), jnp.argmax(obs, -1) + 1, 0)
 
 
@@ -43,7 +43,7 @@ class _Planner:
     discount: float
 
     def __call__(self, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
-        seen = _seen(obs)
+        seen = read_channels(obs)
         open_ = jnp.array([True, *(not k.blocking or k.collectable for k in self.env.world.kinds), False])
         choices = plan(jnp.array(self.worth)[seen], open_[seen], self.sweeps, self.discount)
         return carry, choose_best(choices, key)
@@ -91,7 +91,7 @@ class _Greedy:
     worth: tuple[float, ...]
 
     def __call__(self, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
-        seen = _seen(obs)
+        seen = read_channels(obs)
         rows, cols = seen.shape
         y, x = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
         far = jnp.asarray(np.abs(x) + np.abs(y))

@@ -1,17 +1,19 @@
-"""An expert for observations in colours: it knows the biomes, the laws and the clock, and counts its own position.
+"""A forager that knows the laws and the clock: the best path in view at current rewards, else on to the best biome.
 
-It distinguishes foods of one colour by the biome of their cell. Where nothing in view pays it walks to the biome
-that pays most now, and so crosses the world when the foods change sign.
+It counts its own steps and so its position. Foods of one color it distinguishes by the biome of their cell. Where
+nothing in view pays enough it walks to the biome that pays most now, and so crosses the world when foods change sign. A
+random series of rewards counts for zero, unless the observation reports current rewards (`informed`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import Partial
 
 from harvestgym.core.policy import Policy
 from harvestgym.forager.jax_engine.lookup import find_region, to_word
@@ -21,7 +23,10 @@ from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.reward_laws import Fourier
 from harvestgym.forager.world import MOVES
 
-from .baselines import choose_best, neighbours, plan
+from .baselines import choose_best, neighbours, plan, read_channels
+from .informed import InformedForager
+
+DISCOUNT = 0.9
 
 Position: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
 """int32 x, y and clock, as the agent has counted them."""
@@ -30,22 +35,43 @@ Position: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
 @dataclass(frozen=True)
 class _Navigator:
     env: Forager
-    discount: float
 
-    def __call__(self, carry: Position, obs: jax.Array, key: jax.Array) -> tuple[Position, jax.Array]:
+    def __call__(
+        self, discount: jax.Array, enough: jax.Array, carry: Position, obs: Any, key: jax.Array
+    ) -> tuple[Position, jax.Array]:
         x, y, clock = carry
-        kinds, worth = self._kinds(obs, x, y), self._expected_rewards(clock)
-        open_ = jnp.array([True, *(not k.blocking for k in self.env.world.kinds), False])[kinds]
+        view, worth = (obs["view"], self._pad(obs["worth"])) if self._is_informed else (obs, self._find_worth(clock))
+        kinds = self._read_kinds(view, x, y)
+        free = self._find_free(lambda kind: kind.blocking)[kinds]
         pays = worth[kinds]
-        path = plan(pays, open_, sum(self.env.aperture) // 2 + 1, self.discount)
-        far = self._towards(worth, x, y) - 2.0 * (neighbours(pays) < 0) - 1e6 * ~neighbours(open_)
-        action = choose_best(jnp.where(jnp.max(path) > 0, path, far), key)
-        dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * neighbours(open_)[action]
+        path = plan(pays, self._find_free(lambda k: k.blocking and not k.collectable)[kinds], self._sweeps, discount)
+        ahead = self._lead_to_biome(worth, x, y) - 2.0 * (neighbours(pays) < 0) - 1e6 * ~neighbours(free)
+        action = choose_best(jnp.where(jnp.max(path) > enough, path, ahead), key)
+        dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * neighbours(free)[action]
         world = self.env.world
         return ((x + dx) % world.width, (y + dy) % world.height, clock + 1), action
 
-    def _kinds(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    @property
+    def _is_informed(self) -> bool:
+        return isinstance(self.env, InformedForager)
+
+    @property
+    def _sweeps(self) -> int:
+        return sum(self.env.aperture) // 2 + 1
+
+    def _find_free(self, stops: Any) -> jax.Array:
+        """bool (kinds + 2,): whether a cell with nothing, each kind and the outside can be entered."""
+        return jnp.array([True, *(not stops(kind) for kind in self.env.world.kinds), False])
+
+    def _pad(self, worth: jax.Array) -> jax.Array:
+        """float32 (kinds + 2,): the rewards of nothing, each kind and the outside."""
+        return jnp.concatenate([jnp.zeros(1), worth, jnp.zeros(1)])
+
+    def _read_kinds(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside."""
+        return read_channels(obs) if self.env.mode == "objects" else self._read_colors(obs, x, y)
+
+    def _read_colors(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         world, (rows, cols) = self.env.world, self.env.aperture
         north, east = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
         region = find_region(world, to_word((x + east) % world.width), to_word((y + north) % world.height))
@@ -59,17 +85,19 @@ class _Navigator:
             out = jnp.where(here & native, i + 1, out)
         return out
 
-    def _expected_rewards(self, clock: jax.Array) -> jax.Array:
-        """float32 (kinds + 2,): the rewards of nothing, each kind and the outside now; random series count for 0."""
+    def _find_worth(self, clock: jax.Array) -> jax.Array:
+        """float32 (kinds + 2,): the expected rewards at a time of the clock; random series count for 0."""
         words, zero = jnp.zeros(2, jnp.uint32), jnp.uint32(0)
         laws = [(i, k.reward) for i, k in enumerate(self.env.world.kinds)]
         now = [0.0 if isinstance(law, Fourier) else law(JaxContext(zero, to_word(clock), words, i, zero))
                for i, law in laws]  # fmt: skip
-        return jnp.stack([jnp.float32(w) for w in (0.0, *now, 0.0)])
+        return self._pad(jnp.stack([jnp.float32(w) for w in now]) if now else jnp.zeros(0))
 
-    def _towards(self, worth: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-        """(4,): 1 for each action that leads to the middle of the best biome, 0 for all if it is there already."""
+    def _lead_to_biome(self, worth: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+        """(4,): 1 for each action that leads to the middle of the best biome; 0 for all in it, or if carried off."""
         world, kinds = self.env.world, self.env.world.kinds
+        if world.teleport_every:
+            return jnp.zeros(4)
         rows = []
         for g in world.regions:
             pays = [worth[i + 1] * (count / g.cells) for i, count in g.layers if kinds[i].collectable]
@@ -84,7 +112,14 @@ class _Navigator:
         return 1.0 * nearer * (find_region(world, to_word(x), to_word(y)) != target)
 
 
-def navigator(env: Forager, discount: float = 0.9) -> Policy:
-    """Return the expert for observations in colours, from the start of an episode on."""
+def navigator(env: Forager, discount: float = DISCOUNT, enough: float = 0.0) -> Policy:
+    """Return the forager for observations in objects or colors, from the start of an episode on.
+
+    Args:
+        env: the world; of an `InformedForager` the rewards are read from the observation.
+        discount: per step to what pays.
+        enough: discounted reward in view below which it walks on to the best biome.
+    """
     x, y = env.world.start
-    return Policy((jnp.int32(x), jnp.int32(y), jnp.int32(0)), _Navigator(env, discount))
+    start = jnp.int32(x), jnp.int32(y), jnp.int32(0)
+    return Policy(start, Partial(_Navigator(env), jnp.float32(discount), jnp.float32(enough)))

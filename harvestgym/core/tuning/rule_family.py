@@ -1,0 +1,116 @@
+"""Rule families: policies that differ in some named numbers, and the choice among them that an expert follows.
+
+A family of environments offers its rules with `make_rule_families(env)`. `harvestgym tune` searches their numbers and
+writes the best rule to `tuned/NAME.yaml` next to the file of the environment, which reads it as its expert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from harvestgym.core.config import Strict, validate
+from harvestgym.core.errors import ConfigError, check_keywords, check_name
+from harvestgym.core.policy import Policy
+from harvestgym.core.yaml_io import read_file
+
+TUNED_FOLDER = "tuned"
+
+
+@dataclass(frozen=True)
+class NumberRange:
+    """The values that a search may give to a number of a rule.
+
+    Attributes:
+        low, high: both ends.
+        start: the value before any search.
+        choices: the only values, in order, if there are few; `low` and `high` are then the first and the last.
+        whole: whether values are whole numbers.
+    """
+
+    low: float
+    high: float
+    start: float
+    choices: tuple[float, ...] = ()
+    whole: bool = False
+
+    def decode(self, share: float) -> float:
+        """Return the value at a share of the range, 0 to 1."""
+        if self.choices:
+            return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
+        value = self.low + share * (self.high - self.low)
+        return float(round(value)) if self.whole else float(f"{value:.5g}")
+
+    def encode(self, value: float) -> float:
+        """Return the share of the range at which a value lies, 0 to 1."""
+        if self.choices:
+            nearest = int(np.argmin(np.abs(np.asarray(self.choices) - value)))
+            return (nearest + 0.5) / len(self.choices)
+        return float(np.clip((value - self.low) / max(self.high - self.low, 1e-12), 0, 1))
+
+
+@dataclass(frozen=True)
+class RuleFamily:
+    """Rules of one form.
+
+    Attributes:
+        numbers: the range of each number by its name; empty for a rule without numbers.
+        build: makes the policy of some numbers. All policies of a family have the same structure.
+    """
+
+    numbers: Mapping[str, NumberRange]
+    build: Callable[[Mapping[str, float]], Policy]
+
+    def decode(self, shares: Sequence[float] | np.ndarray) -> dict[str, float]:
+        """Return the numbers at shares of their ranges, each 0 to 1."""
+        return {name: r.decode(share) for (name, r), share in zip(self.numbers.items(), shares, strict=True)}
+
+    def encode(self, numbers: Mapping[str, float]) -> np.ndarray:
+        """Return the shares of the ranges at which some numbers lie."""
+        return np.array([r.encode(numbers[name]) for name, r in self.numbers.items()])
+
+    @property
+    def start(self) -> dict[str, float]:
+        """The numbers before any search."""
+        return {name: r.start for name, r in self.numbers.items()}
+
+
+class TunedRule(Strict):
+    """A rule of an expert by its name, its numbers, and how they were found."""
+
+    rule: str
+    numbers: dict[str, float] = {}
+    made: dict[str, str | float] = {}
+
+    def write(self, path: Path) -> None:
+        """Write the rule to a file."""
+        path.parent.mkdir(exist_ok=True)
+        text = yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True, width=120)
+        path.write_text(text, encoding="utf-8")
+
+
+def build_rule(tuned: TunedRule, families: Mapping[str, RuleFamily], policies: Mapping[str, Policy]) -> Policy:
+    """Make the policy of a tuned rule: one of a family, or without numbers a policy; ConfigError if it is neither."""
+    known = families if tuned.numbers else policies
+    check_name("rule", tuned.rule, known, "expert")
+    if not tuned.numbers:
+        return policies[tuned.rule]
+    check_keywords("expert", tuned.numbers, expected := families[tuned.rule].numbers)
+    if missing := [name for name in expected if name not in tuned.numbers]:
+        raise ConfigError(f"expert: expected a number for {missing[0]!r}, got none; try `harvestgym tune`")
+    return families[tuned.rule].build(tuned.numbers)
+
+
+def locate_tuned(path: Path) -> Path:
+    """Return where the tuned rule of an environment's file is kept."""
+    return path.parent / TUNED_FOLDER / path.name
+
+
+def read_tuned(path: Path) -> TunedRule | None:
+    """Return the tuned rule of an environment's file; None if there is none, ConfigError if it has mistakes."""
+    file = locate_tuned(path)
+    return validate(TunedRule, read_file(file), f"{TUNED_FOLDER}/{file.name}") if file.is_file() else None

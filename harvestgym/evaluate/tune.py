@@ -1,0 +1,160 @@
+"""Tuning of experts: the numbers of rules by differential evolution on the training split (`harvestgym tune`).
+
+All candidates of a generation meet the same seasons in one batch on the device. The best of them meet fresh seasons of
+the training split, from which the winner is chosen: the best of many candidates owes part of its first result to luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from scipy.optimize import differential_evolution
+
+from harvestgym.core.env import Env
+from harvestgym.core.episode import episode_keys
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import Policy
+from harvestgym.core.tuning.candidates import compute_returns
+from harvestgym.core.tuning.rule_family import RuleFamily, TunedRule
+from harvestgym.core.view.timeline import Progress, ignore_progress
+from harvestgym.registry import family_function
+
+from . import splits
+from .run import horizon
+
+FINALISTS = 16
+"""The best candidates of each rule that meet fresh seasons."""
+
+FRESH = 8
+"""Fresh seasons of the finalists, as a multiple of the seasons of a candidate."""
+
+CANDIDATE_BATCH = 16
+"""Candidates of one call on the device."""
+
+UNTUNED = ("random", "none", "expert", "sdp-finite")
+"""Policies that no expert may be: the expert itself, and what knows the end of the horizon."""
+
+
+class Budget(NamedTuple):
+    """Effort of a search: candidates of each rule, and seasons that each of them meets."""
+
+    candidates: int = 480
+    seasons: int = 48
+
+
+class Candidate(NamedTuple):
+    """A rule with numbers, and its mean return."""
+
+    rule: str
+    numbers: dict[str, float]
+    mean: float
+
+
+@dataclass
+class Bench:
+    """The seasons on which candidates are compared.
+
+    Attributes:
+        env: the environment of the training split.
+        keys: one for each season.
+    """
+
+    env: Env[Any, Any]
+    keys: jax.Array
+    steps: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.steps = horizon(self.env)
+
+    def measure(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
+        """Return the mean return of each candidate, in batches of one compiled size."""
+        means = []
+        for start in range(0, len(candidates), CANDIDATE_BATCH):
+            part = candidates[start : start + CANDIDATE_BATCH]
+            filled = part + [part[-1]] * (CANDIDATE_BATCH - len(part) if len(candidates) > CANDIDATE_BATCH else 0)
+            policies = [family.build(numbers) for numbers in filled]
+            means.append(compute_returns(self.env, policies, self.keys, self.steps).mean(1)[: len(part)])
+        return np.concatenate(means)
+
+
+def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tuple[Bench, Bench]:
+    """Make the seasons of a search, and fresh ones for its finalists."""
+    chosen = splits.split(id, split)
+    env, key = chosen.make(), jax.random.key(chosen.seed(seed))
+    return (
+        Bench(env, episode_keys(jax.random.fold_in(key, 1), seasons)),
+        Bench(env, episode_keys(jax.random.fold_in(key, 2), seasons * FRESH)),
+    )
+
+
+def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Progress = ignore_progress) -> TunedRule:  # noqa: B008 (a tuple)
+    """Tune the rules of an id and return the best of all rules; ConfigError for an id without rules.
+
+    Args:
+        id: a registered id, or the path of your own file.
+        seed: number of the seed of the training split, and that of the search.
+        budget: effort for each rule.
+        progress: receives the number of candidates that were tried.
+    """
+    bench, fresh = make_benches(id, seed, budget.seasons)
+    families, fixed = find_rules(id, bench.env)
+    if not families:
+        raise ConfigError(f"{id}: expected an environment with rules to tune, got none")
+    found = [_measure_fixed(fresh, name, policy) for name, policy in fixed.items()]
+    for name, family in families.items():
+        found.append(search_numbers(name, family, bench, fresh, budget, seed, progress))
+    best = max(found, key=lambda candidate: candidate.mean)
+    made: dict[str, str | float] = {
+        "command": f"harvestgym tune {id} --seed {seed} --candidates {budget.candidates} --seasons {budget.seasons}",
+        "date": datetime.now(UTC).date().isoformat(),
+        "rules": ", ".join(dict.fromkeys([*fixed, *families])),
+        "budget": f"{budget.candidates} candidates a rule on {budget.seasons} seasons, "
+                  f"{FINALISTS} on {len(fresh.keys)} fresh ones",
+        "training return": float(f"{best.mean:.5g}"),
+    }  # fmt: skip
+    return TunedRule(rule=best.rule, numbers=best.numbers, made=made)
+
+
+def find_rules(id: str, env: Env[Any, Any]) -> tuple[dict[str, RuleFamily], Mapping[str, Policy]]:
+    """Find the rule families of an id, and its policies without numbers."""
+    families = family_function(id, "make_rule_families", lambda env: {})(env)
+    named = family_function(id, "policies")(env)
+    fixed = {} if set(families) == {"expert"} else {k: v for k, v in named.items() if k not in UNTUNED}
+    return families, fixed
+
+
+def _measure_fixed(bench: Bench, name: str, policy: Policy) -> Candidate:
+    return Candidate(name, {}, float(compute_returns(bench.env, [policy], bench.keys, bench.steps).mean()))
+
+
+def search_numbers(
+    name: str, family: RuleFamily, bench: Bench, fresh: Bench, budget: Budget, seed: int, progress: Progress
+) -> Candidate:
+    """Search the numbers of one rule family; return the best of its finalists on fresh seasons."""
+    tried: dict[tuple[float, ...], float] = {}
+
+    def evaluate(shares: np.ndarray) -> np.ndarray:
+        """Return the losses of candidates, (numbers, candidates) shares of their ranges."""
+        rows = [family.decode(row) for row in np.atleast_2d(shares.T)]
+        means = bench.measure(family, rows)
+        tried.update((tuple(row.values()), float(mean)) for row, mean in zip(rows, means, strict=True))
+        progress(len(rows))
+        return -means
+
+    width = len(family.numbers)
+    population = int(np.clip(CANDIDATE_BATCH * round(8 * width / CANDIDATE_BATCH), CANDIDATE_BATCH, budget.candidates))
+    rng = np.random.default_rng(seed)
+    first = np.vstack([family.encode(family.start), rng.random((population - 1, width))])
+    differential_evolution(
+        evaluate, [(0.0, 1.0)] * width, maxiter=max(budget.candidates // population - 1, 1), init=first, tol=0, atol=0,
+        polish=False, vectorized=True, updating="deferred", seed=rng,
+    )  # fmt: skip
+    best = sorted(tried, key=lambda row: -tried[row])[: FINALISTS - 1]
+    rows = [dict(zip(family.numbers, row, strict=True)) for row in (*best, tuple(family.start.values()))]
+    means = fresh.measure(family, rows)
+    return Candidate(name, rows[int(np.argmax(means))], float(np.max(means)))

@@ -1,0 +1,76 @@
+"""The navigator follows the laws with the clock, and the oracle the rewards that the world reports."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from harvestgym.core.policy import random_policy
+from harvestgym.core.rollout import evaluate
+from harvestgym.forager.family import build_forager, make, make_oracle, make_rule_families, policies, summary
+from harvestgym.forager.policies.baselines import planner
+from harvestgym.forager.policies.informed import InformedForager
+from harvestgym.forager.policies.navigator import navigator
+from harvestgym.testing import check_env
+
+STEPS, EPISODES, KEY = 720, 2, jax.random.key(11)
+
+
+def earn(env, policy, steps: int = STEPS) -> float:
+    """Return the mean reward of a step."""
+    episodes = evaluate(env, policy, KEY, EPISODES, steps)
+    return float(summary(env, episodes)["reward per step"].mean())
+
+
+def test_the_navigator_earns_where_rewards_change_sign() -> None:
+    """The baseline knows the rewards of the first step only; hot and cold food change sign by turns."""
+    env = make("weather-v1")
+    expert = earn(env, policies(env)["expert"])
+    assert expert > 0.1 > earn(env, planner(env)) and expert > earn(env, random_policy(env)) + 0.1
+
+
+def test_the_oracle_reads_a_random_series_that_the_expert_cannot_know() -> None:
+    env = make("unending-v1")
+    oracle = make_oracle(env)
+    assert oracle is not None
+    assert earn(*oracle) > 0.15 > abs(earn(env, policies(env)["expert"]))
+
+
+def test_the_oracle_has_the_return_of_the_expert_where_nothing_is_hidden() -> None:
+    env = make("weather-v1")
+    oracle = make_oracle(env)
+    assert oracle is not None and earn(*oracle, steps=60) == pytest.approx(earn(env, navigator(env), steps=60))
+
+
+def test_an_informed_world_reports_the_rewards_that_it_pays() -> None:
+    env = InformedForager.inform(make("unending-v1"))
+    step, (state, seen) = jax.jit(env.step), env.reset(KEY, env.params)
+    paid = 0
+    for i in range(150):
+        worth = np.asarray(seen.obs["worth"])
+        state, seen = step(KEY, state, i % 4 if i % 9 else 0, env.params)
+        if int(state.hit) >= 0 and env.world.kinds[int(state.hit)].collectable:
+            assert float(seen.reward) == pytest.approx(worth[int(state.hit)], rel=1e-5)
+            paid += 1
+    assert paid > 0
+
+
+def test_an_informed_world_keeps_the_contract() -> None:
+    check_env(InformedForager.inform(make("weather-v1")))
+
+
+def test_where_nothing_in_view_is_enough_it_walks_on() -> None:
+    """In the poor biome it stays with `enough` 0, and with a threshold above its food it leaves for the rich one."""
+    env = make("two-biome-v1")
+    stays, leaves = (evaluate(env, navigator(env, 0.9, enough), KEY, EPISODES, 100) for enough in (0.0, 1.0))
+    assert not np.array_equal(stays.returns, leaves.returns)
+
+
+def test_worlds_that_it_cannot_read_have_no_rules() -> None:
+    small = {"size": [9, 9], "aperture": [5, 5], "kinds": {"fig": {"collectable": True}}, "density": {"fig": 0.1}}
+    world = {"doc": ""} | small
+    assert set(make_rule_families(build_forager(world))) == {"navigator"}
+    for change in ({"hint": [1, 2]}, {"observation_mode": "compass"}):
+        blind = build_forager(world | change)
+        assert make_rule_families(blind) == {} == policies(blind) and make_oracle(blind) is None
