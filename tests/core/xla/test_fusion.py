@@ -180,8 +180,8 @@ def test_environments_reset_and_step_without_the_rewriting(
     warnings: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fusion, "iterate_equations", fail)
-    one, many = GymEnv(Stock()), VecEnv(Stock(), 3)
-    for env in (one, many):
+    stock = Stock(shortest=7)  # one that no other test has compiled: equal environments share their programs
+    for env in (GymEnv(stock), VecEnv(stock, 3)):
         env.reset(seed=1)
         obs = env.step(env.action_space.sample())[0]
         assert env.observation_space.contains(obs)

@@ -29,7 +29,7 @@ ENTITIES = [
 ]  # fmt: skip
 LARGEST_FIELD, LONGEST_SCHEDULE, STEPS = 10, 12, 4
 
-FARMS = [("ao", 1)] if not ALL else [(mode, seed) for mode in MODES for seed in range(20)]
+FARMS = [(mode, seed) for mode in MODES for seed in range(20)] if ALL else []
 CATALOGUED = harvestgym.ids("farm") if ALL else []
 
 
