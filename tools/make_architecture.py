@@ -15,6 +15,7 @@ WIDTH, GAP, LEFT = 960, 14, 20
 SAYS = {
     "cli": "the command line", "play": "the browser game",
     "adapters": "other libraries", "evaluate": "runs, records, studies, leaderboard", "testing": "contract tests",
+    "sweep": "cases as data, run in one process or on a cluster",
     "farm": "Farm-Gym", "fishing": "fisheries", "forager": "foraging worlds",
     "gym": "Gymnasium and vector environments", "render": "pixels, SVG, text, HTML, video",
     "core": "contract, pytrees, random numbers, rollouts, checkpoints; xla/ is all code that depends on XLA internals",

@@ -19,8 +19,12 @@ from typing import Any, NamedTuple
 
 PACKAGE = "harvestgym"
 FAMILIES = ("farm", "fishing", "forager")
-LAYERS = (("core",), ("render",), ("gym",), FAMILIES, ("adapters", "evaluate", "testing"), ("play", "cli"))
-"""The import order: each layer may import the layers before it. Families do not import each other."""
+LAYERS = (
+    ("core",), ("render",), ("gym",), FAMILIES, ("sweep",), ("adapters", "evaluate", "testing"),
+    ("play", "cli"),
+)  # fmt: skip
+"""The import order: each layer may import the layers before it. Families do not import each other. A sweep knows the
+code that runs its cases by name only, so that evaluations, which are above it, can be made of cases."""
 
 ORDERS = {
     "farm": (

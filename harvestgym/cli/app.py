@@ -1,4 +1,4 @@
-"""The command line: list, show, run, record, study, compare, tune, play and create environments."""
+"""The command line: list, show, run, sweep, record, study, compare, tune, play and create environments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from harvestgym.core.errors import ConfigError
 
-from . import environments, new, play, run, study, tune
+from . import environments, new, play, run, study, sweep, tune
 
 
 class CommandGroup(TyperGroup):
@@ -39,11 +39,12 @@ app = typer.Typer(
 for group in (environments.group, run.group, play.group, study.group, tune.group):
     app.add_typer(group)
 app.add_typer(new.group, name="new")
+app.add_typer(sweep.group, name="sweep")
 
 
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False) -> None:
-    """List, show, run, record, study, compare, tune, play and create environments."""
+    """List, show, run, sweep, record, study, compare, tune, play and create environments."""
     if version:
         from importlib.metadata import version as version_of
 

@@ -40,6 +40,15 @@ class RunState(NamedTuple):
     over: jax.Array
 
 
+class Batched(NamedTuple):
+    """A pytree, such as parameters or a policy, whose leaves have a leading axis: an entry for each environment.
+
+    Parameters and policies without this mark are shared by all environments of a batch.
+    """
+
+    each: Any
+
+
 class Advance(NamedTuple):
     """The result of one step.
 
@@ -88,7 +97,7 @@ def _advance_same_step(
 
     def fresh(take: Take) -> tuple[Any, ...]:
         later, again = split_key(take(key))
-        return later, *_begun(env, (again, take(state)), params)
+        return later, *_begun(env, (again, take(state)), _take_params(take, params))
 
     key, state, obs, info = _restart(over, fresh, (key, state, last.obs, last.info))
     return Advance(RunState(key, state, jnp.zeros_like(over)), last._replace(obs=obs, info=info), last)
@@ -118,10 +127,14 @@ def step_and_restart(
     if mode is AutoresetMode.DISABLED:
         return stepped, last, last
     same = (stepped, last.obs, last.info)
+
+    def fresh_after(before: Any) -> Callable[[Take], Any]:
+        return lambda take: _begun(env, take((again, before)), _take_params(take, params))
+
     if mode is AutoresetMode.SAME_STEP:
-        state, obs, info = _restart(is_done(last), lambda take: _begun(env, take((again, stepped)), params), same)
+        state, obs, info = _restart(is_done(last), fresh_after(stepped), same)
         return state, last._replace(obs=obs, info=info), last
-    state, obs, info = _restart(over, lambda take: _begun(env, take((again, state)), params), same)
+    state, obs, info = _restart(over, fresh_after(state), same)
     reward = jnp.where(over, 0.0, last.reward)
     shown = Timestep(obs, reward, last.terminated & ~over, last.truncated & ~over, info)
     return state, shown, shown
@@ -155,6 +168,11 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
     return jax.lax.while_loop(lambda loop: jnp.any(loop[0]), more, (which, same))[1]
 
 
+def _take_params(take: Take, params: Any) -> Any:
+    """Take the parameters of the environments to restart, if each has its own."""
+    return Batched(take(params.each)) if isinstance(params, Batched) else params
+
+
 def _begun(env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any) -> tuple[Any, Any, Any]:
     """Return state, obs and info of the episode after the one that ended in a state, for one or a batch."""
     key, last = before
@@ -175,7 +193,13 @@ def _stepped(env: Env[Any, Any], ndim: int) -> Callable[..., tuple[Any, Timestep
 
 
 def _mapped(function: Callable[..., Any], ndim: int, count: int) -> Callable[..., Any]:
-    """Map `function` over its first `count` arguments if these are a batch."""
+    """Map `function` over its first `count` arguments, and over `Batched` ones, if the first are a batch."""
     if ndim == 0:
         return function
-    return lambda *args: jax.vmap(function, (*(0,) * count, *(None,) * (len(args) - count)))(*args)
+
+    def call(*args: Any) -> Any:
+        batched = [isinstance(arg, Batched) for arg in args]
+        axes = [0 if i < count or own else None for i, own in enumerate(batched)]
+        return jax.vmap(function, axes)(*(arg.each if own else arg for arg, own in zip(args, batched, strict=True)))
+
+    return call

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from .autoreset import RunState, advance, select, start_episode
+from .autoreset import Batched, RunState, advance, select, start_episode
 from .env import Env, Timestep
 from .policy import Policy
 from .random import key_for
@@ -102,17 +102,22 @@ def start_batch(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunSt
     return *start_episode(env, keys, params), jax.vmap(lambda key: key_for(key, "policy"))(keys)
 
 
-def act_in_batch(policy: Policy, keys: jax.Array) -> Act:
-    """Return the action of a policy in a batch, with one key per environment."""
+def act_in_batch(policy: Policy | Batched, keys: jax.Array) -> Act:
+    """Return the action of a policy, or of one for each environment, in a batch with one key per environment."""
 
     def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
-        return jax.vmap(policy.act)(carry, obs, jax.vmap(jax.random.fold_in, (0, None))(keys, now))
+        folded = jax.vmap(jax.random.fold_in, (0, None))(keys, now)
+        if isinstance(policy, Batched):
+            return jax.vmap(lambda one, *given: one(*given))(policy.each.act, carry, obs, folded)
+        return jax.vmap(policy.act)(carry, obs, folded)
 
     return act
 
 
-def repeat_carry(policy: Policy, number: int) -> Any:
-    """Repeat the initial memory of a policy for a batch."""
+def repeat_carry(policy: Policy | Batched, number: int) -> Any:
+    """Repeat the initial memory of a policy for a batch; return the memories of one policy for each environment."""
+    if isinstance(policy, Batched):
+        return policy.each.init
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (number, *jnp.shape(leaf))), policy.init)
 
 

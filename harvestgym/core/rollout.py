@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from gymnasium.vector import AutoresetMode
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import AxisType, PartitionSpec
 
-from .autoreset import is_done, select
+from .autoreset import Batched, is_done, select
 from .env import Env, Timestep
 from .episode import (
     Loop,
@@ -81,7 +80,7 @@ class Timing(NamedTuple):
 
 def rollout(
     env: Env[Any, Any],
-    policy: Policy,
+    policy: Policy | Batched,
     key: jax.Array,
     num_envs: int,
     num_steps: int,
@@ -91,8 +90,9 @@ def rollout(
     """Run `num_envs` environments for `num_steps` steps; a new episode begins whenever one ends.
 
     `key` is one key, or one per environment; the first episode of `jax.random.key(s)` is that of `reset(seed=s)`.
-    The environments are spread evenly over `devices`; the result does not depend on them. `params` are the
-    environment's own by default.
+    `params` are the environment's own by default; `Batched(params)` has a set for each environment, and
+    `Batched(policy)` a policy of one structure for each. Environments, with what is `Batched`, are spread over
+    `devices`; any number of them, as the last device also runs copies that are dropped.
     """
     keys, params, chosen = _prepare(env, key, num_envs, params, devices)
     return _rollout(env, _check_positive(num_steps, "num_steps"), chosen, _trace_policy(policy), keys, params)
@@ -100,7 +100,7 @@ def rollout(
 
 def evaluate(
     env: Env[Any, Any],
-    policy: Policy,
+    policy: Policy | Batched,
     key: jax.Array,
     num_episodes: int,
     max_steps: int,
@@ -109,7 +109,7 @@ def evaluate(
 ) -> Episodes:
     """Run `num_episodes` whole episodes, none longer than `max_steps`; stop when all have ended.
 
-    `key` is as for `rollout`.
+    Other arguments are those of `rollout`.
     """
     keys, params, chosen = _prepare(env, key, num_episodes, params, devices)
     return _evaluate(env, _check_positive(max_steps, "max_steps"), chosen, _trace_policy(policy), keys, params)
@@ -135,8 +135,6 @@ def _prepare(
     chosen = tuple(devices or ())
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
         raise ConfigError(f"key: expected a key of JAX, such as jax.random.key(0), got {key!r}")
-    if chosen and number % len(chosen):
-        raise ConfigError(f"expected a multiple of {len(chosen)} environments, one share per device, got {number}")
     _check_positive(number, "environments")
     if key.ndim and key.shape != (number,):
         raise ConfigError(f"key: expected one key, or one for each of {number} environments, got {key.shape}")
@@ -144,7 +142,9 @@ def _prepare(
     return keys, env.params if params is None else params, chosen
 
 
-def _trace_policy(policy: Policy) -> Policy:
+def _trace_policy(policy: Policy | Batched) -> Policy | Batched:
+    if isinstance(policy, Batched) and isinstance(policy.each, Policy):
+        return Batched(policy.each.traced())
     if not isinstance(policy, Policy):
         expected = "a core.policy.Policy, such as evaluate.run.policy_named(id, env, 'expert')"
         raise ConfigError(f"policy: expected {expected}, got {policy!r}")
@@ -158,14 +158,28 @@ def _check_positive(number: int, name: str) -> int:
 
 
 def _spread_over_devices(function: Callable[..., Any], devices: tuple[Any, ...], axis: int) -> Callable[..., Any]:
-    """Spread the keys of `function(policy, keys, params)` over devices, and its results along `axis`."""
+    """Spread the environments of `function(policy, keys, params)` over devices; its results have them along `axis`."""
     if not devices:
         return function
-    spread = PartitionSpec("env")
+    mesh = jax.make_mesh((len(devices),), ("env",), axis_types=(AxisType.Auto,), devices=devices)
     out = PartitionSpec(*(None,) * axis, "env")
-    mesh = Mesh(np.array(devices), ("env",))
-    inputs = (PartitionSpec(), spread, PartitionSpec())
-    return jax.shard_map(function, mesh=mesh, in_specs=inputs, out_specs=out, check_vma=False)
+
+    def share(policy: Any, keys: Batched, params: Any) -> Any:
+        return function(policy, keys.each, params)
+
+    def on_all(policy: Any, keys: jax.Array, params: Any) -> Any:
+        given, missing = (policy, Batched(keys), params), -len(keys) % len(devices)
+        specs = tuple(PartitionSpec("env") if isinstance(part, Batched) else PartitionSpec() for part in given)
+        filled = (_repeat_first(part, missing) if isinstance(part, Batched) else part for part in given)
+        whole = jax.shard_map(share, mesh=mesh, in_specs=specs, out_specs=out, check_vma=False)(*filled)
+        return jax.tree.map(lambda leaf: jax.lax.slice_in_dim(leaf, 0, len(keys), axis=axis), whole)
+
+    return on_all
+
+
+def _repeat_first(tree: Any, times: int) -> Any:
+    """Append copies of the first row of each leaf."""
+    return jax.tree.map(lambda leaf: jnp.concatenate([leaf, jnp.repeat(leaf[:1], times, axis=0)]), tree)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -173,14 +187,14 @@ def _rollout(
     env: Env[Any, Any],
     num_steps: int,
     devices: tuple[Any, ...],
-    policy: Policy,
+    policy: Policy | Batched,
     keys: jax.Array,
     params: Any,
 ) -> Trajectory:
     return _spread_over_devices(partial(_roll, env, num_steps), devices, axis=1)(policy, keys, params)
 
 
-def _roll(env: Env[Any, Any], num_steps: int, policy: Policy, keys: jax.Array, params: Any) -> Trajectory:
+def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Trajectory:
     run, first, act_keys = start_batch(env, keys, params)
     act, fresh = act_in_batch(policy, act_keys), repeat_carry(policy, len(keys))
     step = step_with_advance(env, params, AutoresetMode.SAME_STEP)
@@ -199,14 +213,14 @@ def _evaluate(
     env: Env[Any, Any],
     max_steps: int,
     devices: tuple[Any, ...],
-    policy: Policy,
+    policy: Policy | Batched,
     keys: jax.Array,
     params: Any,
 ) -> Episodes:
     return _spread_over_devices(partial(_episodes, env, max_steps), devices, axis=0)(policy, keys, params)
 
 
-def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy, keys: jax.Array, params: Any) -> Episodes:
+def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Episodes:
     run, first, act_keys = start_batch(env, keys, params)
 
     def add(sofar: Episodes, action: Any, last: Timestep, now: jax.Array) -> Episodes:

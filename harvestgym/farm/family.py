@@ -40,7 +40,7 @@ def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any)
     Args:
         name: the file's name, `bean-clay-1x1-v0`.
         entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
-            `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`.
+            `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`, or single parameters, `{"Soil-0/depth#m": 0.8}`.
         overrides: entries of the farm file, merged into it (`mode="fo"`, `rules={"horizon#day": 90}`).
 
     Raises:
@@ -70,8 +70,10 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     """Replace the parameter sets of the named entities."""
     if not isinstance(entities, Mapping):
         raise ConfigError(f"entities: expected a mapping such as {{'Weather-0': 'lille'}}, got {entities!r}")
-    for target, which in entities.items():
-        field, _, entity = str(target).rpartition("/")
+    for target, which in sorted(entities.items(), key=lambda entry: str(entry[0]).count("/")):  # sets before parameters
+        field, _, entity = str(target).partition("/")
+        if field not in spec.fields and (not entity or "#" in str(target).rpartition("/")[2]):
+            field, entity = "", str(target)  # of the only field
         if not field and len(spec.fields) > 1:
             raise ConfigError("entities: expected a field, got none; try 'Field-0/Weather-0', with one of "
                               f"{list(spec.fields)}")  # fmt: skip

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.sweep.columns import make_arrow_table, read_column, read_parquet
 
 from .episodes import Demonstrations, Episode
 
@@ -38,25 +39,19 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
         OBSERVATION: _list_paths(first.observations), ACTION: _list_paths(first.actions),
         "seeds": [episode.seed for episode in demonstrations.episodes],
     }  # fmt: skip
-    tables = [_table(_columns(episode, i)) for i, episode in enumerate(demonstrations.episodes)]
+    tables = [make_arrow_table(_columns(episode, i)) for i, episode in enumerate(demonstrations.episodes)]
     whole = pyarrow.concat_tables(tables).replace_schema_metadata({FORMAT: json.dumps(about)})
     pyarrow.parquet.write_table(whole, path)
 
 
 def read(path: Path) -> Demonstrations:
     """Read the episodes of a file; ConfigError if it holds no demonstrations, or another version."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        table = pyarrow.parquet.read_table(path)
-    except (pyarrow.ArrowInvalid, OSError) as error:
-        raise ConfigError(f"{path}: expected a complete Parquet file, got {error}") from None
+    table = read_parquet(path)
     about = json.loads((table.schema.metadata or {}).get(FORMAT, b"{}"))
     if about.get("version") != VERSION:
         found = f"version {about['version']}" if about else "another table"
         raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
-    values = {name: _values(table, name) for name in table.column_names}
+    values = {name: read_column(table, name) for name in table.column_names}
     ends = np.flatnonzero(np.diff(values["episode"])) + 1
     spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
     episodes = [_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
@@ -86,28 +81,6 @@ def _columns(episode: Episode, number: int) -> dict[str, np.ndarray]:
 def _shift(values: np.ndarray) -> np.ndarray:
     """Shift values that belong to a step to the second row on."""
     return np.concatenate([np.zeros_like(values[:1]), values])
-
-
-def _table(columns: Mapping[str, np.ndarray]) -> Any:
-    import pyarrow
-
-    arrays, fields = [], []
-    for name, values in columns.items():
-        array, about = pyarrow.array(values.ravel()), {}
-        if values.ndim > 1:
-            array = pyarrow.FixedSizeListArray.from_arrays(array, int(np.prod(values.shape[1:])))
-            about = {"shape": json.dumps(values.shape[1:])}
-        arrays.append(array)
-        fields.append(pyarrow.field(name, array.type, metadata=about))
-    return pyarrow.table(arrays, schema=pyarrow.schema(fields))
-
-
-def _values(table: Any, name: str) -> np.ndarray:
-    """Return a column as an array of its own shape."""
-    column, shape = table[name].combine_chunks(), (table.schema.field(name).metadata or {}).get(b"shape")
-    if shape is None:
-        return column.to_numpy(zero_copy_only=False)
-    return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, *json.loads(shape))
 
 
 def _episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed: int | None) -> Episode:

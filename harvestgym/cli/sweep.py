@@ -1,0 +1,138 @@
+"""Commands of sweeps: `sweep FILE` runs one, `sweep status DIR` counts what is done."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.export import check_extras, check_folder
+
+from .console import PIPE_WIDTH, make_console, print_table, progress_bars
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from harvestgym.sweep import EpisodeCase, SweepReport
+
+RUN, STATUS = "run", "status"
+SUMMARY = "summary.png"
+MOST_SHOWN = 20
+"""Failures that are printed."""
+
+Engine = Annotated[str, typer.Option(help="local, or ray: a cluster or the cores of this machine")]
+Address = Annotated[str | None, typer.Option(help="of a Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]
+
+
+class SweepGroup(TyperGroup):
+    """The group `sweep`, where `sweep FILE` stands for `sweep run FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments of the group."""
+        named = not args or args[0] in (*self.commands, *ctx.help_option_names)
+        return super().parse_args(ctx, args if named else [RUN, *args])
+
+
+HELP = "Run the cases of a file, `sweep FILE --out DIR`, or count those that are done, `sweep status DIR`."
+group = typer.Typer(cls=SweepGroup, no_args_is_help=True, help=HELP)
+
+
+@group.command(RUN)
+def run_sweep(
+    file: Annotated[Path, typer.Argument(help="a YAML file with ids, overrides, policies and seeds")],
+    out: Annotated[Path | None, typer.Option(help="folder for a Parquet file per case; cases there are kept")] = None,
+    engine: Engine = "local",
+    address: Address = None,
+    max_retries: Annotated[int, typer.Option(min=0, help="further tries of a case that fails")] = 3,
+    num_cpus: Annotated[float, typer.Option(min=0.1, help="CPUs of a task on Ray")] = 1,
+    num_gpus: Annotated[float, typer.Option(min=0, help="GPUs of a task on Ray")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="count cases and compilations, and run nothing")] = False,
+) -> None:
+    """Run the cases of a file that are not in the folder yet (`sweep FILE` for short)."""
+    from harvestgym.sweep import find_status, read_sweep_file, sweep
+
+    cases = read_sweep_file(file)
+    if dry_run:
+        _print_plan(cases, out)
+        return
+    if out is None:
+        raise ConfigError("--out: expected a folder, got none; try --out results, or --dry-run")
+    check_folder("--out", out)
+    check_extras(data="pyarrow", **({"ray": "ray"} if engine == "ray" else {}))
+    with progress_bars() as start_bar:
+        bar = start_bar("sweep (compiling first)", len(cases))
+        try:
+            report = sweep(cases, out, engine, address, max_retries, num_cpus, num_gpus, bar)
+        except KeyboardInterrupt:
+            found = find_status(out)
+            typer.echo(f"interrupted: {found.done} of {found.total} cases are done; the same command goes on", err=True)
+            raise typer.Exit(130) from None
+    _print_report(report, out)
+
+
+@group.command(STATUS)
+def print_status(out: Annotated[Path, typer.Argument(help="the folder of a sweep")]) -> None:
+    """Count the cases of a sweep that are done, failed and missing."""
+    from harvestgym.sweep import find_status
+
+    found = find_status(out)
+    missing = found.total - found.done - len(found.failures)
+    typer.echo(f"{found.done} of {found.total} cases done, {len(found.failures)} failed, {missing} missing")
+    for path in found.incomplete:
+        typer.echo(f"damaged: {path}; the next sweep runs its case again")
+    _print_failures(found.failures)
+    if found.failures or missing:
+        raise typer.Exit(1)
+
+
+def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
+    """Print the numbers of cases, episodes, groups, batches and compiled programs."""
+    from harvestgym.evaluate.episode_runner import prepare_setting
+    from harvestgym.sweep.batches import make_batches
+    from harvestgym.sweep.storage import find_result_path, is_complete
+
+    structures = set()
+    with progress_bars() as start_bar:
+        advance = start_bar("building environments", len(cases))
+        for case in cases:
+            structures.add(prepare_setting(case).structure)
+            advance(1)
+    counts = {
+        "cases": len(cases), "episodes": sum(case.episodes for case in cases),
+        "groups": len({case.batch_key for case in cases}), "batches": len(make_batches(cases)),
+        "compilations": len(structures),
+    }  # fmt: skip
+    typer.echo(", ".join(f"{count} {name}" for name, count in counts.items()))
+    if out is not None:
+        done = sum(is_complete(find_result_path(out, case)) for case in cases)
+        typer.echo(f"{done} of {len(cases)} cases are done in {out}")
+
+
+def _print_report(report: SweepReport, out: Path) -> None:
+    """Print a summary of the rows, draw it, and list the failures."""
+    from harvestgym.evaluate.sweep_summary import draw_summary, make_summary_table
+    from harvestgym.sweep.storage import read, read_labels
+
+    done = report.total - len(report.failures)
+    if done:
+        rows, labels = read(out), read_labels(out)
+        print_table(make_summary_table(rows, labels, f"{done} cases"), make_console(PIPE_WIDTH))
+        if find_spec("matplotlib") is not None:
+            draw_summary(rows, labels, out / SUMMARY)
+            typer.echo(f"wrote {out / SUMMARY}")
+    typer.echo(f"{report.ran} cases run, {report.found} found in {out}, {len(report.failures)} failed")
+    _print_failures({str(failure.case): failure.message for failure in report.failures})
+    if report.failures:
+        raise typer.Exit(1)
+
+
+def _print_failures(failures: Mapping[str, str]) -> None:
+    console = make_console(PIPE_WIDTH)
+    for case, message in list(failures.items())[:MOST_SHOWN]:
+        console.print(f"failed: {case}: {message}", markup=False, highlight=False, soft_wrap=True)
+    if len(failures) > MOST_SHOWN:
+        console.print(f"and {len(failures) - MOST_SHOWN} more")

@@ -1,0 +1,144 @@
+"""Runner of `EpisodeCase`s: the episodes of many cases of one structure, in batches of one compiled size.
+
+A row is an episode with the parameters and the policy of its case. The size of a batch never changes and a row does not
+depend on its place, so that a case has the same rows with any other cases, on any worker.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.autoreset import Batched
+from harvestgym.core.env import Env
+from harvestgym.core.episode import episode_keys
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import load_object
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import Episodes, evaluate
+from harvestgym.core.wrappers import unwrapped
+from harvestgym.registry import family_function
+from harvestgym.registry import spec as spec_of
+from harvestgym.sweep.cases import EpisodeCase
+
+from . import splits
+from .run import BATCH, horizon, policy_named
+
+ROWS = 256
+"""Episodes of one compiled call; a multiple of the width of vector instructions, so that no row is a remainder."""
+
+
+class Setting(NamedTuple):
+    """An environment with a policy: all of a case but its seed and its number of episodes.
+
+    Attributes:
+        env: the environment.
+        steps: the steps of the longest episode.
+        arrays: the parameters and the policy, with host arrays.
+    """
+
+    env: Env[Any, Any]
+    steps: int
+    arrays: tuple[Any, Policy]
+
+    @property
+    def structure(self) -> Hashable:
+        """The part that decides which program is compiled."""
+        leaves, tree = jax.tree.flatten(self.arrays)
+        return self.env, self.steps, tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+
+
+def run_episode_cases(cases: Sequence[EpisodeCase]) -> list[dict[str, np.ndarray]]:
+    """Return the columns of each case, with a row for each episode: its return, length and end, and the family's."""
+    settings = [prepare_setting(case) for case in cases]
+    groups: dict[Hashable, list[int]] = {}
+    for i, setting in enumerate(settings):
+        groups.setdefault(setting.structure, []).append(i)
+    found: dict[int, Episodes] = {}
+    for members in groups.values():
+        episodes = _run_alike([cases[i] for i in members], [settings[i] for i in members])
+        found |= dict(zip(members, episodes, strict=True))
+    return [_make_columns(case, settings[i].env, found[i]) for i, case in enumerate(cases)]
+
+
+def prepare_setting(case: EpisodeCase) -> Setting:
+    """Make the environment and the policy of a case; ConfigError for a mistake in one of them."""
+    changed = tuple(path.stat().st_mtime_ns for path in case.files if path.is_file())
+    return _prepare_setting(case.id, json.dumps(case.overrides, sort_keys=True), case.policy, case.split, changed)
+
+
+@lru_cache(maxsize=128)
+def _prepare_setting(id: str, overrides: str, policy: str, split: str | None, changed: tuple[int, ...]) -> Setting:
+    chosen = spec_of(id) if split is None else splits.split(id, split)
+    env = chosen.make(**json.loads(overrides))
+    if ":" in policy:
+        env, acting = _enter_policy(policy, id, env)
+    else:
+        acting = policy_named(id, env, policy)
+    arrays = jax.tree.map(np.asarray, (env.params, acting.traced()))
+    return Setting(env, horizon(unwrapped(env)), arrays)
+
+
+def _enter_policy(target: str, id: str, env: Env[Any, Any]) -> tuple[Env[Any, Any], Policy]:
+    """Return the environment, perhaps wrapped, and the policy that a function of the user makes."""
+    match load_object(target)(id, env):
+        case Policy() as policy:
+            return env, policy
+        case (Env() as wrapped, Policy() as policy):
+            return wrapped, policy
+        case other:
+            raise ConfigError(f"{target}: expected a Policy, or a pair of an environment and its Policy, got {other!r}")
+
+
+def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> list[Episodes]:
+    """Run the episodes of cases whose settings have one structure."""
+    owner = np.repeat(np.arange(len(cases)), [case.episodes for case in cases])
+    number = np.concatenate([np.arange(case.episodes) for case in cases])
+    seed = np.asarray([find_first_seed(case) for case in cases], np.uint32)[owner]
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
+    parts = []
+    for start in range(0, len(owner), ROWS):
+        rows = np.minimum(np.arange(start, start + ROWS), len(owner) - 1)
+        params, policy = jax.tree.map(lambda leaf: leaf[owner[rows]], stacked)  # noqa: B023
+        keys = make_row_keys(seed[rows], number[rows])
+        env, steps, _ = settings[0]
+        parts.append(jax.device_get(evaluate(env, Batched(policy), keys, ROWS, steps, Batched(params))))
+    whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(owner)], *parts)
+    ends = np.cumsum([case.episodes for case in cases])
+    spans = [slice(end - case.episodes, end) for case, end in zip(cases, ends, strict=True)]
+    return [jax.tree.map(lambda leaf: leaf[span], whole) for span in spans]  # noqa: B023
+
+
+def find_first_seed(case: EpisodeCase) -> int:
+    """Return the seed of the first episode of a case."""
+    return case.seed if case.split is None else splits.split(case.id, case.split).seed(case.seed)
+
+
+@jax.jit
+def make_row_keys(seeds: jax.Array, numbers: jax.Array) -> jax.Array:
+    """Make the key of episode `number` of an evaluation with `seed`, for each pair, as `evaluation_keys` does."""
+
+    def make(seed: jax.Array, number: jax.Array) -> jax.Array:
+        first, place = jax.random.key(seed), number % BATCH
+        later = episode_keys(jax.random.fold_in(first, number - place), BATCH)[place]
+        return jnp.where(number == 0, first, later)
+
+    return jax.vmap(make)(seeds, numbers)
+
+
+def _make_columns(case: EpisodeCase, env: Env[Any, Any], episodes: Episodes) -> dict[str, np.ndarray]:
+    columns: dict[str, Any] = {"episode": np.arange(case.episodes, dtype=np.int32), "return": episodes.returns}
+    columns |= {"length": episodes.length, "terminated": episodes.terminated, "truncated": episodes.truncated}
+    columns |= family_function(case.id, "summary")(unwrapped(env), episodes)
+    return {name: _drop_single_axes(np.asarray(values)) for name, values in columns.items()}
+
+
+def _drop_single_axes(values: np.ndarray) -> np.ndarray:
+    """Return values of one plot as one number a row."""
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

@@ -1,0 +1,80 @@
+"""Summary of a sweep of episodes: the mean return of each setting over its seeds, as a table and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harvestgym.core.view.tables import Table
+
+from .statistics import Summary, summarise
+
+SEED, RETURN = "seed", "return"
+ROW_COLUMNS = ("episode", RETURN, "length", "terminated", "truncated")
+"""Columns of every episode, which are not averaged in the table."""
+
+
+MOST_MEANS = 4
+"""Columns of the family in the table, the first ones; the Parquet files have all."""
+
+
+class SettingRows(NamedTuple):
+    """The rows of a setting: the value of each label that varies, the summary of the returns, and means of numbers."""
+
+    labels: dict[str, str]
+    episodes: int
+    returns: Summary
+    means: dict[str, float]
+
+
+def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows]:
+    """Yield a summary of each setting of a table of episodes; a setting is a value of each label but the seed."""
+    frame = rows.to_pandas()
+    named = [name for name in labels if name != SEED and name in frame.columns]
+    numbers = [name for name in frame.columns if frame[name].dtype.kind in "fiub"]
+    numbers = [name for name in numbers if name not in (*labels, *ROW_COLUMNS)]
+    varied = [name for name in named if frame[name].nunique(dropna=False) > 1] or named[:1]
+    for key, group in frame.groupby(varied, sort=False, dropna=False):
+        means = {name: float(group[name].mean()) for name in numbers}
+        shown = {name: _format_label(value) for name, value in zip(varied, key, strict=True)}
+        yield SettingRows(shown, len(group), summarise(group[RETURN].to_numpy()), means)
+
+
+def make_summary_table(rows: Any, labels: Sequence[str], title: str) -> Table:
+    """Make a table with a row for each setting: labels, the mean return with its interval, the family's means."""
+    settings = list(summarise_settings(rows, labels))
+    names = [name for name in settings[0].means if any(np.isfinite(each.means[name]) for each in settings)][:MOST_MEANS]
+    lines = [
+        (*each.labels.values(), str(each.episodes), str(each.returns), *(_format_number(each.means[n]) for n in names))
+        for each in settings
+    ]
+    return Table(title, (*settings[0].labels, "episodes", "return (95 %)", *names), lines)
+
+
+def draw_summary(rows: Any, labels: Sequence[str], path: Path) -> None:
+    """Draw the mean return of each setting with its 95 % interval."""
+    from matplotlib.figure import Figure
+
+    settings = list(summarise_settings(rows, labels))
+    figure = Figure(figsize=(8, 1 + 0.25 * len(settings)), layout="constrained")
+    axes, at = figure.subplots(), np.arange(len(settings))
+    means = [each.returns.mean for each in settings]
+    halves = [each.returns.high - each.returns.mean for each in settings]
+    axes.errorbar(means, at, xerr=halves, fmt="o", capsize=3)
+    axes.set_yticks(at, [", ".join(filter(None, each.labels.values())) for each in settings])
+    axes.invert_yaxis()
+    axes.set_xlabel("return, mean with 95 % interval")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+def _format_label(value: Any) -> str:
+    missing = value is None or value != value
+    return "" if missing else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _format_number(value: float) -> str:
+    return f"{value:.3f}" if np.isfinite(value) else ""

@@ -1,0 +1,25 @@
+"""Sweeps: many cases as data, run in one process or on a Ray cluster, one Parquet file per case, resumable.
+
+`sweep` runs cases, `read` returns their rows as one table, `expand` makes cases of a grid. A case names its code by
+strings, so that it can be sent to another process; this package imports no environment.
+"""
+
+from .cases import EpisodeCase, SweepCase
+from .engine import Failure, SweepReport, collect, sweep
+from .grid import SweepFile, expand, read_sweep_file
+from .storage import FolderStatus, find_status, read
+
+__all__ = [
+    "EpisodeCase",
+    "Failure",
+    "FolderStatus",
+    "SweepCase",
+    "SweepFile",
+    "SweepReport",
+    "collect",
+    "expand",
+    "find_status",
+    "read",
+    "read_sweep_file",
+    "sweep",
+]

@@ -1,0 +1,70 @@
+"""Batches: cases that run together on one worker; a case that fails is run alone and does not take others with it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import load_object
+
+from .cases import SweepCase
+
+BATCH_ROWS = 1024
+"""Rows of work up to which a batch is filled with cases: seconds of work, far more than it takes to send it."""
+
+
+class Outcome(NamedTuple):
+    """The columns of a case, or the message of its failure."""
+
+    columns: dict[str, np.ndarray] | None
+    error: str = ""
+
+
+def make_batches(cases: Iterable[SweepCase], rows: int = BATCH_ROWS) -> list[list[SweepCase]]:
+    """Group cases of one key, in the order of the keys, and cut the groups into batches of up to `rows` rows."""
+    groups: dict[Hashable, list[SweepCase]] = {}
+    for case in cases:
+        groups.setdefault((type(case), case.batch_key), []).append(case)
+    batches: list[list[SweepCase]] = []
+    for members in groups.values():
+        filled = rows
+        for case in members:
+            if filled >= rows:
+                batches.append([])
+                filled = 0
+            batches[-1].append(case)
+            filled += case.size
+    return batches
+
+
+def run_batch(texts: Sequence[str], max_retries: int) -> list[Outcome]:
+    """Run the cases of a batch, given as JSON text; if one fails, run each alone."""
+    try:
+        return [Outcome(columns) for columns in _run_together(texts)]
+    except Exception as error:
+        if len(texts) > 1:
+            return [run_batch([text], max_retries)[0] for text in texts]
+        if max_retries > 0 and not isinstance(error, ConfigError):
+            return run_batch(texts, max_retries - 1)
+        return [Outcome(None, format_failure(error))]
+
+
+def _run_together(texts: Sequence[str]) -> list[Any]:
+    cases = [SweepCase.from_text(text) for text in texts]
+    found = load_object(type(cases[0]).runner)(cases)
+    if len(found) != len(cases):
+        raise RuntimeError(f"{type(cases[0]).runner}: expected columns of {len(cases)} cases, got {len(found)}")
+    return found
+
+
+def format_failure(error: BaseException) -> str:
+    """Format an exception in one line, with the place where it was raised unless it is a mistake of the user."""
+    text = f"{error}" if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames and not isinstance(error, ConfigError):
+        text += f" ({frames[-1].filename}:{frames[-1].lineno})"
+    return " ".join(text.split())

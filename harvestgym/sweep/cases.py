@@ -1,0 +1,168 @@
+"""Cases: pieces of work as frozen data that can be sent to another process, and named by a hash of what they say.
+
+A case names the function that runs it by a string. Cases of one `batch_key` are run together, as one batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, field_validator
+
+from harvestgym.core.config import Strict, validate
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import load_object
+
+PACKAGE_VERSION = version("harvestgym")
+"""The package version, which is part of the name of a result: results of another version are not used again."""
+
+CLASS_KEY = "case"
+"""The entry of the JSON form of a case that names its class."""
+
+MAX_SEED = 2**32 - 1
+
+
+class SweepCase(Strict):
+    """A piece of work as data; a subclass has fields with JSON values, and names the function that runs it.
+
+    `runner` is `module:function` of a function `run(cases) -> list of columns`. It receives cases of this class that
+    have one `batch_key`. It returns a mapping for each case, from names to arrays with one entry per row. The rows of a
+    case must not depend on the other cases of the call.
+    """
+
+    runner: ClassVar[str]
+
+    @property
+    def batch_key(self) -> Hashable:
+        """The part of the case that all cases of a batch have in common; by default a case is a batch of its own."""
+        return self.text
+
+    @property
+    def size(self) -> int:
+        """The rows of work in the case: batches are filled up to a number of rows."""
+        return 1
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """The columns, the same in all rows, by which the case is known in a table."""
+        return dict(flatten_labels(self.model_dump(mode="json", exclude_none=True)))
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the user whose contents belong to the case: results are not used again after a change."""
+        return []
+
+    @cached_property
+    def text(self) -> str:
+        """The case as JSON text; fields at their defaults are left out, so that a new field changes no old case."""
+        data = self.model_dump(mode="json", exclude_defaults=True)
+        return json.dumps({CLASS_KEY: f"{type(self).__module__}:{type(self).__qualname__}"} | data, sort_keys=True)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the case, of the contents of its files and of the package version."""
+        parts = [PACKAGE_VERSION, self.text, *(hash_file(path) for path in self.files)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Copy the case with some fields changed, which are checked, and without its cached text."""
+        return type(self).model_validate(self.model_dump() | dict(update or {}))
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SweepCase) and self.text == other.text
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read a case of any class from its JSON text."""
+        data = json.loads(text)
+        return load_object(data.pop(CLASS_KEY), cls).model_validate(data)
+
+    def __str__(self) -> str:
+        """Name the case in one short line."""
+        return ", ".join(f"{name} {value}" for name, value in self.labels.items())
+
+
+class EpisodeCase(SweepCase):
+    """Episodes of a policy on an id, as `harvestgym.evaluate.run.evaluate_id` runs them.
+
+    Attributes:
+        id: an id, or the path of your own farm, fishery or forager file.
+        overrides: keyword arguments of `harvestgym.make`, as JSON values.
+        policy: the name of a policy of the id, or `file.py:function` or `module:function` of a function of the id and
+            the environment, which returns a `Policy`, or a pair of a wrapped environment and its policy.
+        seed: seed of the first episode; with a split its number within the seeds of the split.
+        episodes: number of episodes.
+        split: train or test split of the held-out protocol.
+    """
+
+    runner: ClassVar[str] = "harvestgym.evaluate.episode_runner:run_episode_cases"
+
+    id: str
+    overrides: dict[str, Any] = {}
+    policy: str = "expert"
+    seed: int = Field(default=0, ge=0, le=MAX_SEED)
+    episodes: int = Field(default=100, ge=1)
+    split: Literal["train", "test"] | None = None
+
+    @field_validator("overrides")
+    @classmethod
+    def check_overrides(cls, overrides: dict[str, Any]) -> dict[str, Any]:
+        """Refuse values that JSON cannot write."""
+        try:
+            json.dumps(overrides)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"expected values that JSON can write, {error}") from None
+        return overrides
+
+    @property
+    def batch_key(self) -> Hashable:
+        """The id, the policy, the split and the names of what is overridden: numbers rarely change the structure."""
+        names = tuple(name for name, _ in flatten_labels(self.overrides))
+        return type(self).__name__, self.id, self.policy, self.split, names
+
+    @property
+    def size(self) -> int:
+        return self.episodes
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        named: dict[str, Any] = {"id": self.id, "policy": self.policy, "seed": self.seed}
+        named |= {} if self.split is None else {"split": self.split}
+        return named | dict(flatten_labels(self.overrides))
+
+    @property
+    def files(self) -> list[Path]:
+        paths = (Path(self.id), Path(self.policy.rpartition(":")[0]))
+        return [path for path in paths if path.suffix in (".yaml", ".yml", ".py")]
+
+
+def make_case(data: Any, where: str) -> EpisodeCase:
+    """Make a case of the entries of a file; ConfigError with every mistake."""
+    return validate(EpisodeCase, data, where)
+
+
+def flatten_labels(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of each leaf of nested mappings, in the order of the names; lists as JSON text."""
+    for name, value in sorted(tree.items()):
+        path = f"{above}{name}"
+        if isinstance(value, Mapping):
+            yield from flatten_labels(value, f"{path}/")
+        else:
+            yield path, json.dumps(value) if isinstance(value, list | tuple) else value
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file; ConfigError if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(f"{path}: expected a file, got {error.strerror}; try another name or folder") from None

@@ -1,0 +1,49 @@
+"""Named arrays as the columns of an Arrow table: an array of several axes is a column of lists that knows its shape.
+
+Needs the extra `data`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+
+
+def make_arrow_table(columns: Mapping[str, np.ndarray]) -> Any:
+    """Make a table of arrays with one entry, of any shape, for each row."""
+    import pyarrow
+
+    arrays, fields = [], []
+    for name, values in columns.items():
+        array, about = pyarrow.array(values.ravel()), {}
+        if values.ndim > 1:
+            array = pyarrow.FixedSizeListArray.from_arrays(array, int(np.prod(values.shape[1:])))
+            about = {"shape": json.dumps(values.shape[1:])}
+        arrays.append(array)
+        fields.append(pyarrow.field(name, array.type, metadata=about))
+    return pyarrow.table(arrays, schema=pyarrow.schema(fields))
+
+
+def read_column(table: Any, name: str) -> np.ndarray:
+    """Return a column as an array of its own shape."""
+    column, shape = table[name].combine_chunks(), (table.schema.field(name).metadata or {}).get(b"shape")
+    if shape is None:
+        return column.to_numpy(zero_copy_only=False)
+    return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, *json.loads(shape))
+
+
+def read_parquet(path: Path) -> Any:
+    """Read a Parquet file as a table; ConfigError if it is missing or damaged."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.read_table(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ConfigError(f"{path}: expected a complete Parquet file, got {error}") from None

@@ -1,0 +1,168 @@
+"""The engines of a sweep: batches of cases run in this process, or as tasks on a Ray cluster.
+
+The rows are the same on both: a batch decides neither which random numbers a case draws nor which shapes are compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.view.timeline import Progress, ignore_progress
+
+from . import storage
+from .batches import Outcome, format_failure, make_batches, run_batch
+from .cases import SweepCase
+from .ray_engine import RayOptions, run_on_ray
+
+ENGINES = ("local", "ray")
+
+
+class EngineOptions(NamedTuple):
+    """The place where cases run, and their tries.
+
+    Attributes:
+        engine: `"local"`, this process, or `"ray"` (extra `ray`).
+        address: of a Ray cluster, `"auto"` or `"HOST:PORT"`; by default Ray starts on this machine.
+        max_retries: further tries of a case that fails, and of a batch whose worker dies; a `ConfigError` is not tried
+            again.
+        num_cpus, num_gpus: resources of a batch on Ray.
+    """
+
+    engine: str = "local"
+    address: str | None = None
+    max_retries: int = 3
+    num_cpus: float = 1
+    num_gpus: float = 0
+
+
+LOCAL = EngineOptions()
+
+
+class Failure(NamedTuple):
+    """A case that failed, and the message of its last try."""
+
+    case: SweepCase
+    message: str
+
+
+class SweepReport(NamedTuple):
+    """The outcome of a sweep: the numbers of all cases, of those found done and of those run, and the failures."""
+
+    total: int
+    found: int
+    ran: int
+    failures: list[Failure]
+
+
+def sweep(
+    cases: Sequence[SweepCase],
+    out: str | Path,
+    engine: str = LOCAL.engine,
+    address: str | None = None,
+    max_retries: int = LOCAL.max_retries,
+    num_cpus: float = LOCAL.num_cpus,
+    num_gpus: float = LOCAL.num_gpus,
+    progress: Progress = ignore_progress,
+) -> SweepReport:
+    """Run the cases whose file is not in the folder `out` yet, and write one Parquet file for each.
+
+    Run the same sweep again after an interruption, and only the missing cases run.
+
+    Args:
+        cases: the cases; equal ones run once.
+        out: the folder.
+        engine, address, max_retries, num_cpus, num_gpus: see `EngineOptions`.
+        progress: receives numbers of cases that were found, have been run or have failed.
+
+    Raises:
+        ConfigError: without cases, for an unknown engine, an address without a cluster, or a missing extra.
+    """
+    options, chosen = EngineOptions(engine, address, max_retries, num_cpus, num_gpus), list(dict.fromkeys(cases))
+    return _run_into_folder(_check_input(chosen, options), Path(out), options, progress)
+
+
+def collect(
+    cases: Sequence[SweepCase],
+    out: str | Path | None = None,
+    options: EngineOptions = LOCAL,
+    progress: Progress = ignore_progress,
+) -> list[dict[str, np.ndarray]]:
+    """Run cases and return the columns of each, in their order.
+
+    Args:
+        cases: the cases; equal ones run once.
+        out: folder of a resumable sweep; None to store nothing, which needs no extra.
+        options: where the cases run.
+        progress: as for `sweep`.
+
+    Raises:
+        ConfigError: if cases fail, with the message of each, and as `sweep` does.
+    """
+    chosen = _check_input(list(dict.fromkeys(cases)), options)
+    if out is not None:
+        _check_failures(_run_into_folder(chosen, Path(out), options, progress).failures)
+        return [storage.read_result(Path(out), case) for case in cases]
+    found: dict[SweepCase, Outcome] = {}
+    for case, outcome in _run_cases(chosen, options):
+        found[case] = outcome
+        progress(1)
+    _check_failures([Failure(case, each.error) for case, each in found.items() if each.columns is None])
+    return [dict(found[case].columns or {}) for case in cases]
+
+
+def _check_input(cases: list[SweepCase], options: EngineOptions) -> list[SweepCase]:
+    check_name("engine", options.engine, ENGINES)
+    if not cases:
+        raise ConfigError("cases: expected at least one, got none")
+    return cases
+
+
+def _check_failures(failures: Sequence[Failure]) -> None:
+    if failures:
+        lines = [f"{failure.case}: {failure.message}" for failure in failures]
+        raise ConfigError("\n  ".join([f"cases: expected all to run, got {len(lines)} that failed", *lines]))
+
+
+def _run_into_folder(cases: list[SweepCase], out: Path, options: EngineOptions, progress: Progress) -> SweepReport:
+    storage.open_folder(out)
+    storage.write_manifest(out, cases, {})
+    missing = [case for case in cases if not storage.is_complete(storage.find_result_path(out, case))]
+    progress(len(cases) - len(missing))
+    failures: dict[SweepCase, str] = {}
+    try:
+        for case, outcome in _run_cases(missing, options):
+            message = _store(out, case, outcome, options.max_retries)
+            failures |= {case: message} if message else {}
+            progress(1)
+    finally:
+        storage.write_manifest(out, cases, failures)
+    listed = [Failure(case, message) for case, message in failures.items()]
+    return SweepReport(len(cases), len(cases) - len(missing), len(missing) - len(listed), listed)
+
+
+def _run_cases(cases: list[SweepCase], options: EngineOptions) -> Iterator[tuple[SweepCase, Outcome]]:
+    """Run cases in batches; yield each with its outcome, in the order in which the batches end."""
+    batches = make_batches(cases)
+    if options.engine == "ray":
+        ray_options = RayOptions(options.address, options.max_retries, options.num_cpus, options.num_gpus)
+        done = run_on_ray(batches, ray_options)
+    else:
+        done = ((batch, run_batch([case.text for case in batch], options.max_retries)) for batch in batches)
+    for batch, outcomes in done:
+        yield from zip(batch, outcomes, strict=True)
+
+
+def _store(out: Path, case: SweepCase, outcome: Outcome, retries: int) -> str:
+    """Write the columns of a case; return the message of its failure, or of that to write them."""
+    if outcome.columns is None:
+        return outcome.error
+    try:
+        storage.write_result(out, case, outcome.columns)
+    except Exception as error:
+        return _store(out, case, outcome, retries - 1) if retries > 0 else format_failure(error)
+    return ""

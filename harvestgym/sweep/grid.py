@@ -1,0 +1,137 @@
+"""The file of a sweep: lists of ids, overrides, policies and seeds whose combinations are cases, and further cases.
+
+ids: [farm/bean-clay-1x1-v0]
+overrides:
+  soil depth: {entities/Soil-0/depth#m: [0.4, 0.8]}   # a name, and the path of what is overridden
+  mode: [fo, po]                                      # or the path alone
+policies: [expert, my_policy.py:make]
+seeds: [0, 1]
+episodes: 50
+cases: [{id: fishing/logistic-v0, policy: msy}]
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from harvestgym.core.config import Strict, merge, validate
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.yaml_io import read_file
+from harvestgym.registry import FAMILIES, ids, spec
+
+from .cases import EpisodeCase, make_case
+
+ENTITIES = "entities"
+"""The keyword of `make` whose keys are paths themselves."""
+
+
+class SweepFile(Strict):
+    """The entries of the file of a sweep."""
+
+    doc: str = ""
+    ids: list[str] = Field(default=[], description="ids, families, or paths of your own files")
+    overrides: dict[str, list[Any] | dict[str, list[Any]]] = {}
+    policies: list[str] = ["expert"]
+    seeds: list[int] | dict[Literal["first", "count"], int] = [0]
+    episodes: int = Field(default=100, ge=1)
+    split: Literal["train", "test"] | None = None
+    cases: list[dict[str, Any]] = Field(default=[], description="further cases, by the fields of an EpisodeCase")
+
+
+def read_sweep_file(path: str | Path) -> list[EpisodeCase]:
+    """Read the cases of a YAML file; ConfigError with every mistake."""
+    data = read_file(Path(path))
+    return expand(data, str(path), Path(path).parent)
+
+
+def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[EpisodeCase]:
+    """Make the cases of the data of a sweep file.
+
+    Args:
+        data: the entries, as read from YAML.
+        where: the name of the file, for errors.
+        folder: folder to which paths of ids and policies are relative.
+
+    Raises:
+        ConfigError: with every mistake, for an unknown id, and for an empty list.
+    """
+    file = validate(SweepFile, data, where)
+    _refuse_empty(file, where)
+    axes = [_make_axis(name, values, f"{where} > overrides > {name}") for name, values in file.overrides.items()]
+    changes = [_merge_all(chosen) for chosen in itertools.product(*axes)]
+    common = {"episodes": file.episodes, "split": file.split}
+    grid = itertools.product(_expand_ids(file.ids, folder), changes, file.policies, _list_seeds(file.seeds, where))
+    found = [
+        make_case({"id": id, "overrides": over, "policy": _resolve(policy, folder), "seed": seed} | common, where)
+        for id, over, policy, seed in grid
+    ]
+    for i, given in enumerate(file.cases):
+        case = make_case(common | given, f"{where} > cases > {i}")
+        found += [case.model_copy(update={"id": id, "policy": _resolve(case.policy, folder)})
+                  for id in _expand_ids([case.id], folder)]  # fmt: skip
+    return list(dict.fromkeys(found))
+
+
+def _refuse_empty(file: SweepFile, where: str) -> None:
+    """Raise ConfigError for an empty list, whose grid would have no case."""
+    lists: dict[str, Any] = {"policies": file.policies, "seeds": file.seeds}
+    lists |= {"ids or cases": [*file.ids, *file.cases]}
+    for name, values in file.overrides.items():
+        lists[f"overrides > {name}"] = values
+        lists |= {f"overrides > {name} > {path}": v for path, v in values.items()} if isinstance(values, dict) else {}
+    for name, values in lists.items():
+        if not values:
+            raise ConfigError(f"{where} > {name}: expected at least one entry, got none")
+
+
+def _expand_ids(names: Sequence[str], folder: Path) -> list[str]:
+    """Expand families among ids, and paths relative to a folder; ConfigError for an unknown id."""
+    found = [id for name in names for id in (ids(name) if name in FAMILIES else [_resolve(name, folder)])]
+    return [spec(id).id for id in found]
+
+
+def _resolve(name: str, folder: Path) -> str:
+    """Return the path of a file, with or without `:function`, relative to a folder; other names as they are."""
+    path, colon, function = name.rpartition(":") if ".py:" in name else (name, "", "")
+    is_file = path.endswith((".py", ".yaml", ".yml"))
+    return f"{folder / path}{colon}{function}" if is_file else name
+
+
+def _list_seeds(seeds: list[int] | dict[Any, int], where: str) -> list[int]:
+    if isinstance(seeds, list):
+        return seeds
+    if set(seeds) != {"first", "count"} or seeds["count"] < 1:
+        raise ConfigError(f"{where} > seeds: expected a list, or {{first: 0, count: 10}}, got {seeds}")
+    return list(range(seeds["first"], seeds["first"] + seeds["count"]))
+
+
+def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) -> list[dict[str, Any]]:
+    """Make the overrides of each entry of a list, given under the path of what it overrides or under a name."""
+    if isinstance(values, list):
+        return [nest_path(name, value) for value in values]
+    lengths = {path: len(of_path) for path, of_path in values.items()}
+    if len(set(lengths.values())) > 1:
+        raise ConfigError(f"{where}: expected lists of one length, whose entries belong together, got {lengths}")
+    rows = zip(*([nest_path(path, value) for value in of_path] for path, of_path in values.items()), strict=True)
+    return [_merge_all(row) for row in rows]
+
+
+def nest_path(path: str, value: Any) -> dict[str, Any]:
+    """Return the keyword arguments of `make` that set `value` at a path, `rules/horizon#day` or `entities/Soil-0`."""
+    first, *rest = path.split("/", 1)
+    keys = [first, *(rest if first == ENTITIES else rest[0].split("/") if rest else [])]
+    for key in reversed(keys):
+        value = {key: value}
+    return value
+
+
+def _merge_all(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for part in parts:
+        whole = merge(whole, part)
+    return whole

@@ -1,0 +1,124 @@
+"""The Ray engine: a task for each batch on a Ray cluster, which retries the batches of workers that die.
+
+Tasks receive JSON and return arrays; files are written by the process that started the sweep, so that machines need no
+common folder. Needs the extra `ray`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from harvestgym.core.errors import ConfigError
+
+from .batches import Outcome, format_failure, run_batch
+from .cases import SweepCase
+
+BATCHES_PER_WORKER = 3
+"""Batches handed to Ray for each worker, so that none waits and a long sweep does not fill the object store."""
+
+CONNECT_SECONDS = 10
+
+Batch = Sequence[SweepCase]
+
+
+class RayOptions(NamedTuple):
+    """The address of a cluster, the tries of a batch whose worker died, and the resources of a batch."""
+
+    address: str | None = None
+    max_retries: int = 3
+    num_cpus: float = 1
+    num_gpus: float = 0
+
+
+def run_on_ray(batches: Sequence[Batch], options: RayOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
+    """Run batches as tasks; yield each with its outcomes, in the order in which they end.
+
+    The first batch of each key runs before the others of that key: it leaves its programs in the cache.
+    """
+    ray, started = _connect(options.address)
+    try:
+        yield from _run_tasks(ray, batches, options)
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _connect(address: str | None) -> tuple[Any, bool]:
+    """Return the module and whether this call has connected it; ConfigError without Ray or a cluster."""
+    if find_spec("ray") is None:
+        raise ConfigError("extras: expected ['ray'], got none; try pip install 'harvestgym[ray]'")
+    ray = import_module("ray")
+    if ray.is_initialized():
+        return ray, False
+    try:
+        _check_reachable(address)
+        ray.init(address=address, log_to_driver=False, include_dashboard=False if address is None else None)
+    except (OSError, ValueError, RuntimeError) as error:
+        got = f"{address!r} ({' '.join(str(error).split())})"
+        hint = "try `ray start --head` there, or no address to run on this machine"
+        raise ConfigError(f"address: expected a running Ray cluster, got {got}; {hint}") from None
+    return ray, True
+
+
+def _check_reachable(address: str | None) -> None:
+    """Raise OSError if nothing listens at HOST:PORT: Ray itself would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdigit() and "//" not in host:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+
+
+def _run_tasks(ray: Any, batches: Sequence[Batch], options: RayOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
+    task = ray.remote(_run_task).options(
+        num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_retries=options.max_retries
+    )
+    running: dict[Any, Batch] = {}
+    ready, held = _split_by_key(batches)
+    while ready or running:
+        while ready and len(running) < _count_workers(ray, options) * BATCHES_PER_WORKER:
+            batch = ready.pop(0)
+            running[task.remote([case.text for case in batch], options)] = batch
+        for done in ray.wait(list(running), num_returns=1)[0]:
+            batch = running.pop(done)
+            ready += held.pop(_key(batch), [])
+            yield batch, _get_outcomes(ray, done, batch)
+
+
+def _key(batch: Batch) -> Any:
+    return type(batch[0]), batch[0].batch_key
+
+
+def _split_by_key(batches: Sequence[Batch]) -> tuple[list[Batch], dict[Any, list[Batch]]]:
+    """Return the first batch of each key, and the others by key."""
+    first: list[Batch] = []
+    others: dict[Any, list[Batch]] = {}
+    for batch in batches:
+        if _key(batch) in others:
+            others[_key(batch)].append(batch)
+        else:
+            first.append(batch)
+            others[_key(batch)] = []
+    return first, others
+
+
+def _count_workers(ray: Any, options: RayOptions) -> int:
+    """Count the batches that the cluster can run at a time, at least one."""
+    there, asked = ray.cluster_resources(), {"CPU": options.num_cpus, "GPU": options.num_gpus}
+    return max(1, int(min(there.get(name, 0) / number for name, number in asked.items() if number)))
+
+
+def _get_outcomes(ray: Any, done: Any, batch: Batch) -> list[Outcome]:
+    try:
+        return ray.get(done)
+    except ray.exceptions.RayError as error:
+        return [Outcome(None, format_failure(error))] * len(batch)
+
+
+def _run_task(texts: Sequence[str], options: RayOptions) -> list[Outcome]:
+    """Run a batch on a worker, whose XLA uses the CPUs of the task only."""
+    os.environ.setdefault("NPROC", str(max(1, int(options.num_cpus))))
+    return run_batch(texts, options.max_retries)

@@ -1,0 +1,159 @@
+"""The folder of a sweep: one Parquet file per case, named by its digest, and `sweep.json` with the cases and failures.
+
+A file is written under a temporary name and then renamed: a file that is present is done. `sweep.json` describes the
+last sweep into the folder; files of earlier sweeps stay and are used again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+
+from .cases import PACKAGE_VERSION, SweepCase
+from .columns import make_arrow_table, read_column, read_parquet
+
+MANIFEST, SUFFIX, PARTIAL = "sweep.json", ".parquet", ".partial"
+MAGIC = b"PAR1"
+"""The first and the last four bytes of a complete Parquet file."""
+
+Columns = Mapping[str, np.ndarray]
+"""The rows of a case by column, arrays with an entry for each row."""
+
+
+class FolderStatus(NamedTuple):
+    """The state of the last sweep into a folder.
+
+    Attributes:
+        total, done: number of cases, and of those that have a complete file.
+        failures: messages of cases that failed, by the text of the case.
+        incomplete: files of cases that are damaged; the next sweep runs these cases again.
+    """
+
+    total: int
+    done: int
+    failures: dict[str, str]
+    incomplete: list[Path]
+
+
+def open_folder(out: Path) -> None:
+    """Create the folder, or remove what an interrupted sweep left half-written in it."""
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out}: expected a folder, got a file; try another name")
+    out.mkdir(parents=True, exist_ok=True)
+    for path in out.glob(f"*{PARTIAL}"):
+        path.unlink(missing_ok=True)
+
+
+def find_result_path(out: Path, case: SweepCase) -> Path:
+    """Return the path of the file of a case."""
+    return out / f"{case.digest}{SUFFIX}"
+
+
+def is_complete(path: Path) -> bool:
+    """Return whether a file is present and a whole Parquet file, by its ends."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+            file.seek(-4, os.SEEK_END)
+            return start == file.read(4) == MAGIC and file.tell() > 2 * len(MAGIC)
+    except OSError:
+        return False
+
+
+def write_result(out: Path, case: SweepCase, columns: Columns) -> None:
+    """Write the rows of a case with its labels, first under a temporary name."""
+    import pyarrow.parquet
+
+    path = find_result_path(out, case)
+    partial = path.with_suffix(PARTIAL)
+    rows = len(next(iter(columns.values())))
+    labels = {name: np.full(rows, value) for name, value in case.labels.items() if value is not None}
+    table = make_arrow_table(labels | {name: np.asarray(values) for name, values in columns.items()})
+    try:
+        pyarrow.parquet.write_table(table, partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_result(out: Path, case: SweepCase) -> dict[str, np.ndarray]:
+    """Read the columns of a case, with its labels."""
+    table = read_parquet(find_result_path(out, case))
+    return {name: read_column(table, name) for name in table.column_names}
+
+
+def read(out: str | Path) -> Any:
+    """Read the rows of all complete cases of the last sweep into a folder as one `pyarrow.Table`.
+
+    A column that some cases lack is null in their rows. A label that is a number in some cases and text in others is
+    text.
+    """
+    out = Path(out)
+    paths = [out / f"{digest}{SUFFIX}" for digest in _read_manifest(out)["cases"]]
+    tables = [read_parquet(path) for path in paths if is_complete(path)]
+    if not tables:
+        raise ConfigError(f"{out}: expected at least one complete case, got none; try running the sweep")
+    return _concatenate(tables)
+
+
+def read_labels(out: str | Path) -> list[str]:
+    """Read the names of the columns that label the cases of the last sweep into a folder."""
+    return _read_manifest(Path(out))["labels"]
+
+
+def _concatenate(tables: Sequence[Any]) -> Any:
+    import pyarrow
+
+    kinds: dict[str, set[bool]] = {}
+    for table in tables:
+        for field in table.schema:
+            kinds.setdefault(field.name, set()).add(pyarrow.types.is_string(field.type))
+    mixed = [name for name, found in kinds.items() if len(found) > 1]
+    alike = [_cast_to_text(table.replace_schema_metadata(), mixed) for table in tables]
+    return pyarrow.concat_tables(alike, promote_options="permissive")
+
+
+def _cast_to_text(table: Any, names: Iterable[str]) -> Any:
+    for name in set(names) & set(table.column_names):
+        table = table.set_column(table.column_names.index(name), name, table[name].cast("string"))
+    return table
+
+
+def write_manifest(out: Path, cases: Sequence[SweepCase], failures: Mapping[SweepCase, str]) -> None:
+    """Write the cases of a sweep, and those that failed with their messages."""
+    data = {
+        "version": PACKAGE_VERSION,
+        "labels": list(dict.fromkeys(name for case in cases for name in case.labels)),
+        "cases": {case.digest: case.text for case in cases},
+        "failures": {case.text: message for case, message in failures.items()},
+    }
+    partial = out / f"{MANIFEST}{PARTIAL}"
+    partial.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    partial.replace(out / MANIFEST)
+
+
+def _read_manifest(out: Path) -> dict[str, Any]:
+    path = out / MANIFEST
+    if not path.is_file():
+        raise ConfigError(f"{out}: expected the folder of a sweep, with {MANIFEST}, got none; try another folder")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{path}: expected JSON, got {error}; try running the sweep again") from None
+
+
+def find_status(out: str | Path) -> FolderStatus:
+    """Count the cases of the last sweep into a folder that are done, failed or damaged."""
+    out = Path(out)
+    known = _read_manifest(out)
+    paths = [out / f"{digest}{SUFFIX}" for digest in known["cases"]]
+    done = [path for path in paths if is_complete(path)]
+    incomplete = [path for path in set(paths) - set(done) if path.exists()]
+    return FolderStatus(len(paths), len(done), known["failures"], sorted(incomplete))

@@ -1,0 +1,95 @@
+"""Cases are frozen data: the same in another process, and named by all that decides their rows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.sweep import EpisodeCase, SweepCase
+from harvestgym.sweep.cases import PACKAGE_VERSION
+
+CASE = EpisodeCase(id="farm/bean-clay-1x1-v0", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
+CHANGES = {
+    "id": "farm/bean-sand-1x1-v0", "overrides": {"mode": "po"}, "policy": "random", "seed": 4, "episodes": 7,
+    "split": "test",
+}  # fmt: skip
+
+
+def test_a_case_returns_from_its_text() -> None:
+    again = SweepCase.from_text(CASE.text)
+    assert again == CASE and hash(again) == hash(CASE) and isinstance(again, EpisodeCase)
+
+
+def test_the_order_of_overrides_does_not_matter() -> None:
+    other = EpisodeCase(id=CASE.id, overrides=dict(reversed(CASE.overrides.items())), seed=3)
+    assert other.digest == CASE.digest
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_every_field_changes_the_digest(field: str) -> None:
+    assert CASE.model_copy(update={field: CHANGES[field]}).digest != CASE.digest
+
+
+def test_every_field_is_tried() -> None:
+    assert set(CHANGES) == set(EpisodeCase.model_fields)
+
+
+def test_the_digest_is_that_of_another_process() -> None:
+    code = "import sys; from harvestgym.sweep import SweepCase; print(SweepCase.from_text(sys.argv[1]).digest)"
+    done = subprocess.run([sys.executable, "-c", code, CASE.text], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == CASE.digest
+
+
+def test_the_digest_depends_on_the_package_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harvestgym.sweep.cases.PACKAGE_VERSION", f"{PACKAGE_VERSION}.1")
+    assert SweepCase.from_text(CASE.text).digest != CASE.digest
+
+
+def test_the_digest_depends_on_the_contents_of_files(tmp_path: Path) -> None:
+    farm, agent = tmp_path / "farm.yaml", tmp_path / "agent.py"
+    digests = set()
+    for text in ("one", "two"):
+        for path in (farm, agent):
+            path.write_text(text)
+            if farm.exists() and agent.exists():
+                digests.add(EpisodeCase(id=str(farm), policy=f"{agent}:make").digest)
+    assert len(digests) == 3
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(ConfigError, match="gone.yaml: expected a file, got No such file"):
+        _ = EpisodeCase(id="gone.yaml").digest
+
+
+def test_labels_are_the_paths_of_overrides() -> None:
+    assert CASE.labels == {
+        "id": CASE.id, "policy": "expert", "seed": 3, "entities/Soil-0": "sand", "mode": "fo",
+    }  # fmt: skip
+    assert EpisodeCase(id="a", overrides={"x": [1, 2]}, split="test").labels["x"] == json.dumps([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"seed": -1}, "greater than or equal to 0"),
+        ({"episodes": 0}, "greater than or equal to 1"),
+        ({"split": "validation"}, "'train' or 'test'"),
+        ({"overrides": {"law": object()}}, "values that JSON can write"),
+        ({"polici": "x"}, "not permitted"),
+    ],
+)
+def test_wrong_fields_are_refused(changed: dict[str, object], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        EpisodeCase.model_validate({"id": "farm/bean-clay-1x1-v0"} | changed)
+
+
+def test_importing_sweeps_loads_no_jax() -> None:
+    code = "import sys, harvestgym.sweep; print('jax' in sys.modules, 'ray' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
