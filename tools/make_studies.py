@@ -26,7 +26,7 @@ from harvestgym.evaluate.run import policy_named
 PAGES = {
     **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density"), "studies.md"),
     **dict.fromkeys(("looking", "risk", "memory"), "training.md"),
-    "card": "validation.md", "fishing": "fishing.md", "forager": "forager.md",
+    "card": "validation.md", "fishing": "fishing.md", "forager": "forager.md", "region": "sweep.md",
 }  # fmt: skip
 
 LONG: dict[str, Any] = {"fishing": {"train_steps": 200_000}}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.loading import load_object
+from harvestgym.core.yaml_io import parse
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.export import check_extras, check_folder
 
@@ -25,6 +28,7 @@ def study(
     out: Annotated[Path | None, typer.Option(help="folder for the table (Parquet) and a picture")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="CPU threads; default: one per core")] = None,
     seed: Annotated[int | None, typer.Option(**SEED_LIMITS, help="of the episodes; default: the study's own")] = None,
+    more: Annotated[list[str] | None, typer.Option("--set", help="a further argument, NAME=VALUE: side=1000")] = None,
 ) -> None:
     """Run a study and print its tables; its episodes run in one batch."""
     if out is not None:
@@ -34,12 +38,22 @@ def study(
         os.environ["NPROC"] = str(jobs)  # XLA sizes its thread pool by this when it starts
     run_study = studies.load_study(name)
     options = {k: v for k, v in (("replicates", replicates), ("seed", seed)) if v is not None}
+    options |= dict(_parse_argument(text, name, run_study) for text in more or [])
     with progress_bars() as start_bar:
         found = run_study(out=out, progress=start_bar(f"study {name}", None), **options)
     for table in found if isinstance(found, list) else [found]:
         print_table(table)
     if out is not None:
         typer.echo(f"wrote {', '.join(sorted(str(path) for path in out.iterdir()))}")
+
+
+def _parse_argument(text: str, study: str, run_study: Callable[..., Any]) -> tuple[str, Any]:
+    """Split NAME=VALUE; the value is YAML."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set: expected NAME=VALUE, got {text!r}")
+    check_name("argument", name, set(inspect.signature(run_study).parameters) - {"out", "progress"}, study)
+    return name, parse(value, f"--set {name}")
 
 
 @group.command()

@@ -30,7 +30,7 @@ from harvestgym.sweep.cases import EpisodeCase
 from . import splits
 from .run import BATCH, horizon, policy_named
 
-ROWS = 256
+EPISODE_ROWS = 256
 """Episodes of one compiled call; a multiple of the width of vector instructions, so that no row is a remainder."""
 
 
@@ -103,12 +103,12 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
     seed = np.asarray([find_first_seed(case) for case in cases], np.uint32)[owner]
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
     parts = []
-    for start in range(0, len(owner), ROWS):
-        rows = np.minimum(np.arange(start, start + ROWS), len(owner) - 1)
+    for start in range(0, len(owner), EPISODE_ROWS):
+        rows = np.minimum(np.arange(start, start + EPISODE_ROWS), len(owner) - 1)
         params, policy = jax.tree.map(lambda leaf: leaf[owner[rows]], stacked)  # noqa: B023
         keys = make_row_keys(seed[rows], number[rows])
         env, steps, _ = settings[0]
-        parts.append(jax.device_get(evaluate(env, Batched(policy), keys, ROWS, steps, Batched(params))))
+        parts.append(jax.device_get(evaluate(env, Batched(policy), keys, EPISODE_ROWS, steps, Batched(params))))
     whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(owner)], *parts)
     ends = np.cumsum([case.episodes for case in cases])
     spans = [slice(end - case.episodes, end) for case, end in zip(cases, ends, strict=True)]

@@ -5,11 +5,12 @@ strings, so that it can be sent to another process; this package imports no envi
 """
 
 from .cases import EpisodeCase, SweepCase
-from .engine import Failure, SweepReport, collect, sweep
+from .engine import EngineOptions, Failure, SweepReport, collect, sweep
 from .grid import SweepFile, expand, read_sweep_file
 from .storage import FolderStatus, find_status, read
 
 __all__ = [
+    "EngineOptions",
     "EpisodeCase",
     "Failure",
     "FolderStatus",

@@ -12,7 +12,7 @@ import pytest
 import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.episode_runner import ROWS, make_row_keys, prepare_setting
+from harvestgym.evaluate.episode_runner import EPISODE_ROWS, make_row_keys, prepare_setting
 from harvestgym.evaluate.run import BATCH, evaluate_id, evaluation_keys
 from harvestgym.sweep import EpisodeCase, collect, sweep
 
@@ -65,7 +65,7 @@ def test_a_case_has_the_episodes_of_an_evaluation() -> None:
 
 def test_rows_do_not_depend_on_the_other_cases() -> None:
     together, reverse = collect(grid()), collect(grid()[::-1])[::-1]
-    assert sum(len(rows["return"]) for rows in together) > ROWS
+    assert sum(len(rows["return"]) for rows in together) > EPISODE_ROWS
     for alone, one, other in zip(grid(), together, reverse, strict=True):
         assert_equal_rows(one, other)
         assert_equal_rows(one, collect([alone])[0])

@@ -46,6 +46,21 @@ def test_jobs_are_the_threads_that_a_study_is_given(monkeypatch: pytest.MonkeyPa
     assert given == ["3"]
 
 
+def test_further_arguments_of_a_study_are_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+
+    def run(out: object, progress: object, side: int = 1, days: tuple[int, ...] = ()) -> Table:
+        given.update(side=side, days=days)
+        return Table("nothing", ("a",), [("1",)])
+
+    monkeypatch.setattr(studies, "load_study", lambda name: run)
+    assert CliRunner().invoke(app, ["study", "risk", "--set", "side=3", "--set", "days=[1, 2]"]).exit_code == 0
+    assert given == {"side": 3, "days": [1, 2]}
+    for argument, words in (("syde=3", "expected a known argument, got 'syde'; try 'side'"), ("side", "NAME=VALUE")):
+        done = CliRunner().invoke(app, ["study", "risk", "--set", argument])
+        assert done.exit_code == 2 and words in done.output
+
+
 @pytest.mark.parametrize("name", studies.list_studies())
 def test_every_study_takes_replicates_a_folder_and_progress(name: str) -> None:
     """These are given by the command; all further arguments have defaults."""
