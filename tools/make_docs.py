@@ -1,7 +1,7 @@
 """Make every table and figure of the docs, or some of them by the name of their part.
 
 python tools/make_docs.py                      # everything: hours on two cores, most of them for the leaderboard
-python tools/make_docs.py studies training     # parts: training, studies, leaderboard, pages, pictures, screens
+python tools/make_docs.py studies training     # parts: tune, training, studies, leaderboard, pages, pictures, screens
 
 Needs all extras and what .ci/run installs in addition; `screens` a Chromium.
 """
@@ -22,6 +22,7 @@ COMMAND = shlex.quote(str(Path(sys.executable).with_name("harvestgym")))
 PPO = "examples/ppo.py --seeds 3 --out docs/training --id"
 
 PARTS = {
+    "tune": ["tools/tune_all.py"],
     "training": [
         f"{PPO} farm/tomato-sand-1x1-v0 farm/corn-sand-1x1-v0",
         f"{PPO} farm/bean-clay-1x1-v0",
@@ -29,7 +30,7 @@ PARTS = {
         "tools/make_training.py contexts",
     ],
     "studies": ["tools/make_studies.py"],
-    "leaderboard": [f"{COMMAND} leaderboard --policy ppo=examples/ppo.py:ppo --out docs"],
+    "leaderboard": [f"{COMMAND} leaderboard --policy ppo=examples/ppo.py:ppo --out docs", "tools/make_scores.py"],
     "pages": ["tools/make_pages.py"],
     "pictures": [
         "tools/make_pictures.py",

@@ -61,11 +61,11 @@ def leaderboard(
     ids: Annotated[list[str] | None, typer.Option(help="ids, or farm, fishing, forager; default: all")] = None,
     seasons: Annotated[int | None, typer.Option(min=2, help="default: 1000, or 100 where they are long")] = None,
     policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function of id and environment")] = None,
-    planned: Annotated[int, typer.Option(min=0, help="seasons for the ceiling with foresight; 0 for none")] = 16,
+    planned: Annotated[int, typer.Option(min=0, help="seasons of blind and foresight rows; 0: none")] = 16,
     out: Annotated[Path | None, typer.Option(help="folder for leaderboard.md, .json and .parquet, or docs")] = None,
 ) -> None:
     """Compare policies on held-out seasons of each id; rows of other ids in OUT stay."""
-    from harvestgym.evaluate.leaderboard import run, store
+    from harvestgym.evaluate.leaderboard import page, run, store
 
     if out is not None:
         check_folder("--out", out)
@@ -76,9 +76,11 @@ def leaderboard(
         for id in chosen:
             rows += run.make_rows(id, seasons, entrants, planned)
             if out is not None:
-                store.write_rows(out, store.merge_rows(store.read_rows(out), rows))
+                whole = store.merge_rows(store.read_rows(out), rows)
+                store.write_rows(out, whole)
+                page.write_page(out, whole)
             advance(1)
-    print_table(store.make_table(store.merge_rows([], rows)))
+    print_table(page.make_table(store.merge_rows([], rows)))
 
 
 def _parse_entrant(text: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import Partial
 
 from harvestgym.core.env import Env
 from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, run_to_end, start_batch, step_with_advance
@@ -97,6 +98,43 @@ def plan_with_foresight(
         progress(1)
     best = jax.tree.map(np.asarray, unflatten_actions(env.action_space, found[:, 0]))
     return Plans(np.asarray(values[:, 0]), np.asarray(expert), best, keys)
+
+
+def plan_blind(
+    env: Env[Any, Any],
+    keys: jax.Array,
+    policy: Policy,
+    search: Search = Search(),  # noqa: B008 (a tuple)
+    progress: Progress = ignore_progress,
+) -> Policy:
+    """Search the schedule that is best on the mean of all seasons, and return it as a policy that observes nothing.
+
+    The search is that of `plan_with_foresight` with one schedule for all seasons, first those of the expert in each.
+    """
+    steps, seasons = horizon(env), len(keys)
+    sizes = tuple(map(tuple, count_choices(env.action_space)))
+    length, done = _run_expert(env, steps, policy.traced(), keys, env.params)
+    room, habits = jnp.max(length)[None], _sample_habits(done, sizes)
+    key = key_for(keys[0], "blind search")
+
+    def measure(trials: jax.Array) -> jax.Array:
+        spread = jnp.broadcast_to(trials, (seasons, *trials.shape[1:]))
+        return _run_schedules(env, steps, spread, keys, env.params).mean(0, keepdims=True)
+
+    trials = jnp.resize(done, (1, search.trials, *done.shape[1:]))
+    found, values = _keep_best(trials, measure(trials), search.elites)
+    for generation in range(search.generations):
+        trials = _make_trials(sum(sizes, ()), search.trials, jax.random.fold_in(key, generation), found, habits, room)
+        new = measure(trials)
+        found, values = _keep_best(
+            jnp.concatenate([found, trials], 1), jnp.concatenate([values, new], 1), search.elites
+        )
+        progress(1)
+    return Policy(jnp.int32(0), Partial(_follow_schedule, unflatten_actions(env.action_space, found[0, 0])))
+
+
+def _follow_schedule(schedule: Any, now: jax.Array, obs: Any, key: jax.Array) -> tuple[jax.Array, Any]:
+    return now + 1, jax.tree.map(lambda leaf: leaf[jnp.minimum(now, len(leaf) - 1)], schedule)
 
 
 def replay_schedules(env: Env[Any, Any], keys: jax.Array, schedules: Any, params: Any = None) -> np.ndarray:

@@ -1,15 +1,16 @@
 """The leaderboard: the return of each baseline on each id, on held-out seasons (`harvestgym leaderboard`).
 
-A score of 0 is the return of no action, 1 that of the expert; the ceiling is that of a clairvoyant planner. Other
-policies are added by an `Entrant`, a function of the id and its test environment.
+A score of 0 is the return of no action, 1 that of the expert; the foresight reference is that of a clairvoyant
+planner. Other policies are added by an `Entrant`, a function of the id and its test environment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Env
@@ -20,13 +21,24 @@ from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
-from harvestgym.evaluate.run import evaluation_keys, find_idle_action, horizon, run_episodes
-from harvestgym.evaluate.statistics import Summary, summarise
+from harvestgym.evaluate.run import BATCH, evaluation_keys, find_idle_action, horizon, run_episodes
+from harvestgym.evaluate.statistics import estimate_mean, summarise
 from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
 
-from .foresight import Search, plan_with_foresight
-from .store import CEILING, TRIED, LeaderboardRow
+from .foresight import Search, plan_blind, plan_with_foresight
+from .store import (
+    BLIND,
+    FORESIGHT,
+    HIGH_BY_YEAR,
+    IQM,
+    LOW_BY_YEAR,
+    OPTIMUM,
+    ORACLE,
+    TRIED,
+    YEARS,
+    LeaderboardRow,
+)
 
 SEASONS, FEW_SEASONS = 1000, 100
 LONG_EPISODE = 4000
@@ -38,9 +50,9 @@ PLANNED_SEASONS = 16
 SEARCH_BUDGET = 80_000
 """Generations of the default search times plots times steps of an episode."""
 
-Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | None"]
-"""Returns a policy for an id and the environment of its reported split, or None; or a pair of a wrapped environment and
-its policy. It may train on the training split (`splits.make(id, "train")`)."""
+Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | list[Policy] | None"]
+"""Returns a policy for an id and the environment of its reported split, or None; a pair of a wrapped environment and
+its policy; or the policies of several trainings. It may train on the training split (`splits.make(id, "train")`)."""
 
 
 def expand_ids(names: Iterable[str]) -> list[str]:
@@ -57,39 +69,44 @@ def make_rows(
     search: Search | None = None,
     split: str = "test",
 ) -> list[LeaderboardRow]:
-    """Make the rows of an id: none, random, expert, entrants and, where actions are integers, the ceiling.
+    """Make the rows of an id: none, random, expert, entrants and the references that the id has.
 
-    Scores are added by `store.merge_rows`.
+    The references are the optimum over the horizon of a fishery, the informed oracle of a forager, and where actions
+    are integers the best blind schedule and the foresight reference. Scores are added by `store.merge_rows`.
 
     Args:
         id: a registered id, or the path of a farm file.
         seasons: number of seasons; by default 1000, or 100 where they are long.
         entrants: further policies by name.
-        planned: seasons of the foresight planner, two or more; 0 for none.
-        search: length of the search; by default the larger the farm, the shorter.
+        planned: seasons of the planners, two or more; 0 for none.
+        search: length of the searches; by default the larger the farm, the shorter.
         split: split of the held-out protocol; results are reported on `"test"`.
     """
     if planned == 1:
-        raise ConfigError("planned: expected two or more seasons for a ceiling, or 0 for none, got 1")
+        raise ConfigError("planned: expected two or more seasons for a foresight reference, or 0 for none, got 1")
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
     number = seasons or (FEW_SEASONS if count_plot_steps(env) > LONG_EPISODE else SEASONS)
-    here, apart = _make_baselines(id, env), {}
+    here, apart = _make_baselines(id, env), _make_oracle(id, env)
+    plans = bool(planned) and {"none", "expert"} <= set(here) and noop_action(env.action_space) is not None
+    search = search or Search(generations=int(np.clip(SEARCH_BUDGET // count_plot_steps(env), 4, 60)))
+    if plans:
+        here[BLIND] = _plan_blind(id, here["expert"], planned, search)
     for name, enters in (entrants or {}).items():
         match enters(id, env):
             case Policy() as policy:
                 here[name] = policy
             case (Env() as own, Policy() as policy):
                 apart[name] = own, policy
+            case [Policy(), *_] as trainings:
+                here |= {f"{name}{TRAINING}{i}": policy for i, policy in enumerate(trainings)}
     acting = dict(zip(here, together(list(here.values())), strict=True))
     games = {name: (env, policy) for name, policy in acting.items()} | apart
     results = {name: _run_policy(id, own, policy, number, seed) for name, (own, policy) in games.items()}
-    found = [_make_row(id, name, *result) for name, result in results.items()]
-    if planned and {"none", "expert"} <= set(here) and noop_action(env.action_space) is not None:
-        search = search or Search(generations=int(np.clip(SEARCH_BUDGET // count_plot_steps(env), 4, 60)))
-        plans = plan_with_foresight(env, evaluation_keys(seed)[:planned], here["expert"], search)
-        gain = plans.returns - plans.expert
-        found.append(_make_planned_row(id, results["expert"][0], gain, search))
+    found = [_make_row(id, name, of_name) for name, of_name in _group_trainings(results).items()]
+    if plans:
+        made = plan_with_foresight(env, evaluation_keys(seed)[:planned], here["expert"], search)
+        found.append(_make_planned_row(id, results["expert"].returns, made.returns - made.expert, search))
     return found
 
 
@@ -100,11 +117,24 @@ def count_plot_steps(env: Env[Any, Any]) -> int:
 
 
 def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
-    """Make the baselines of an id: none, random and expert, as far as it has them."""
+    """Make the baselines of an id: none, random, expert and the optimum over the horizon, as far as it has them."""
     found = {} if (idle := _find_noop(id, env)) is None else {"none": constant_policy(idle)}
     found["random"] = random_policy(env)
     own = family_function(id, "policies")(env)
-    return found | ({"expert": own["expert"]} if "expert" in own else {})
+    names = {"expert": "expert", OPTIMUM: "sdp-finite"}
+    return found | {name: own[policy] for name, policy in names.items() if policy in own}
+
+
+def _make_oracle(id: str, env: Env[Any, Any]) -> dict[str, tuple[Env[Any, Any], Policy]]:
+    """Make the informed policy of an id and the environment that informs it, if it has them."""
+    oracle = family_function(id, "make_oracle", lambda env: None)(env)
+    return {} if oracle is None else {ORACLE: oracle}
+
+
+def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy:
+    """Find the best schedule of seasons of the training split."""
+    training = splits.split(id, "train")
+    return plan_blind(training.make(), evaluation_keys(training.seed(0))[:planned], expert, search)
 
 
 def _find_noop(id: str, env: Env[Any, Any]) -> Any:
@@ -112,10 +142,16 @@ def _find_noop(id: str, env: Env[Any, Any]) -> Any:
     return None if spec_of(id).family == "forager" else find_idle_action(id, env)
 
 
-def _run_policy(
-    id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int
-) -> tuple[np.ndarray, dict[str, float]]:
-    """Run a policy; return its returns, and the means of the other columns."""
+class PolicyResult(NamedTuple):
+    """The returns of a policy, the means of its other columns, and the weather year of each season, if it has one."""
+
+    returns: np.ndarray
+    columns: dict[str, float]
+    years: np.ndarray | None
+
+
+def _run_policy(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> PolicyResult:
+    """Run a policy on some seasons."""
     first = jax.eval_shape(env.reset, jax.random.key(0), env.params)[1]
     game = CostLog(env) if OBSERVATION_COST in first.info else env
     inside = unwrapped(env)
@@ -124,12 +160,39 @@ def _run_policy(
     if TOTAL_COST in whole.info:
         columns = columns | {OBSERVATION_COST: np.asarray(whole.info[TOTAL_COST])}
     means = {name: float(np.mean(v)) for name, v in columns.items() if np.asarray(v).dtype.kind in "fiub"}
-    return np.asarray(whole.returns), means
+    find_years = family_function(id, "find_weather_years", lambda env, keys: None)
+    starts = range(0, seasons, BATCH)
+    years = find_years(inside, jnp.concatenate([evaluation_keys(seed, start) for start in starts])[:seasons])
+    return PolicyResult(np.asarray(whole.returns), means, years)
 
 
-def _make_row(id: str, policy: str, returns: np.ndarray, columns: dict[str, float]) -> LeaderboardRow:
-    s: Summary = summarise(returns)
-    return LeaderboardRow(id, policy, len(returns), s.mean, float(s.low), float(s.high), s.cvar10, None, columns)
+TRAINING = " training "
+"""Between the name of an agent and the number of its training."""
+
+
+def _group_trainings(results: Mapping[str, PolicyResult]) -> dict[str, list[PolicyResult]]:
+    """Group the results of the trainings of each agent."""
+    found: dict[str, list[PolicyResult]] = {}
+    for name, result in results.items():
+        found.setdefault(name.partition(TRAINING)[0], []).append(result)
+    return found
+
+
+def _make_row(id: str, policy: str, trainings: list[PolicyResult]) -> LeaderboardRow:
+    """Make the row of a policy; with several trainings its interval is that over trainings."""
+    returns = np.concatenate([each.returns for each in trainings])
+    labels = np.repeat(np.arange(len(trainings)), [len(each.returns) for each in trainings])
+    several = len(trainings) > 1
+    s = summarise(returns, labels if several else None)
+    columns = {name: float(np.mean([each.columns[name] for each in trainings])) for name in trainings[0].columns}
+    columns[IQM] = s.iqm
+    if trainings[0].years is not None and len(np.unique(trainings[0].years)) > 1:
+        years = np.concatenate([each.years for each in trainings if each.years is not None])
+        found = estimate_mean(returns, years)
+        columns |= {YEARS: float(len(np.unique(years))), LOW_BY_YEAR: found.low, HIGH_BY_YEAR: found.high}
+    runs = [float(each.returns.mean()) for each in trainings] if several else []
+    seasons = len(trainings[0].returns)
+    return LeaderboardRow(id, policy, seasons, s.mean, float(s.low), float(s.high), s.cvar10, None, columns, runs)
 
 
 def _make_planned_row(id: str, expert: np.ndarray, gain: np.ndarray, search: Search) -> LeaderboardRow:
@@ -138,4 +201,4 @@ def _make_planned_row(id: str, expert: np.ndarray, gain: np.ndarray, search: Sea
     error = np.hypot(more.high - more.mean, alone.high - alone.mean)
     mean = float(np.mean(expert) + np.mean(gain))
     columns = {TRIED: float(search.trials * (1 + search.generations)), "gain": float(np.mean(gain))}
-    return LeaderboardRow(id, CEILING, n, mean, float(mean - error), float(mean + error), None, None, columns)
+    return LeaderboardRow(id, FORESIGHT, n, mean, float(mean - error), float(mean + error), None, None, columns)

@@ -1,10 +1,9 @@
-"""The rows of the leaderboard: merged, stored as JSON and Parquet, and shown as a page."""
+"""The rows of the leaderboard: merged, scored, and stored as JSON and Parquet."""
 
 from __future__ import annotations
 
 import json
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from itertools import groupby
@@ -13,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.observation_costs import OBSERVATION_COST
-from harvestgym.evaluate.statistics import format_mean
-from harvestgym.registry import ids
+FILE, TABLE = "leaderboard.json", "leaderboard.parquet"
 
-FILE, PAGE, TABLE = "leaderboard.json", "leaderboard.md", "leaderboard.parquet"
-CEILING = "ceiling"
+BLIND, OPTIMUM, ORACLE, FORESIGHT = "blind", "optimum", "oracle", "foresight"
+"""References with other information than an agent: none at all, the horizon, current rewards, the random events."""
+
+ORDER = ("none", "random", "expert")
+LAST = (BLIND, OPTIMUM, ORACLE, FORESIGHT)
 TRIED = "schedules tried"
 """The column with the number of schedules tried by the foresight planner in each season."""
 
-PAGE_HEAD = Path(__file__).with_name("page_head.md")
-"""The text above the tables of the page."""
+IQM, YEARS, LOW_BY_YEAR, HIGH_BY_YEAR = "interquartile mean", "weather years", "low by year", "high by year"
+"""Columns with the middle half, and with the interval of the mean that is clustered by weather year."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,8 @@ class LeaderboardRow:
         mean, low, high: mean return and its 95 % confidence interval.
         cvar10: mean of the worst tenth of the returns; None for the foresight planner.
         score: 0 for no action, 1 for the expert; None without one of them.
-        columns: means of the family's columns, and observation costs.
+        columns: means of the family's columns, observation costs, interquartile mean and the interval by weather year.
+        runs: mean return of each training of a learned agent; empty for a rule, or for one training.
     """
 
     id: str
@@ -47,13 +47,14 @@ class LeaderboardRow:
     cvar10: float | None
     score: float | None = None
     columns: dict[str, float] = field(default_factory=dict)
+    runs: list[float] = field(default_factory=list)
 
 
 def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Merge rows: new rows replace old ones, other rows of the same id stay while its environment is unchanged.
 
     The environment has changed if the random policy has another return; then all old rows of the id are dropped. The
-    row of the foresight planner, whose search starts from the expert, is also dropped if the expert has another return.
+    rows of planners, whose search starts from the expert, are also dropped if the expert has another return.
     Scores are computed again.
     """
     fresh, before = ({(row.id, row.policy): row for row in rows} for rows in (new, old))
@@ -64,15 +65,21 @@ def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> 
         return was is not None and now is not None and _has_same_return(was, now)
 
     def is_kept(row: LeaderboardRow) -> bool:
-        witnesses = ("random", "expert") if row.policy == CEILING else ("random",)
+        witnesses = ("random", "expert") if row.policy in (BLIND, FORESIGHT) else ("random",)
         same = all(is_unchanged(row.id, witness) for witness in witnesses)
         return (row.id, row.policy) not in fresh and (row.id not in evaluated or same)
 
     whole = [*filter(is_kept, old), *new]
-    order = {name: i for i, name in enumerate(("none", "random", "expert"))}
-    whole.sort(key=lambda row: (row.id, row.policy == CEILING, order.get(row.policy, 9), row.policy))
+    whole.sort(key=lambda row: (row.id, _rank_policy(row.policy), row.policy))
     by_id = ((id, list(rows)) for id, rows in groupby(whole, lambda row: row.id))
     return [row for id, rows in by_id for row in (_score_rows(rows) if id in evaluated else rows)]
+
+
+def _rank_policy(policy: str) -> int:
+    """Return the place of a policy: the baselines first, the references last."""
+    if policy in ORDER:
+        return ORDER.index(policy)
+    return len(ORDER) + (1 + LAST.index(policy) if policy in LAST else 0)
 
 
 def _score_rows(of_id: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
@@ -99,16 +106,15 @@ def read_rows(folder: Path) -> list[LeaderboardRow]:
 
 
 def write_rows(folder: Path, whole: Sequence[LeaderboardRow]) -> list[Path]:
-    """Write the table as JSON, as a page and, with the extra `data`, as Parquet; return the paths."""
+    """Write the rows as JSON and, with the extra `data`, as Parquet; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    kept, page, table = (folder / name for name in (FILE, PAGE, TABLE))
-    values = [_round_numbers(asdict(row)) for row in whole]
+    kept, table = folder / FILE, folder / TABLE
+    values = [_round_numbers({k: v for k, v in asdict(row).items() if k != "runs" or v}) for row in whole]
     kept.write_text(json.dumps({"rows": values}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    page.write_text(_page(whole), encoding="utf-8")
     if find_spec("pyarrow") is None:
-        return [kept, page]
+        return [kept]
     _write_parquet(values, table)
-    return [kept, page, table]
+    return [kept, table]
 
 
 def _write_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
@@ -116,7 +122,8 @@ def _write_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    flat = [{name: value for name, value in row.items() if name != "columns"} | row["columns"] for row in rows]
+    own = ("columns", "runs")
+    flat = [{name: value for name, value in row.items() if name not in own} | row["columns"] for row in rows]
     names = dict.fromkeys(name for row in flat for name in row)
     pyarrow.parquet.write_table(pyarrow.table({name: [row.get(name) for row in flat] for name in names}), path)
 
@@ -125,96 +132,6 @@ def _round_numbers(value: Any) -> Any:
     """Round numbers to six digits, the precision of float32."""
     if isinstance(value, dict):
         return {name: _round_numbers(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_round_numbers(part) for part in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
-
-
-Cell = Callable[[LeaderboardRow], str]
-
-
-def _format_column(name: str, digits: int) -> Cell:
-    return lambda row: f"{row.columns[name]:.{digits}f}" if name in row.columns else ""
-
-
-def _format_return(row: LeaderboardRow) -> str:
-    return format_mean(row.mean, row.low, row.high)
-
-
-COMMON_COLUMNS: dict[str, Cell] = {
-    "policy": lambda row: row.policy,
-    "return (95 %)": _format_return,
-    "CVaR 10 %": lambda row: "" if row.cvar10 is None else f"{row.cvar10:.3f}",
-}
-
-
-def _format_seasons(row: LeaderboardRow) -> str:
-    return f"{row.seasons}, best of {row.columns[TRIED]:,.0f}" if TRIED in row.columns else f"{row.seasons}"
-
-
-SEASONS_COLUMN: dict[str, Cell] = {"seasons": _format_seasons}
-FAMILY_COLUMNS: dict[str, tuple[str, dict[str, Cell]]] = {
-    "farm": (
-        "Farms",
-        {
-            "yield, kg": _format_column("yield kg", 2),
-            "water, L": _format_column("water used L", 0),
-            "looks": _format_column(OBSERVATION_COST, 2),
-            "score": lambda row: "" if row.score is None else f"{row.score:.2f}",
-        },
-    ),
-    "fishing": (
-        "Fisheries",
-        {"catch per year": _format_column("mean catch per year", 4), "collapsed": _format_column("collapsed", 3)},
-    ),
-    "forager": ("Foragers", {"collected": _format_column("objects collected", 0)}),
-}
-
-
-def make_table(whole: Sequence[LeaderboardRow]) -> Table:
-    """Make one table of all rows, with the columns of farms."""
-    cells = {"id": lambda row: row.id} | COMMON_COLUMNS | FAMILY_COLUMNS["farm"][1] | SEASONS_COLUMN
-    return Table("leaderboard", tuple(cells), [tuple(cell(row) for cell in cells.values()) for row in whole])
-
-
-COMPARISONS = (("ppo", "none"), ("ppo", "expert"), ("expert", "none"), ("expert", "random"))
-"""Pairs of policies for the negative results: ids on which the first has a lower return than the second."""
-
-
-def _list_negative_results(whole: Sequence[LeaderboardRow]) -> list[str]:
-    """List the ids on which a policy has a lower return than a simpler one."""
-    by = {(row.id, row.policy): row for row in whole}
-    lines = []
-    for one, other in COMPARISONS:
-        pairs = [(mine, by.get((id, other))) for (id, policy), mine in by.items() if policy == one]
-        short = [mine.id for mine, yours in pairs if yours is not None and mine.high < yours.low]
-        text = f"- **{one}** earns less than **{other}** on {', '.join(short)}."
-        lines += [textwrap.fill(text, 120, subsequent_indent="  ", break_on_hyphens=False)] * bool(short)
-    return ["## Negative results", "", "Where the intervals do not overlap:", "", *lines, ""] if lines else []
-
-
-def _page(whole: Sequence[LeaderboardRow]) -> str:
-    lines = [PAGE_HEAD.read_text(encoding="utf-8"), *_list_negative_results(whole)]
-    for family, (title, own) in FAMILY_COLUMNS.items():
-        mine = [row for row in whole if row.id.partition("/")[0] == family]
-        if mine:
-            lines += [f"## {title}", "", *_table(mine, COMMON_COLUMNS | own | SEASONS_COLUMN), ""]
-    farms = {row.id for row in whole if row.id.startswith("farm/")}
-    by_policy = {name: {row.id for row in whole if row.policy == name} for name in ("ppo", CEILING)}
-    absent = {"rows": set(ids()) - {row.id for row in whole}} | {
-        f"a row of {name}": farms - having for name, having in by_policy.items() if having
-    }
-    lines += [f"Without {what} yet: {', '.join(sorted(lack))}.\n" for what, lack in absent.items() if lack]
-    return "\n".join(lines)
-
-
-def _table(mine: Sequence[LeaderboardRow], cells: dict[str, Cell]) -> list[str]:
-    lines = [_line(["id", *cells]), _line(["---", "---", *["---:"] * (len(cells) - 1)])]
-    last = ""
-    for row in mine:
-        name = "" if row.id == last else f"[{row.id.partition('/')[2]}]({row.id}.md)"
-        lines.append(_line([name, *(cell(row) for cell in cells.values())]))
-        last = row.id
-    return lines
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -1,4 +1,4 @@
-"""The ceiling: at least the expert in every season, and no more than its schedule makes when it is followed."""
+"""The foresight reference: at least the expert in every season, and no more than its schedule earns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SEARCH = Search(trials=16, generations=20, elites=4)
 KEYS = episode_keys(jax.random.key(5), SEASONS)
 
 
-def test_the_ceiling_is_what_its_schedules_make_and_never_below_the_expert() -> None:
+def test_the_foresight_reference_is_what_its_schedules_make_and_never_below_the_expert() -> None:
     env = reeds()
     expert = rule_policy(env)
     found = plan_with_foresight(env, KEYS, expert, SEARCH)

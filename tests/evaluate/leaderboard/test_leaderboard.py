@@ -17,7 +17,7 @@ from harvestgym.cli import app
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.leaderboard import store
+from harvestgym.evaluate.leaderboard import page, store
 from harvestgym.evaluate.leaderboard.foresight import Search
 from harvestgym.evaluate.leaderboard.run import expand_ids, make_rows
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST
@@ -43,12 +43,12 @@ def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
     entrants = {"one day": one_day, "absent": lambda id, env: None}
     whole = store.merge_rows([], make_rows(id, 60, entrants, planned=4, search=QUICK))
     found = {row.policy: row for row in whole}
-    assert set(found) == {"none", "random", "expert", "ceiling", "one day"}
-    assert found["none"].score == 0 and found["expert"].score == 1 and (found["ceiling"].score or 0) > 1
+    assert set(found) == {"none", "random", "expert", "blind", "foresight", "one day"}
+    assert found["none"].score == 0 and found["expert"].score == 1 and (found["foresight"].score or 0) > 1
     for row in found.values():
         assert row.low <= row.mean <= row.high and (row.cvar10 is None or row.cvar10 <= row.mean)
-    assert found["expert"].seasons == 60 and found["ceiling"].seasons == 4
-    assert found["ceiling"].columns[store.TRIED] == QUICK.trials * (QUICK.generations + 1)
+    assert found["expert"].seasons == 60 and found["foresight"].seasons == 4
+    assert found["foresight"].columns[store.TRIED] == QUICK.trials * (QUICK.generations + 1)
     assert found["expert"].columns["yield kg"] > found["none"].columns["yield kg"] == 0
     assert found["expert"].columns[OBSERVATION_COST] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
     assert found["one day"].columns[OBSERVATION_COST] == pytest.approx(LOOK, rel=1e-4)
@@ -63,7 +63,7 @@ def test_rows_are_kept_while_the_game_is_the_same() -> None:
     old = [row("farm/a-v0", name, mean) for name, mean in (("none", 0.0), ("random", 0.2), ("expert", 1.0))]
     old += [
         row("farm/a-v0", "ppo", 2.0, score=2.0),
-        row("farm/a-v0", store.CEILING, 3.0),
+        row("farm/a-v0", store.FORESIGHT, 3.0),
         row("fishing/b-v0", "expert"),
     ]
 
@@ -74,7 +74,7 @@ def test_rows_are_kept_while_the_game_is_the_same() -> None:
         return {each.policy: each for each in whole[:-1]}
 
     same = left(1.0, 0.2)
-    assert list(same) == ["none", "random", "expert", "ppo", store.CEILING] and same["ppo"].score == 2.0
+    assert list(same) == ["none", "random", "expert", "ppo", store.FORESIGHT] and same["ppo"].score == 2.0
     wiser = left(1.6, 0.2)
     assert list(wiser) == ["none", "random", "expert", "ppo"] and wiser["ppo"].score == pytest.approx(1.25)
     assert list(left(1.0, 0.3)) == ["none", "random", "expert"], "of another game, the agent's row says nothing"
@@ -85,26 +85,24 @@ def test_file_and_page_have_the_rows(tmp_path: Path) -> None:
     whole = [row("farm/a-v0", "expert", columns={"yield kg": 1.234}), row("fishing/b-v0", "random", 2.0)]
     store.write_rows(tmp_path, [replace(whole[0], score=1.0), whole[1]])
     assert store.read_rows(tmp_path)[1] == whole[1] and store.read_rows(tmp_path / "none") == []
-    page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
-    assert "| [a-v0](farm/a-v0.md) | expert | 1.000 (0.900 to 1.100) | 0.500 | 1.23 |" in page
-    assert "## Fisheries" in page and "## Foragers" not in page and "a row of ppo" not in page
-    store.write_rows(tmp_path, [*whole, row("farm/a-v0", "ppo"), row("farm/c-v0", "expert")])
-    page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
-    assert "Without a row of ppo yet: farm/c-v0." in page and "Negative results" not in page
+    text = page.make_page([replace(whole[0], score=1.0), whole[1]])
+    assert "| [a-v0](farm/a-v0.md) | expert | 1.000 (0.900 to 1.100) | 0.500 |  | 1.23 |" in text
+    assert "## Fisheries" in text and "## Foragers" not in text and "a row of ppo" not in text
+    text = page.make_page([*whole, row("farm/a-v0", "ppo"), row("farm/c-v0", "expert")])
+    assert "Without a row of ppo yet: farm/c-v0." in text and "Negative results" not in text
 
 
-def test_the_page_says_who_falls_short_of_whom(tmp_path: Path) -> None:
+def test_the_page_says_who_falls_short_of_whom() -> None:
     """Only intervals that do not meet count: the agent of a-v0 lies below the expert, that of b-v0 only seems to."""
     experts = [row("farm/a-v0", "expert", 2.0), row("farm/b-v0", "expert", 2.0), row("farm/b-v0", "random", 1.0)]
-    store.write_rows(tmp_path, [*experts, row("farm/a-v0", "ppo", 1.7), row("farm/b-v0", "ppo", 1.9)])
-    page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
-    assert "- **ppo** earns less than **expert** on farm/a-v0.\n" in page and "than **random**" not in page
+    text = page.make_page([*experts, row("farm/a-v0", "ppo", 1.7), row("farm/b-v0", "ppo", 1.9)])
+    assert "- **ppo** earns less than **expert** on farm/a-v0.\n" in text and "than **random**" not in text
 
 
 def test_the_parquet_has_a_row_for_each_id_and_policy(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     whole = [row("farm/a-v0", "none", columns={"yield kg": 0.0}), row("fishing/b-v0", "expert", columns={"AAV": 0.5})]
-    assert [path.name for path in store.write_rows(tmp_path, whole)] == [store.FILE, store.PAGE, store.TABLE]
+    assert [path.name for path in store.write_rows(tmp_path, whole)] == [store.FILE, store.TABLE]
     found = parquet.read_table(tmp_path / store.TABLE).to_pydict()
     assert found["id"] == ["farm/a-v0", "fishing/b-v0"] and found["policy"] == ["none", "expert"]
     assert found["yield kg"] == [0.0, None] and found["AAV"] == [None, 0.5] and "columns" not in found
@@ -120,7 +118,7 @@ def test_the_command_writes_the_page_and_the_file(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 0, result.output
     kept = json.loads((tmp_path / store.FILE).read_text(encoding="utf-8"))["rows"]
-    assert [r["policy"] for r in kept] == ["none", "random", "expert"]
-    assert np.isfinite([r["mean"] for r in kept]).all() and (tmp_path / store.PAGE).is_file()
+    assert [r["policy"] for r in kept] == ["none", "random", "expert", "optimum"]
+    assert np.isfinite([r["mean"] for r in kept]).all() and (tmp_path / page.PAGE).is_file()
     wrong = CliRunner().invoke(app, ["leaderboard", "--ids", "fishing/logistic-level-v0"])
     assert wrong.exit_code == 2 and "try 'fishing/logistic-levels-v0'" in wrong.output

@@ -10,10 +10,11 @@ import pytest
 import harvestgym
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard.foresight import Search
 from harvestgym.evaluate.leaderboard.run import LONG_EPISODE, count_plot_steps, expand_ids, make_rows
-from harvestgym.evaluate.leaderboard.store import CEILING, TRIED
+from harvestgym.evaluate.leaderboard.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named
 
 LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"
@@ -41,7 +42,7 @@ def rows() -> dict[str, Any]:
 
 
 def test_a_row_is_the_evaluation_on_the_test_split(rows: dict[str, Any]) -> None:
-    assert set(rows) == {"none", "random", "expert", CEILING}
+    assert set(rows) == {"none", "random", "expert", BLIND, OPTIMUM, FORESIGHT}
     for name in ("random", "expert"):
         found = evaluate_id(LEVELS, name, SEASONS, split="test")
         row = rows[name]
@@ -50,7 +51,7 @@ def test_a_row_is_the_evaluation_on_the_test_split(rows: dict[str, Any]) -> None
         )
         assert row.cvar10 == pytest.approx(found.summary.cvar10, rel=1e-4) and row.seasons == SEASONS
         numbers = {key: float(np.mean(v)) for key, v in found.columns.items() if v.dtype.kind in "fiub"}
-        assert row.columns == pytest.approx(numbers, rel=1e-4)
+        assert row.columns == pytest.approx(numbers | {IQM: found.summary.iqm}, rel=1e-4)
 
 
 def test_doing_nothing_catches_nothing(rows: dict[str, Any]) -> None:
@@ -58,15 +59,15 @@ def test_doing_nothing_catches_nothing(rows: dict[str, Any]) -> None:
 
 
 def test_foresight_gains_over_the_expert(rows: dict[str, Any]) -> None:
-    """The ceiling is the expert's mean over all seasons and the gain of the planned ones, which is not negative."""
-    ceiling = rows[CEILING]
-    assert ceiling.columns["gain"] >= 0 and ceiling.mean == pytest.approx(rows["expert"].mean + ceiling.columns["gain"])
-    assert ceiling.columns[TRIED] == SHORT_SEARCH.trials * (SHORT_SEARCH.generations + 1)
-    assert ceiling.seasons == 4 and ceiling.cvar10 is None and ceiling.low < ceiling.mean < ceiling.high
+    """It is the expert's mean over all seasons and the gain of the planned ones, which is not negative."""
+    planned = rows[FORESIGHT]
+    assert planned.columns["gain"] >= 0 and planned.mean == pytest.approx(rows["expert"].mean + planned.columns["gain"])
+    assert planned.columns[TRIED] == SHORT_SEARCH.trials * (SHORT_SEARCH.generations + 1)
+    assert planned.seasons == 4 and planned.cvar10 is None and planned.low < planned.mean < planned.high
 
 
-def test_a_continuous_quota_has_no_ceiling() -> None:
-    assert [row.policy for row in make_rows(LOGISTIC, SEASONS)] == ["none", "random", "expert"]
+def test_a_continuous_quota_has_no_foresight_reference() -> None:
+    assert [row.policy for row in make_rows(LOGISTIC, SEASONS)] == ["none", "random", "expert", OPTIMUM]
 
 
 def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
@@ -78,7 +79,7 @@ def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
 
     entrants = {"same": enters, "own": lambda id, env: (env, enters(id, env)), "absent": lambda id, env: None}
     found = {row.policy: row for row in make_rows(LEVELS, SEASONS, entrants, planned=0)}
-    assert set(found) == {"none", "random", "expert", "same", "own"}
+    assert set(found) == {"none", "random", "expert", OPTIMUM, "same", "own"}
     for name in ("same", "own"):
         assert found[name].mean == pytest.approx(found["expert"].mean, rel=1e-5)
         assert found[name].columns == pytest.approx(found["expert"].columns, rel=1e-4)
@@ -87,3 +88,34 @@ def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
 def test_one_planned_season_has_no_interval_and_is_refused() -> None:
     with pytest.raises(ConfigError, match="planned: expected two or more seasons"):
         make_rows(LEVELS, SEASONS, planned=1)
+
+
+def test_the_optimum_that_knows_the_horizon_earns_more_than_the_expert(rows: dict[str, Any]) -> None:
+    assert rows[OPTIMUM].mean > rows["expert"].mean
+
+
+def test_a_blind_schedule_is_the_same_in_all_seasons_and_no_better_than_the_optimum(rows: dict[str, Any]) -> None:
+    assert rows["none"].mean < rows[BLIND].mean < rows[OPTIMUM].mean
+
+
+def test_several_trainings_are_one_row_with_the_interval_over_trainings() -> None:
+    """Constant quotas stand for the trainings of an agent: two of them, so Student's t has one degree of freedom."""
+
+    def train(id: str, env: Any) -> list[Any]:
+        return [constant_policy(np.int32(level)) for level in (2, 4)]
+
+    found = {row.policy: row for row in make_rows(LEVELS, SEASONS, {"agent": train}, planned=0)}
+    row = found["agent"]
+    assert len(row.runs) == 2 and row.mean == pytest.approx(np.mean(row.runs), rel=1e-5)
+    half = abs(row.runs[1] - row.runs[0]) / 2 * 12.7062
+    assert (row.low, row.high) == pytest.approx((row.mean - half, row.mean + half), rel=1e-3)
+    assert found["expert"].runs == []
+
+
+def test_a_forager_has_the_row_of_its_oracle() -> None:
+    registry.register("forager/short-test-v0", "harvestgym.forager.family:make", name="weather-v1", horizon=20)
+    try:
+        rows = make_rows("forager/short-test-v0", 2, planned=0)
+    finally:
+        registry.unregister("forager/short-test-v0")
+    assert [row.policy for row in rows] == ["random", "expert", ORACLE]

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from harvestgym.evaluate.leaderboard import store
-from harvestgym.evaluate.leaderboard.store import CEILING, LeaderboardRow, merge_rows
-from harvestgym.evaluate.observation_costs import OBSERVATION_COST
+from harvestgym.evaluate.leaderboard.store import FORESIGHT, LeaderboardRow, merge_rows
 
 HALF_WIDTH = 0.1
 FARM, FISHERY, FORAGER = "farm/a-v0", "fishing/b-v0", "forager/c-v1"
-MEANS = {"none": 1.0, "random": 0.5, "expert": 5.0, "ppo": 3.0, CEILING: 7.0}
+MEANS = {"none": 1.0, "random": 0.5, "expert": 5.0, "ppo": 3.0, FORESIGHT: 7.0}
 
 
 def make_row(id: str, policy: str, mean: float, **more: Any) -> LeaderboardRow:
@@ -33,7 +32,7 @@ def scores(rows: list[LeaderboardRow]) -> dict[str, float | None]:
 
 def test_scores_are_0_for_nothing_and_1_for_the_expert() -> None:
     assert scores(merge_rows([], make_table())) == {
-        "none": 0.0, "random": -0.125, "expert": 1.0, "ppo": 0.5, CEILING: 1.5,
+        "none": 0.0, "random": -0.125, "expert": 1.0, "ppo": 0.5, FORESIGHT: 1.5,
     }  # fmt: skip
 
 
@@ -54,10 +53,10 @@ def test_there_is_no_score_without_an_expert() -> None:
 
 
 def test_the_order_of_the_rows_is_that_of_ids_and_baselines() -> None:
-    """Any order of the input gives the same table: none, random, expert, others by name, the ceiling last."""
+    """Any order of the input gives the same table: none, random, expert, others by name, references last."""
     rows = [*make_table(FISHERY), *make_table(), make_row(FARM, "a2c", 2.0)]
     whole = merge_rows([], rows)
-    assert [row.policy for row in whole if row.id == FARM] == ["none", "random", "expert", "a2c", "ppo", CEILING]
+    assert [row.policy for row in whole if row.id == FARM] == ["none", "random", "expert", "a2c", "ppo", FORESIGHT]
     assert [row.id for row in whole] == [FARM] * 6 + [FISHERY] * 5
     for order in list(permutations(make_table()))[::17]:
         assert merge_rows([], order) == merge_rows([], make_table())
@@ -84,7 +83,7 @@ def test_a_new_policy_is_scored_with_the_old_baselines() -> None:
 
 @pytest.mark.parametrize(
     ("changed", "dropped"),
-    [({}, set()), ({"random": 0.6}, {"ppo", CEILING}), ({"expert": 5.5}, {CEILING}), ({"none": 0.9}, set())],
+    [({}, set()), ({"random": 0.6}, {"ppo", FORESIGHT}), ({"expert": 5.5}, {FORESIGHT}), ({"none": 0.9}, set())],
     ids=["same", "random", "expert", "none"],
 )
 def test_a_changed_baseline_drops_what_was_measured_with_it(changed: dict[str, float], dropped: set[str]) -> None:
@@ -121,41 +120,3 @@ def test_rows_come_back_from_the_file_with_six_digits(tmp_path: Path) -> None:
 
 def test_a_folder_without_a_table_has_no_rows(tmp_path: Path) -> None:
     assert store.read_rows(tmp_path) == []
-
-
-def test_the_table_of_the_command_has_a_cell_for_every_column() -> None:
-    cost = {OBSERVATION_COST: 0.25, "yield kg": 2.0}
-    rows = merge_rows([], [replace(row, columns=cost) for row in make_table()])
-    table = store.make_table(rows)
-    assert {len(row) for row in table.rows} == {len(table.columns)} and len(table.rows) == len(rows)
-    [expert] = [row for row in table.rows if row[1] == "expert"]
-    cells = dict(zip(table.columns, expert, strict=True))
-    assert cells["return (95 %)"] == "5.000 (4.900 to 5.100)" and cells["score"] == "1.00"
-    assert cells["yield, kg"] == "2.00" and cells["looks"] == "0.25" and cells["water, L"] == ""
-
-
-def test_the_number_of_tried_schedules_stands_with_the_seasons() -> None:
-    row = replace(make_row(FARM, CEILING, 7.0), seasons=16, cvar10=None, columns={store.TRIED: 2928.0})
-    cells = dict(zip(store.make_table([row]).columns, store.make_table([row]).rows[0], strict=True))
-    assert cells["seasons"] == "16, best of 2,928" and cells["CVaR 10 %"] == ""
-
-
-def test_the_page_has_the_tables_of_the_families_that_have_rows(tmp_path: Path) -> None:
-    rows = merge_rows([], [*make_table(), *make_table(FISHERY)])
-    store.write_rows(tmp_path, rows)
-    page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
-    assert page.startswith(store.PAGE_HEAD.read_text(encoding="utf-8"))
-    assert "## Farms" in page and "## Fisheries" in page and "## Foragers" not in page
-    lines = [line for line in page.splitlines() if line.startswith("| [a-v0]")]
-    assert len(lines) == 1, "an id is named in its first row only"
-    widths = {line.count("|") for line in page.split("## Farms")[1].split("##")[0].splitlines() if line[:1] == "|"}
-    assert len(widths) == 1, "all rows of a table have the same columns"
-
-
-def test_negative_results_need_intervals_apart(tmp_path: Path) -> None:
-    """`ppo` is worse than nothing on one farm, and not distinguishable from it on the other."""
-    apart, near = make_table(ppo=1.0 - 3 * HALF_WIDTH), make_table("farm/d-v0", ppo=1.0 - HALF_WIDTH)
-    store.write_rows(tmp_path, merge_rows([], [*apart, *near]))
-    page = (tmp_path / store.PAGE).read_text(encoding="utf-8")
-    assert "- **ppo** earns less than **none** on farm/a-v0.\n" in page
-    assert "- **ppo** earns less than **expert** on farm/a-v0, farm/d-v0.\n" in page

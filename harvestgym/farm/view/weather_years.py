@@ -1,0 +1,38 @@
+"""The year of the weather table in which each episode begins: episodes of one year resemble each other."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from harvestgym.core.autoreset import split_key
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.entities.weather import Weather
+from harvestgym.farm.entities.weather.day import YEAR
+from harvestgym.farm.entities.weather.day_source import Replay
+
+
+def find_weather_years(env: FarmModel, keys: jax.Array) -> np.ndarray | None:
+    """Return the number of the table's year in which the episode of each key begins, from 0; None without a table.
+
+    On a farm with several tables it is that of the first one.
+    """
+    for f, field in enumerate(env.params.fields):
+        for e, entity in enumerate(field.entities):
+            if isinstance(entity, Weather) and isinstance(entity.sky, Replay):
+                return _find_years(env, keys, f, e, 1 + entity.lookahead)
+    return None
+
+
+def _find_years(env: FarmModel, keys: jax.Array, f: int, e: int, ahead: int) -> np.ndarray:
+    """Return the years of an entity; its memory stands `ahead` rows after the first day."""
+    params = env.params
+
+    def find_row(key: jax.Array) -> jax.Array:
+        _, now = split_key(key)
+        return env.reset(now, params)[0].fields[f][e].memory[0]
+
+    rows = np.asarray(jax.jit(jax.vmap(find_row))(keys)).astype(int)
+    entity = params.fields[f].entities[e]
+    years = entity.sky.days.shape[0] // YEAR  # pyright: ignore[reportAttributeAccessIssue]
+    return (rows - ahead) // YEAR % years
