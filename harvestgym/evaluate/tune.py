@@ -30,7 +30,7 @@ from .run import horizon
 FINALISTS = 16
 """The best candidates of each rule that meet fresh seasons."""
 
-FRESH = 8
+FRESH = 16
 """Fresh seasons of the finalists, as a multiple of the seasons of a candidate."""
 
 CANDIDATE_BATCH = 16

@@ -62,3 +62,11 @@ def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     env.step(env.action_space.sample())
     assert not np.array_equal(np.asarray(env.render()), np.asarray(start))
     assert mode == "svg" or start.flags.writeable
+
+
+def test_the_drifting_fishery_starts_at_the_published_rate_and_its_first_version_refers_to_it() -> None:
+    """Corresponding to fishing-v10, r is 0.793 in the first year; v0 began with 0.8, one year late."""
+    rates = {id: float(harvestgym.make(id).params.law.r) for id in ("fishing/drifting-v1", "fishing/drifting-v0")}
+    assert rates == pytest.approx({"fishing/drifting-v1": 0.793, "fishing/drifting-v0": 0.8})
+    with pytest.warns(DeprecationWarning, match="upgrading to version `v1`"):
+        gymnasium.make("fishing/drifting-v0")

@@ -1,0 +1,118 @@
+"""Search rules at random and compare the best with the expert of an id, on the held-out split.
+
+python benchmarks/rule_search.py fishing/patches-v0             # an id or more, or families
+python benchmarks/rule_search.py fishing --out FILE.json        # add the results to a file
+
+For each id 400 rules are drawn from all its rule families, evenly, with numbers uniform in their ranges, on seasons of
+the training split that tuning has not seen. The best ones meet fresh training seasons, and the winner of those meets
+the expert on the test split. Experts are hard to beat if the winner earns at most 2 % more than the expert.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+import harvestgym
+from harvestgym.core.tuning.candidates import compute_returns
+from harvestgym.core.tuning.rule_family import RuleFamily
+from harvestgym.evaluate.leaderboard.run import expand_ids
+from harvestgym.evaluate.run import policy_named
+from harvestgym.evaluate.tune import FINALISTS, Bench, find_rules, make_benches
+
+RULES, SEED = 400, 20_261_122
+"""Rules of a search, and its seed: that of the training seasons and of the draws. Tuning starts at seed 0."""
+
+TOLERANCE = 0.02
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best rule of a random search and the expert, on the same held-out seasons.
+
+    Attributes:
+        gain: what the rule earns more than the expert, as a share of the expert's return; `error` its standard error.
+        holds: whether the gain is at most the tolerance.
+    """
+
+    id: str
+    rules: int
+    seasons: int
+    rule: str
+    numbers: dict[str, float]
+    rule_mean: float
+    expert_mean: float
+    gain: float
+    error: float
+    holds: bool
+    seconds: float
+
+
+def search(id: str, seasons: int, test_seasons: int) -> SearchResult:
+    """Search the rules of an id at random."""
+    start = time.perf_counter()
+    bench, fresh = make_benches(id, SEED, seasons)
+    families, _ = find_rules(id, bench.env)
+    rng = np.random.default_rng(SEED)
+    found = [best for name, family in families.items() for best in draw_best(name, family, bench, len(families), rng)]
+    finalists = sorted(found, key=lambda one: -one[2])[:FINALISTS]
+    means = [fresh.measure(families[name], [numbers])[0] for name, numbers, _ in finalists]
+    name, numbers, _ = finalists[int(np.argmax(means))]
+    test, _ = make_benches(id, 0, test_seasons, "test")
+    expert = policy_named(id, test.env, "expert")
+    mine, theirs = (compute_returns(test.env, [policy], test.keys, test.steps)[0].astype(float)
+                    for policy in (families[name].build(numbers), expert))  # fmt: skip
+    scale = max(abs(theirs.mean()), 1e-9)
+    gain = (mine - theirs).mean() / scale
+    error = (mine - theirs).std(ddof=1) / np.sqrt(len(mine)) / scale
+    seconds = round(time.perf_counter() - start, 1)
+    return SearchResult(
+        id, RULES, seasons, name, numbers, float(mine.mean()), float(theirs.mean()), float(gain), float(error),
+        bool(gain <= TOLERANCE), seconds,
+    )  # fmt: skip
+
+
+def draw_best(
+    name: str, family: RuleFamily, bench: Bench, families: int, rng: np.random.Generator
+) -> list[tuple[str, dict[str, float], float]]:
+    """Draw rules of a family, its even share of all; return the best with their means."""
+    shares = rng.random((-(-RULES // families), len(family.numbers)))
+    rows = [family.decode(row) for row in shares]
+    means = bench.measure(family, rows)
+    return [(name, rows[i], float(means[i])) for i in np.argsort(-means)[:FINALISTS]]
+
+
+def main() -> None:
+    """Search each id and print a line; add the results to a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ids", nargs="*", help="ids, or farm, fishing, forager; default: all")
+    parser.add_argument("--seasons", type=int, default=32, help="training seasons of a rule")
+    parser.add_argument("--test-seasons", type=int, default=400, help="held-out seasons")
+    parser.add_argument("--out", type=Path, help="JSON file to which results are added")
+    given = parser.parse_args()
+    for id in expand_ids(given.ids):
+        if not find_rules(id, harvestgym.make(id))[0]:
+            continue
+        result = search(id, given.seasons, given.test_seasons)
+        verdict = "holds" if result.holds else "BEATEN"
+        print(f"{id}: {result.rule} {result.rule_mean:.4g}, expert {result.expert_mean:.4g}, "
+              f"{result.gain:+.1%} ± {result.error:.1%}, {verdict}, {result.seconds} s", flush=True)  # fmt: skip
+        if given.out is not None:
+            add_result(given.out, result)
+
+
+def add_result(path: Path, result: SearchResult) -> None:
+    """Write a result into a file, in place of an older one of the same id."""
+    kept = json.loads(path.read_text(encoding="utf-8"))["results"] if path.is_file() else []
+    rest = [one for one in kept if one["id"] != result.id]
+    results = sorted([*rest, asdict(result)], key=lambda one: one["id"])
+    path.write_text(json.dumps({"tolerance": TOLERANCE, "results": results}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
