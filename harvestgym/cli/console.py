@@ -22,6 +22,11 @@ PolicyName = Annotated[str, typer.Option(help="expert, random, none, or another 
 SEED_LIMITS: dict[str, Any] = {"min": 0, "max": 2**32 - 1}
 """Limits of an option that is a seed."""
 
+Engine = Annotated[str, typer.Option(help="local, or ray: a cluster or the cores of this machine")]
+Address = Annotated[str | None, typer.Option(help="of a Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]
+NumCpus = Annotated[float, typer.Option(min=0, help="CPUs of a task on Ray")]
+NumGpus = Annotated[float, typer.Option(min=0, help="GPUs of a task on Ray")]
+
 StartBar = Callable[[str, int | None], Callable[[int], None]]
 """Adds a progress bar (name, total or None) and returns the function that advances it."""
 

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.loading import load_object
 from harvestgym.core.yaml_io import parse
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.export import check_extras, check_folder
 
-from .console import SEED_LIMITS, print_table, progress_bars
+from .console import SEED_LIMITS, Address, Engine, NumCpus, NumGpus, print_table, progress_bars
 
 group = typer.Typer()
 
@@ -63,24 +62,40 @@ def leaderboard(
     policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function of id and environment")] = None,
     planned: Annotated[int, typer.Option(min=0, help="seasons of blind and foresight rows; 0: none")] = 16,
     out: Annotated[Path | None, typer.Option(help="folder for leaderboard.md, .json and .parquet, or docs")] = None,
+    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted run goes on")] = None,
+    engine: Engine = "local",
+    address: Address = None,
+    num_cpus: NumCpus = 1,
+    num_gpus: NumGpus = 0,
 ) -> None:
     """Compare policies on held-out seasons of each id; rows of other ids in OUT stay."""
     from harvestgym.evaluate.leaderboard import page, run, store
+    from harvestgym.evaluate.leaderboard.cases import list_cases, read_rows_of_case
+    from harvestgym.sweep import EngineOptions, run_cases
 
-    if out is not None:
-        check_folder("--out", out)
-    entrants = {name: load_object(target) for name, target in map(_parse_entrant, policy or [])}
-    chosen, rows = run.expand_ids(ids or []), []
+    for option, folder in (("--out", out), ("--work", work)):
+        if folder is not None:
+            check_folder(option, folder)
+    check_extras(**({"data": "pyarrow"} if work else {}), **({"ray": "ray"} if engine == "ray" else {}))
+    cases = list_cases(run.expand_ids(ids or []), seasons, dict(map(_parse_entrant, policy or [])), planned)
+    options, rows, failures = EngineOptions(engine, address, num_cpus=num_cpus, num_gpus=num_gpus), [], {}
     with progress_bars() as start_bar:
-        advance = start_bar("leaderboard", len(chosen))
-        for id in chosen:
-            rows += run.make_rows(id, seasons, entrants, planned)
+        advance = start_bar("leaderboard", len(cases))
+        for case, outcome in run_cases(cases, work, options):
+            advance(1)
+            if outcome.columns is None:
+                failures[case] = outcome.error
+                continue
+            rows += read_rows_of_case(outcome.columns)
             if out is not None:
                 whole = store.merge_rows(store.read_rows(out), rows)
                 store.write_rows(out, whole)
                 page.write_page(out, whole)
-            advance(1)
     print_table(page.make_table(store.merge_rows([], rows)))
+    for case, message in failures.items():
+        typer.echo(f"failed: {case}: {message}", err=True)
+    if failures:
+        raise typer.Exit(1)
 
 
 def _parse_entrant(text: str) -> tuple[str, str]:

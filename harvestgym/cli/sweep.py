@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.export import check_extras, check_folder
 
-from .console import PIPE_WIDTH, make_console, print_table, progress_bars
+from .console import PIPE_WIDTH, Address, Engine, NumCpus, NumGpus, make_console, print_table, progress_bars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,9 +23,6 @@ RUN, STATUS = "run", "status"
 SUMMARY = "summary.png"
 MOST_SHOWN = 20
 """Failures that are printed."""
-
-Engine = Annotated[str, typer.Option(help="local, or ray: a cluster or the cores of this machine")]
-Address = Annotated[str | None, typer.Option(help="of a Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]
 
 
 class SweepGroup(TyperGroup):
@@ -48,8 +45,8 @@ def run_sweep(
     engine: Engine = "local",
     address: Address = None,
     max_retries: Annotated[int, typer.Option(min=0, help="further tries of a case that fails")] = 3,
-    num_cpus: Annotated[float, typer.Option(min=0.1, help="CPUs of a task on Ray")] = 1,
-    num_gpus: Annotated[float, typer.Option(min=0, help="GPUs of a task on Ray")] = 0,
+    num_cpus: NumCpus = 1,
+    num_gpus: NumGpus = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="count cases and compilations, and run nothing")] = False,
 ) -> None:
     """Run the cases of a file that are not in the folder yet (`sweep FILE` for short)."""

@@ -5,7 +5,7 @@ strings, so that it can be sent to another process; this package imports no envi
 """
 
 from .cases import EpisodeCase, SweepCase
-from .engine import EngineOptions, Failure, SweepReport, collect, sweep
+from .engine import EngineOptions, Failure, SweepReport, collect, run_cases, sweep
 from .grid import SweepFile, expand, read_sweep_file
 from .storage import FolderStatus, find_status, read
 
@@ -22,5 +22,6 @@ __all__ = [
     "find_status",
     "read",
     "read_sweep_file",
+    "run_cases",
     "sweep",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -19,8 +19,8 @@ from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
 
-PACKAGE_VERSION = version("harvestgym")
-"""The package version, which is part of the name of a result: results of another version are not used again."""
+SOURCES = (".py", ".yaml", ".csv")
+"""Suffixes of the files of the package that decide what it computes."""
 
 CLASS_KEY = "case"
 """The entry of the JSON form of a case that names its class."""
@@ -66,8 +66,8 @@ class SweepCase(Strict):
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the case, of the contents of its files and of the package version."""
-        parts = [PACKAGE_VERSION, self.text, *(hash_file(path) for path in self.files)]
+        """The SHA-256 of the case, of the contents of its files and of the package."""
+        parts = [read_package_version(), self.text, *(hash_file(path) for path in self.files)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -141,8 +141,13 @@ class EpisodeCase(SweepCase):
 
     @property
     def files(self) -> list[Path]:
-        paths = (Path(self.id), Path(self.policy.rpartition(":")[0]))
-        return [path for path in paths if path.suffix in (".yaml", ".yml", ".py")]
+        return list_user_files(self.id, self.policy)
+
+
+def list_user_files(*names: str) -> list[Path]:
+    """List the files among ids and policies, `farm.yaml` and `file.py:function`."""
+    paths = [Path(name.rpartition(":")[0] if ".py:" in name else name) for name in names]
+    return [path for path in paths if path.suffix in (".yaml", ".yml", ".py")]
 
 
 def make_case(data: Any, where: str) -> EpisodeCase:
@@ -158,6 +163,16 @@ def flatten_labels(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[s
             yield from flatten_labels(value, f"{path}/")
         else:
             yield path, json.dumps(value) if isinstance(value, list | tuple) else value
+
+
+@cache
+def read_package_version() -> str:
+    """Return the version of the package with a hash of its sources: results of other sources are not used again."""
+    root, found = Path(__file__).parents[1], hashlib.sha256()
+    for path in sorted(path for path in root.rglob("*") if path.suffix in SOURCES):
+        found.update(str(path.relative_to(root)).encode())
+        found.update(path.read_bytes())
+    return f"{version('harvestgym')}+{found.hexdigest()[:12]}"
 
 
 def hash_file(path: Path) -> str:

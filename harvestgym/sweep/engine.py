@@ -82,8 +82,38 @@ def sweep(
     Raises:
         ConfigError: without cases, for an unknown engine, an address without a cluster, or a missing extra.
     """
-    options, chosen = EngineOptions(engine, address, max_retries, num_cpus, num_gpus), list(dict.fromkeys(cases))
-    return _run_into_folder(_check_input(chosen, options), Path(out), options, progress)
+    options = EngineOptions(engine, address, max_retries, num_cpus, num_gpus)
+    chosen = _check_input(cases, options)
+    found, missing = _open_folder(chosen, Path(out))
+    progress(len(found))
+    failures: list[Failure] = []
+    for case, outcome in _run_into_folder(chosen, missing, Path(out), options):
+        failures += [Failure(case, outcome.error)] if outcome.columns is None else []
+        progress(1)
+    return SweepReport(len(found) + len(missing), len(found), len(missing) - len(failures), failures)
+
+
+def run_cases(
+    cases: Sequence[SweepCase], out: str | Path | None = None, options: EngineOptions = LOCAL
+) -> Iterator[tuple[SweepCase, Outcome]]:
+    """Run cases and yield each with its outcome as it ends.
+
+    Args:
+        cases: the cases; equal ones run once.
+        out: folder of a resumable sweep, whose finished cases come first; None to store nothing, which needs no extra.
+        options: where the cases run.
+
+    Raises:
+        ConfigError: as `sweep`; a case that fails is an outcome without columns.
+    """
+    chosen = _check_input(cases, options)
+    if out is None:
+        yield from _run_batches(chosen, options)
+        return
+    found, missing = _open_folder(chosen, Path(out))
+    for case in found:
+        yield case, Outcome(storage.read_result(Path(out), case))
+    yield from _run_into_folder(chosen, missing, Path(out), options)
 
 
 def collect(
@@ -92,60 +122,54 @@ def collect(
     options: EngineOptions = LOCAL,
     progress: Progress = ignore_progress,
 ) -> list[dict[str, np.ndarray]]:
-    """Run cases and return the columns of each, in their order.
-
-    Args:
-        cases: the cases; equal ones run once.
-        out: folder of a resumable sweep; None to store nothing, which needs no extra.
-        options: where the cases run.
-        progress: as for `sweep`.
+    """Run cases as `run_cases` does, and return the columns of each, in their order.
 
     Raises:
         ConfigError: if cases fail, with the message of each, and as `sweep` does.
     """
-    chosen = _check_input(list(dict.fromkeys(cases)), options)
-    if out is not None:
-        _check_failures(_run_into_folder(chosen, Path(out), options, progress).failures)
-        return [storage.read_result(Path(out), case) for case in cases]
-    found: dict[SweepCase, Outcome] = {}
-    for case, outcome in _run_cases(chosen, options):
-        found[case] = outcome
+    done: dict[SweepCase, dict[str, np.ndarray]] = {}
+    failures: list[str] = []
+    for case, outcome in run_cases(cases, out, options):
+        done[case] = outcome.columns or {}
+        failures += [f"{case}: {outcome.error}"] if outcome.columns is None else []
         progress(1)
-    _check_failures([Failure(case, each.error) for case, each in found.items() if each.columns is None])
-    return [dict(found[case].columns or {}) for case in cases]
+    if failures:
+        raise ConfigError("\n  ".join([f"cases: expected all to run, got {len(failures)} that failed", *failures]))
+    return [done[case] for case in cases]
 
 
-def _check_input(cases: list[SweepCase], options: EngineOptions) -> list[SweepCase]:
+def _check_input(cases: Sequence[SweepCase], options: EngineOptions) -> list[SweepCase]:
+    """Return the cases, equal ones once."""
     check_name("engine", options.engine, ENGINES)
     if not cases:
         raise ConfigError("cases: expected at least one, got none")
-    return cases
+    return list(dict.fromkeys(cases))
 
 
-def _check_failures(failures: Sequence[Failure]) -> None:
-    if failures:
-        lines = [f"{failure.case}: {failure.message}" for failure in failures]
-        raise ConfigError("\n  ".join([f"cases: expected all to run, got {len(lines)} that failed", *lines]))
-
-
-def _run_into_folder(cases: list[SweepCase], out: Path, options: EngineOptions, progress: Progress) -> SweepReport:
+def _open_folder(cases: Sequence[SweepCase], out: Path) -> tuple[list[SweepCase], list[SweepCase]]:
+    """Prepare the folder of a sweep; return the cases that are done and those that are missing."""
     storage.open_folder(out)
     storage.write_manifest(out, cases, {})
-    missing = [case for case in cases if not storage.is_complete(storage.find_result_path(out, case))]
-    progress(len(cases) - len(missing))
+    done = {case: storage.is_complete(storage.find_result_path(out, case)) for case in cases}
+    return [case for case in cases if done[case]], [case for case in cases if not done[case]]
+
+
+def _run_into_folder(
+    cases: list[SweepCase], missing: list[SweepCase], out: Path, options: EngineOptions
+) -> Iterator[tuple[SweepCase, Outcome]]:
+    """Run the missing cases and write each; a case that cannot be written has failed."""
     failures: dict[SweepCase, str] = {}
     try:
-        for case, outcome in _run_cases(missing, options):
-            message = _store(out, case, outcome, options.max_retries)
-            failures |= {case: message} if message else {}
-            progress(1)
+        for case, outcome in _run_batches(missing, options):
+            if message := _store(out, case, outcome, options.max_retries):
+                failures[case] = message
+                outcome = Outcome(None, message)
+            yield case, outcome
     finally:
         storage.write_manifest(out, cases, failures)
-    listed = [Failure(case, message) for case, message in failures.items()]
-    return SweepReport(len(cases), len(cases) - len(missing), len(missing) - len(listed), listed)
 
 
-def _run_cases(cases: list[SweepCase], options: EngineOptions) -> Iterator[tuple[SweepCase, Outcome]]:
+def _run_batches(cases: list[SweepCase], options: EngineOptions) -> Iterator[tuple[SweepCase, Outcome]]:
     """Run cases in batches; yield each with its outcome, in the order in which the batches end."""
     batches = make_batches(cases)
     if options.engine == "ray":

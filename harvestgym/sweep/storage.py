@@ -16,7 +16,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 
-from .cases import PACKAGE_VERSION, SweepCase
+from .cases import SweepCase, read_package_version
 from .columns import make_arrow_table, read_column, read_parquet
 
 MANIFEST, SUFFIX, PARTIAL = "sweep.json", ".parquet", ".partial"
@@ -84,9 +84,9 @@ def write_result(out: Path, case: SweepCase, columns: Columns) -> None:
 
 
 def read_result(out: Path, case: SweepCase) -> dict[str, np.ndarray]:
-    """Read the columns of a case, with its labels."""
+    """Read the columns of a case, without its labels."""
     table = read_parquet(find_result_path(out, case))
-    return {name: read_column(table, name) for name in table.column_names}
+    return {name: read_column(table, name) for name in table.column_names if name not in case.labels}
 
 
 def read(out: str | Path) -> Any:
@@ -129,7 +129,7 @@ def _cast_to_text(table: Any, names: Iterable[str]) -> Any:
 def write_manifest(out: Path, cases: Sequence[SweepCase], failures: Mapping[SweepCase, str]) -> None:
     """Write the cases of a sweep, and those that failed with their messages."""
     data = {
-        "version": PACKAGE_VERSION,
+        "version": read_package_version(),
         "labels": list(dict.fromkeys(name for case in cases for name in case.labels)),
         "cases": {case.digest: case.text for case in cases},
         "failures": {case.text: message for case, message in failures.items()},

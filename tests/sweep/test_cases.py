@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.sweep import EpisodeCase, SweepCase
-from harvestgym.sweep.cases import PACKAGE_VERSION
+from harvestgym.sweep.cases import read_package_version
 
 CASE = EpisodeCase(id="farm/bean-clay-1x1-v0", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
 CHANGES = {
@@ -47,7 +47,7 @@ def test_the_digest_is_that_of_another_process() -> None:
 
 
 def test_the_digest_depends_on_the_package_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harvestgym.sweep.cases.PACKAGE_VERSION", f"{PACKAGE_VERSION}.1")
+    monkeypatch.setattr("harvestgym.sweep.cases.read_package_version", lambda: f"{read_package_version()}.1")
     assert SweepCase.from_text(CASE.text).digest != CASE.digest
 
 

@@ -82,8 +82,7 @@ def make_rows(
         search: length of the searches; by default the larger the farm, the shorter.
         split: split of the held-out protocol; results are reported on `"test"`.
     """
-    if planned == 1:
-        raise ConfigError("planned: expected two or more seasons for a foresight reference, or 0 for none, got 1")
+    check_planned(planned)
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
     number = seasons or (FEW_SEASONS if count_plot_steps(env) > LONG_EPISODE else SEASONS)
@@ -108,6 +107,13 @@ def make_rows(
         made = plan_with_foresight(env, evaluation_keys(seed)[:planned], here["expert"], search)
         found.append(_make_planned_row(id, results["expert"].returns, made.returns - made.expert, search))
     return found
+
+
+def check_planned(planned: int) -> int:
+    """Return the number of planned seasons; ConfigError for one, which has no interval."""
+    if planned == 1:
+        raise ConfigError("planned: expected two or more seasons for a foresight reference, or 0 for none, got 1")
+    return planned
 
 
 def count_plot_steps(env: Env[Any, Any]) -> int:

@@ -84,7 +84,7 @@ def run(
     if out is not None:
         draw_map(found, out / "region.png")
         write_html(found, out / "region.html")
-    ran = report.ran * cases[0].cells * replicates
+    ran = side * side * len(sowings) * replicates * report.ran / report.total
     cost = f"; {wall * 1e6 / ran:.0f} s, {cpu * 1e6 / ran:.0f} CPU s per million seasons" if ran else ""
     seasons = "one season" if replicates == 1 else f"{replicates} seasons"
     rows = [(str(day), *(f"{value:.3g}" for value in found.by_day[day])) for day in sowings]
@@ -100,7 +100,7 @@ def make_map(rows: Any, side: int, sowings: Sequence[int]) -> RegionMap:
     days, best = np.sort(np.asarray(sowings)), earned.argmax(0)
     picked = [np.take_along_axis(values, best[None], 0)[0] for values in (kg, litres)]
     means = [(float(kg[i].mean()), float(litres[i].mean()), float((best == i).mean())) for i in range(len(days))]
-    return RegionMap(days[best], *picked, dict(zip(days.tolist(), means, strict=True)))
+    return RegionMap(days[best], picked[0], picked[1], dict(zip(days.tolist(), means, strict=True)))
 
 
 def draw_map(found: RegionMap, path: Path) -> None:
@@ -132,5 +132,5 @@ def coarsen(values: np.ndarray, side: int) -> np.ndarray:
     block = -(-len(values) // side)
     edges = np.arange(0, len(values), block)
     sums = np.add.reduceat(np.add.reduceat(values.astype(float), edges, 0), edges, 1)
-    counts = np.diff([*edges, len(values)])
+    counts = np.diff(np.append(edges, len(values)))
     return sums / np.outer(counts, counts)
