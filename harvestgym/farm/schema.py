@@ -134,11 +134,15 @@ class Shape(Strict):
 
 
 class FieldSpec(Strict):
-    """A field: its place, its plots and the entities on it, each a kind and a parameter set."""
+    """A field: its place, its plots and the entities on it, each a kind and a parameter set.
+
+    Fields at one place with one weather set have the same weather, unless `own_weather` draws another one.
+    """
 
     localization: Localization
     shape: Shape
     entities: list[tuple[str, str | dict[str, Any]]] = Field(min_length=1)
+    own_weather: StrictBool = False
 
 
 class ComponentSpec(Strict):

@@ -39,6 +39,7 @@ class Field:
         shape: `{'length#nb': 4, 'width#nb': 3, 'scale#m': 1.}`; `scale` is its second name.
         entities: each `(kind, set)`, the kind a class or a name, the set a name or a mapping of changes to one; or
             an entity that is made already.
+        own_weather: whether its weather differs from that of other fields at the same place with the same set.
 
     Raises:
         ConfigError: with the path of the mistake and the nearest valid name.
@@ -52,13 +53,19 @@ class Field:
         entities: Sequence[Any] = (),
         *,
         scale: Mapping[str, float] | None = None,
+        own_weather: bool = False,
     ) -> None:
         if (shape is None) == (scale is None):
             raise ConfigError(
                 "Field: expected one shape, got none or two; try {'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
             )
         made = [_entity(e, f"Field > entities > {i}") for i, e in enumerate(entities)]
-        data = {"localization": localization, "shape": shape or scale, "entities": [(k, s) for k, s, _ in made]}
+        data: dict[str, Any] = {
+            "localization": localization,
+            "shape": shape or scale,
+            "entities": [(k, s) for k, s, _ in made],
+            "own_weather": own_weather,
+        }
         self.spec = validate(FieldSpec, data, "Field")
         self.entities = tuple(entity for _, _, entity in made)
 

@@ -6,7 +6,7 @@ The steps are `compile_field`, `resolve_names`, `compile_actions`, `plan_observa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from .action_compiler import compile_actions
 from .components import ReadyComponents, build_component, load_kind
 from .context_compiler import compile_context
 from .names import resolve_names
+from .shared_weather import find_streams, share_starts
 from .user_predicates import prepare_predicates
 
 Entities = Mapping[str, Sequence[Entity]]
@@ -76,7 +77,8 @@ def build_text(text: str) -> FarmModel:
 def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on_host: bool) -> FarmModel:
     fields = tuple(compile_field(field, entities.get(name)) for name, field in spec.fields.items())
     farmers = ready.farmers or tuple(build_component(f, Farmer, f"farmers > {i}") for i, f in enumerate(spec.farmers))
-    names = name_farm(dict(zip(spec.fields, fields, strict=True)), farmers)
+    own = [name for name, field in spec.fields.items() if field.own_weather]
+    names = name_farm(dict(zip(spec.fields, fields, strict=True)), farmers, own)
     variables = names.variables
     spec = resolve_names(spec, names)
     rules, scoring = spec.rules, spec.scoring
@@ -91,6 +93,7 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on
         rules.init, variables, lambda f, e: fields[f].entities[e],
         lambda f, e: fields[f].entities[e].limits(fields[f].place),
     )  # fmt: skip
+    starts = share_starts(starts, names)
     stops, stop_values = compile_conditions(rules.terminal_conditions, variables, STOPS)
     check_reachable(stops, stop_values, STOPS)
     further = {
@@ -134,9 +137,12 @@ def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> 
     return FieldParams(place=place, entities=made)
 
 
-def name_farm(fields: Mapping[str, FieldParams], farmers: Sequence[Any] = ()) -> NameTable:
-    """Return the names of everything on a farm."""
-    slots = tuple(build_slots(name, field.entities, field.place) for name, field in fields.items())
+def name_farm(
+    fields: Mapping[str, FieldParams], farmers: Sequence[Any] = (), own_weather: Collection[str] = ()
+) -> NameTable:
+    """Return the names of everything on a farm; the fields `own_weather` share no draws."""
+    streams = find_streams(fields, own_weather)
+    slots = tuple(build_slots(name, field.entities, field.place, streams[name]) for name, field in fields.items())
     return NameTable(tuple(number_repeats([type(f).__name__ for f in farmers])), slots, list_variables(slots))
 
 

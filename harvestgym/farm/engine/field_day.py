@@ -59,7 +59,7 @@ def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
 
 def _draws(key: jax.Array, field: FieldSlots) -> list[Draws]:
     """Return the uniforms of the day of every entity of a field, drawn at once and sliced by entity and use."""
-    shapes = {f"{field.name}/{slot.name}": _shapes(slot) for slot in field.slots}
+    shapes = {slot.stream: _shapes(slot) for slot in field.slots}
     counts = {name: sum(int(np.prod(shape)) for shape in uses.values()) for name, uses in shapes.items()}
     flat = uniforms(key, counts)
     return [_sliced(flat[name], uses) for name, uses in shapes.items()]

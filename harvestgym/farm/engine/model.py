@@ -190,13 +190,13 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def _initial_field(self, key: jax.Array, f: int, params: FarmParams) -> tuple[Any, ...]:
         field, (place, entities) = self.fields[f], _parts(params, f)
-        keys = keys_for(key, [f"{field.name}/{s.name}" for s in field.slots])
+        keys = keys_for(key, [s.stream for s in field.slots])
         states = [entity.init(keys[e], place) for e, entity in enumerate(entities)]
         for start, values in zip(self.starts, params.starts, strict=True):
             if start.variable.field == f:
-                mine = keys_for(key, [start.variable.name])[0]
+                mine = keys_for(key, [f"{field.slots[start.variable.entity].stream}/{start.variable.key}"])[0]
                 states[start.variable.entity] = start.put(mine, values, states[start.variable.entity])
-        settle = keys_for(key, [f"{field.name}/{s.name}/settle" for s in field.slots])
+        settle = keys_for(key, [f"{s.stream}/settle" for s in field.slots])
         return tuple(e.settle(k, s, place) for e, k, s in zip(entities, settle, states, strict=True))
 
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -19,12 +20,16 @@ from harvestgym.farm.entities.messages import meta_shape
 
 @dataclass(frozen=True)
 class EntitySlot:
-    """One entity of a field: its name, its kind, the size of each axis of its variables, the names along some."""
+    """One entity of a field: its name, its kind, the size of each axis of its variables, the names along some.
+
+    `stream` is the name of its random draws, `Field-0/Weather-0`; entities with one stream have the same draws.
+    """
 
     name: str
     kind: type[Entity]
     sizes: tuple[tuple[str, tuple[int, ...]], ...]
     names: tuple[tuple[str, tuple[str, ...]], ...]
+    stream: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,14 +93,17 @@ def number_repeats(names: Sequence[str]) -> list[str]:
     return [f"{name}-{names[:i].count(name)}" for i, name in enumerate(names)]
 
 
-def build_slots(name: str, entities: Sequence[Entity], place: Place) -> FieldSlots:
-    """Return the slots of a field from its entities."""
+def build_slots(
+    name: str, entities: Sequence[Entity], place: Place, streams: Mapping[str, str] = MappingProxyType({})
+) -> FieldSlots:
+    """Return the slots of a field from its entities; `streams` are those of entities that share their draws."""
     names = entity_names([type(e) for e in entities])
     axes = (("host", place.hosts), ("target", place.targets))
-    pairs = zip(names, entities, strict=True)
-    return FieldSlots(
-        name, place.shape, tuple(EntitySlot(n, type(e), tuple(sorted(e.sizes(place).items())), axes) for n, e in pairs)
+    slots = (
+        EntitySlot(n, type(e), tuple(sorted(e.sizes(place).items())), axes, streams.get(n, f"{name}/{n}"))
+        for n, e in zip(names, entities, strict=True)
     )
+    return FieldSlots(name, place.shape, tuple(slots))
 
 
 def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:

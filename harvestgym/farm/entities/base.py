@@ -147,6 +147,7 @@ class Entity:
         explains: fields of the state that explain deaths and slow growth; they appear in `info`.
         randomness: name -> axes of the uniforms drawn for it each day (one draw, sliced by use).
         derived: the `Meta` of each variable that `views` computes.
+        shared: whether fields at one place have the same random draws of it, if its parameters are the same.
     """
 
     State: ClassVar[type]
@@ -158,6 +159,7 @@ class Entity:
     actions: ClassVar[tuple[Action, ...]] = ()
     published: ClassVar[tuple[tuple[type[Message], str], ...]] = ()
     derived: ClassVar[Mapping[str, Meta]] = {}
+    shared: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -40,7 +40,7 @@ def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array,
     The share is of the water that the soil can hold for plants, so that each soil is as dry as it feels. Arguments:
     the nutrients that the `number` of plants of a plot ask, g; the water of eq. (5), L.
     """
-    lacking = (asked - ground.nutrients) / jnp.maximum(number, 1)
+    lacking = (asked - ground.nutrients) / jnp.where(number > 0, number, 1)
     dry = (threshold - ground.water) / (ground.capacity - ground.wilting)
     return dict(zip(NUTRIENTS, lacking, strict=True)) | {"water": dry}
 

@@ -60,8 +60,8 @@ class Spreadable(Entity):
 
     @action("scatter_bag", Parameter("amount#bag", BAGS))
     def scatter_bag(self, state: Pile, place: Place, where: jax.Array, bags: jax.Array) -> ActionResult:
-        """Scatter some bags on a plot."""
-        return self.lay(state, where, bags * self.bag)
+        """Scatter some bags per m2 on a plot."""
+        return self.lay(state, where, bags * self.bag * place.surface)
 
     def heaps(self, seen: DrawContext, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
         """Draw a sprite on each plot with some left; its opacity falls below one bag."""

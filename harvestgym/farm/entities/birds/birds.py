@@ -1,4 +1,7 @@
-"""Birds: each day some come, any number up to a most, less those that a scarecrow keeps away (section 4.4.1)."""
+"""Birds: each day some come, any number up to a most, less those that a scarecrow keeps away (section 4.4.1).
+
+A flock is that of the field: the share of the seeds or pests that it eats depends on its number, not on the surface.
+"""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ class Cide(Spreadable):
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 0.02)))
     def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:
-        """Scatter any amount on a plot."""
-        return self.lay(state, where, amount)
+        """Scatter any amount per m2 on a plot."""
+        return self.lay(state, where, amount * place.surface)
 
     def booked(self, given: jax.Array) -> Ledger:
         """Grams scattered."""

@@ -1,5 +1,6 @@
 """Pests: insects that come in waves from the wild edge, drift with the wind and live on what grows (section 4.4.3).
 
+Their numbers are per m2 of plot, so that plots of any size fare alike; distances to the edge count in plots.
 A morning's pests spread over the plants and weeds of their plot; in the evening some have left, others have come, and
 all step to a neighbour plot or stay. The equations are in `equations.py`, the steps in `movement.py`.
 """
@@ -30,7 +31,7 @@ LOOKAHEAD = 5
 class PestsState:
     """Places of the pests, the forecast of attacks, and (hidden) the waves to come."""
 
-    population: jax.Array = var("plot_population#nb", "pests on the plot", dtype="int", high=PESTS_MAX)
+    population: jax.Array = var("plot_population#nb", "pests on the plot, per m2", dtype="int", high=PESTS_MAX)
     on_host: jax.Array = var(
         "onplant_population#nb", "pests of this morning on each host", dtype="int", high=PESTS_MAX,
         axes=("host", "plot"),
@@ -109,7 +110,7 @@ class Pests(Entity):
             weights = movement.step_weights(draws["pull"], air.wind, air.wind_x, air.wind_y)
             population = movement.walk(population, weights, draws["step"])
         on_host = board.sent(Load).pests.astype(jnp.int32)
-        tally = {"pests#nb": population.sum().astype(jnp.float32)}
+        tally = {"pests#nb": population.sum() * place.surface}
         forecast = self._forecast(ahead, draws["forecast"])
         return PestsState(population=population, on_host=on_host, forecast=forecast, ahead=ahead), Ledger({}, tally)
 

@@ -42,7 +42,7 @@ from harvestgym.farm.entities.messages import (
 
 from . import drawing, growth, needs
 from .initial_state import check_start, complete_state
-from .parameters import Crop
+from .parameters import PLANTS_MAX, Crop
 from .stages import Stage, is_alive
 from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
 
@@ -112,10 +112,11 @@ class Plant(Crop, Entity):
     def sow(
         self, state: PlantState, place: Place, where: jax.Array, seeds: jax.Array, spacing: jax.Array
     ) -> ActionResult:
-        """Sow an empty plot; nothing happens where something stands."""
+        """Sow seeds per m2 on an empty plot; nothing happens where something stands."""
         done = where & (state.stage == Stage.NONE)
+        population = jnp.clip(jnp.round(seeds * place.surface), 1, PLANTS_MAX).astype(jnp.int32)
         sown = {
-            "stage": Stage.SEED, "population": seeds.astype(jnp.int32), "spacing": spacing, "harvested": False,
+            "stage": Stage.SEED, "population": population, "spacing": spacing, "harvested": False,
             "cause_of_death": 0, "death_exponent": 0.0,
         }  # fmt: skip
         new = {n: jnp.where(done, v, getattr(state, n)).astype(getattr(state, n).dtype) for n, v in sown.items()}

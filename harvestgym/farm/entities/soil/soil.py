@@ -142,21 +142,21 @@ class Soil(Entity):
     def watering_discrete(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> ActionResult:
-        """Water a plot with one of some amounts; its whole surface is wet the while."""
+        """Water a plot with one of some amounts per m2; its whole surface is wet the while."""
         return self._watered(state, place, where, amount, minutes)
 
     @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), Parameter("duration#min", MINUTES))
     def watering_continuous(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> ActionResult:
-        """Water a plot with any amount; its whole surface is wet the while."""
+        """Water a plot with any amount per m2; its whole surface is wet the while."""
         return self._watered(state, place, where, amount, minutes)
 
     def _watered(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> ActionResult:
         done, bucket = where & (amount > 0), self.bucket(place)
-        poured = jnp.where(done, amount, 0.0)
+        poured = jnp.where(done, amount * place.surface, 0.0)
         lost = poured * equations.bypass_share(state.water - bucket.wilting, bucket, self.bypass)
         wet = state.wet_surface + jnp.where(done, place.surface * minutes / MINUTES_A_DAY, 0.0)
         new = replace(state, water=state.water + poured - lost, wet_surface=jnp.minimum(wet, place.surface))

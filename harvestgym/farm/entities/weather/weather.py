@@ -124,6 +124,7 @@ class Weather(Entity):
     """Gives the field its air: temperature, humidity, wind, rain, sun, and a forecast of them."""
 
     State: ClassVar[type] = WeatherState
+    shared: ClassVar[bool] = True
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "day": ("draw",), "noise": ("noise",), "direction": (), "forecast": ("forecast", "lead"),
     }  # fmt: skip

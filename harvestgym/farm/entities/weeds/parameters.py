@@ -17,7 +17,7 @@ from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
 from harvestgym.farm.entities.response import Response, Window
 
 WEEDS_MAX = 250
-"""The most seeds, and the most weeds out of the seed, on a plot: many times what shades a square metre.
+"""The most seeds, and the most weeds out of the seed, per m2: many times what shades it.
 
 The binomials of eqs. (26) to (29) are compiled for it; the paper's tables end at 1000.
 """
@@ -68,7 +68,7 @@ class Weed:
     """All parameters of a weed."""
 
     arrivals: jax.Array = par(
-        "max_new_seeds#nb", "seeds that come to a plot in a day at most, eq. (26)", low=0, high=WEEDS_MAX, dtype="int"
+        "max_new_seeds#nb", "seeds that come to a m2 in a day at most, eq. (26)", low=0, high=WEEDS_MAX, dtype="int"
     )
     size: jax.Array = par("size#cm", "diameter and height of a weed", low=0, high=1000)
     flowers: jax.Array = par("flowers_per_plant#nb", "flowers of a weed in bloom", low=0, high=WEEDS_MAX, dtype="int")

@@ -1,7 +1,8 @@
 """Weeds: on each plot seeds, growing and flowering plants that come from the edge and spread (section 4.4.2).
 
 They drink and eat before the crop. The parameters are in `parameters.py`, the equations in `equations.py`. A stand is
-kept as numbers of equal plants; its water and nutrients are those of the whole stand.
+kept as numbers of equal plants per m2 of plot, so that plots of any size fare alike; its water and nutrients are those
+of the whole plot.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from .parameters import WEEDS_MAX, Weed
 class WeedsState:
     """The weeds on each plot."""
 
-    seeds: jax.Array = var("seeds#nb", "weeds in the seed", dtype="int", high=WEEDS_MAX)
-    growing: jax.Array = var("grow#nb", "weeds that grow", dtype="int", high=WEEDS_MAX)
-    flowering: jax.Array = var("flowers#nb", "weeds in bloom", dtype="int", high=WEEDS_MAX)
+    seeds: jax.Array = var("seeds#nb", "weeds in the seed, per m2", dtype="int", high=WEEDS_MAX)
+    growing: jax.Array = var("grow#nb", "weeds that grow, per m2", dtype="int", high=WEEDS_MAX)
+    flowering: jax.Array = var("flowers#nb", "weeds in bloom, per m2", dtype="int", high=WEEDS_MAX)
     water: jax.Array = var("cumulated_water#L", "water in the stand")
     nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the stand")
     remains: jax.Array = var(tuple(f"remains_{n}#g" for n in NUTRIENTS), "nutrients of those that died yesterday")
@@ -64,20 +65,20 @@ class Weeds(Weed, Entity):
         alive = _stand(state).astype(jnp.float32)
         disc = jnp.pi * (self.size / 200) ** 2
         return Canopy(
-            alive=alive,
-            shade=jnp.minimum(alive * disc / place.surface, 1.0),
+            alive=alive * place.surface,
+            shade=jnp.minimum(alive * disc, 1.0),
             height=jnp.where(alive > 0, self.size, 0.0),
-            flowers=(state.flowering * self.flowers).astype(jnp.float32),
-            seeds=state.seeds.astype(jnp.float32),
+            flowers=(state.flowering * self.flowers) * place.surface,
+            seeds=state.seeds * place.surface,
             repulsion=jnp.where(alive > 0, self.repulsion, 0.0),
         )
 
     @publishes(Need)
     def need(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Need:
         """Publish the need for water, less the stored water, and for nutrients."""
-        kept = _stand(state) * self.water * self.size * 10 / 1000
+        kept = self._number(state, place) * self.water * self.size * 10 / 1000
         wanted = self._transpiration(place, board) + kept - state.water
-        return Need(water=jnp.maximum(wanted, 0.0), nutrients=self._eaten(state))
+        return Need(water=jnp.maximum(wanted, 0.0), nutrients=self._eaten(state, place))
 
     @publishes(Litter)
     def litter(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Litter:
@@ -123,7 +124,7 @@ class Weeds(Weed, Entity):
             water=water - lost - dried, nutrients=nutrients - remains, remains=remains,
         )  # fmt: skip
         flows = {"water:transpiration": -lost, "water:drying": -dried}
-        return new, Ledger(flows, {"weeds#nb": _stand(new).sum().astype(jnp.float32)})
+        return new, Ledger(flows, {"weeds#nb": self._number(new, place).sum()})
 
     def draw_moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> WeedFates:
         """Draw the numbers of weeds per plot that arrive, change group, stay or die today."""
@@ -133,18 +134,23 @@ class Weeds(Weed, Entity):
     def compute_drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
         """Compute the drivers of today from weather, soil and place, by the names of `parameters.py`."""
         air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
+        asked, number = board.sent(Need).nutrients, self._number(state, place)
         return {
             **ground.factors,
             "distance_to_edge": jnp.asarray(place.distance_to_edge),
             "temperature": air.t_mean, "humidity": air.humidity,
             "herbicide": board.toxin(self.targets[0]) / place.surface,
             "strain_growth": strain.growth, "strain_death": strain.death,
-            **compute_shortages(board.sent(Need).nutrients, _stand(state), self._threshold(ground), ground),
+            **compute_shortages(asked, number, self._threshold(ground), ground),
         }  # fmt: skip
 
-    def _eaten(self, state: WeedsState) -> jax.Array:
+    def _number(self, state: WeedsState, place: Place) -> jax.Array:
+        """Return the weeds out of the seed on the whole of each plot."""
+        return _stand(state).astype(jnp.float32) * place.surface
+
+    def _eaten(self, state: WeedsState, place: Place) -> jax.Array:
         """Return the need for each nutrient per day, g per plot; (4, length, width)."""
-        return jnp.asarray(self.nutrients)[:, None, None] * self.size * 10 * _stand(state)
+        return jnp.asarray(self.nutrients)[:, None, None] * self.size * 10 * self._number(state, place)
 
     def _threshold(self, ground: Ground) -> jax.Array:
         """w of eq. (5) on each plot, L."""
@@ -167,5 +173,5 @@ class Weeds(Weed, Entity):
 
 
 def _stand(state: WeedsState) -> jax.Array:
-    """Weeds out of the seed, nb per plot."""
+    """Weeds out of the seed, nb per m2."""
     return state.growing + state.flowering

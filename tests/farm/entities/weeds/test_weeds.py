@@ -300,16 +300,16 @@ def test_herbicide_kills_and_frost_does() -> None:
 
 
 def test_what_a_stand_asks_by_hand() -> None:
-    """Thirty weeds of 30 cm on 2 m x 2 m: discs of 2.12 m2, 5 mm of ET_0, 4.5 L in their bodies."""
+    """Twelve weeds of 30 cm per m2 on 2 m x 2 m: discs of 3.39 m2, 5 mm of ET_0, 7.2 L in their bodies."""
     place = field(scale=2.0)
-    state = state_of(place, growing=20, flowering=10, water=1.0)
+    state = state_of(place, growing=8, flowering=4, water=1.0)
     now = morning(state, place, air(et0=5.0), ground(place))
     canopy, need = now.sent(Canopy), now.sent(Need)
-    disc = 30 * math.pi * 0.15**2
+    disc = 48 * math.pi * 0.15**2
     np.testing.assert_allclose(canopy.shade, [[disc / 4]], rtol=1e-5)
-    np.testing.assert_allclose(canopy.flowers, [[10 * float(WEED.flowers)]])
-    np.testing.assert_allclose(need.water, [[5 * 1.03 * disc + 30 * 300 * 0.5 / 1000 - 1]], rtol=1e-5)
-    np.testing.assert_allclose(need.nutrients[:, 0, 0], np.asarray(WEED.nutrients) * 300 * 30, rtol=1e-5)
+    np.testing.assert_allclose(canopy.flowers, [[16 * float(WEED.flowers)]])
+    np.testing.assert_allclose(need.water, [[5 * 1.03 * disc + 48 * 300 * 0.5 / 1000 - 1]], rtol=1e-5)
+    np.testing.assert_allclose(need.nutrients[:, 0, 0], np.asarray(WEED.nutrients) * 300 * 48, rtol=1e-5)
 
 
 def test_weeds_in_the_shade_of_a_crop_drink_less() -> None:
