@@ -115,8 +115,9 @@ class Env(Generic[State, Params]):
         """Named arrays about `state`, for people; the same names after `reset` and `step`."""
         return {}
 
-    def reset(self, key: jax.Array, params: Params) -> tuple[State, Timestep]:
-        """Begin an episode."""
+    def reset(self, key: jax.Array, params: Params | None = None) -> tuple[State, Timestep]:
+        """Begin an episode, with the default parameters if none are given."""
+        params = self.params if params is None else params
         start, look = keys_for(key, ("initial", "observation"))
         return self._opened(look, self.initial(start, params), params)
 

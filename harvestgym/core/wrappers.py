@@ -48,7 +48,7 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         """Translate an action to the action of the environment inside."""
         return action
 
-    def reset(self, key: jax.Array, params: Params) -> tuple[Any, Timestep]:
+    def reset(self, key: jax.Array, params: Params | None = None) -> tuple[Any, Timestep]:
         return self.opened(*self.env.reset(key, params))
 
     def again(self, key: jax.Array, last: Any, renew: jax.Array, params: Params) -> tuple[Any, Timestep]:

@@ -28,6 +28,7 @@ class ForagerConfig:
         size: the side of the world, or (width, height).
         object_types: the kinds by name: a class or function that makes an object, or a `Kind`.
         observation_mode: `objects` bool (rows, columns, kinds), channels in the order of the sorted names;
+            `images` the same as uint8, 0 and 255;
             `colors` uint8 (rows, columns, 3); `world` bool (height, width, kinds + 1), the agent last;
             `compass` and `scalar` as in `observations`.
         aperture: how many rows (north to south) and columns (west to east) the agent sees; odd.

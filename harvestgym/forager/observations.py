@@ -70,6 +70,11 @@ def channel_table(world: World) -> np.ndarray:
     return table
 
 
+def image_table(world: World) -> np.ndarray:
+    """uint8: a channel for each kind, 255 where it is, as image networks expect."""
+    return channel_table(world).astype(np.uint8) * np.uint8(255)
+
+
 def color_table(world: World) -> np.ndarray:
     """uint8: the colours of each kind; a kind with several shows one of them in each cell."""
     colors = choose_colors(world.kinds)
@@ -148,6 +153,7 @@ def _count_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
 
 MODES: dict[str, ObservationMode] = {
     "objects": ObservationMode(channel_table, _flags_space, show_cells),
+    "images": ObservationMode(image_table, _color_space, show_cells),
     "colors": ObservationMode(color_table, _color_space, show_cells),
     "world": ObservationMode(channel_table, _flags_space, show_cells, whole=True),
     "compass": ObservationMode(channel_table, _compass_space, point_to_nearest),

@@ -131,7 +131,20 @@ def test_the_space_of_a_mode_contains_its_observations(mode, edge):
 
 
 def test_only_what_shows_the_view_itself_is_a_picture():
-    assert [name for name, mode in MODES.items() if mode.is_picture] == ["objects", "colors"]
+    assert [name for name, mode in MODES.items() if mode.is_picture] == ["objects", "images", "colors"]
+
+
+def test_images_are_the_objects_as_bytes_in_both_engines():
+    """Boxes of uint8 from 0 to 255 are what image policies of Stable-Baselines3 accept."""
+    flags, bytes_ = (build_forager(SMALL | {"observation_mode": mode}) for mode in ("objects", "images"))
+    hosts = [host_twin(model) for model in (flags, bytes_)]
+    pairs = [[env.start(seed=3) for env in hosts]]
+    pairs += [[env.step(action)[0] for env in hosts] for action in (0, 0, 1, 2, 3) * 8]
+    assert any(one.any() for one, _ in pairs) and all(np.array_equal(255 * one, two) for one, two in pairs)
+    space = bytes_.observation_space
+    assert space.dtype == np.uint8 and (space.low.min(), space.high.max()) == (0, 255)
+    seen = [model.reset(jax.random.key(1))[1].obs for model in (flags, bytes_)]
+    assert seen[1].dtype == np.uint8 and np.array_equal(255 * np.asarray(seen[0]), seen[1])
 
 
 # -- hints ---------------------------------------------------------------------------------------------------
@@ -197,7 +210,9 @@ def test_an_unknown_mode_and_a_survey_of_a_large_world_are_refused():
 
 @pytest.mark.parametrize("interface", [lambda model: ForagerVec(model, 2), lambda model: ForagerParallel(model, 2)])
 def test_interfaces_of_views_refuse_the_whole_world(interface):
-    with pytest.raises(ConfigError, match="expected one of 'objects', 'colors', 'compass', 'scalar', got 'world'"):
+    with pytest.raises(
+        ConfigError, match="expected one of 'objects', 'images', 'colors', 'compass', 'scalar', got 'world'"
+    ):
         interface(build_forager(SMALL | {"observation_mode": "world"}))
 
 

@@ -21,12 +21,23 @@ def compile_actions(
     every = [row for f, field in enumerate(fields) for row in _list_rows(f, field)]
     table = ActionTable(tuple(farmers), _number_rows(every), tuple(fields))
     if interventions is None:
-        return table
+        return _check_count(table)
     rows = [
         _restrict(table.row(field, entity, name), limits or {}, fields)
         for field, entity, name, limits in walk_tree(interventions)
     ]
-    return dataclasses.replace(table, rows=_number_rows(rows))
+    return _check_count(dataclasses.replace(table, rows=_number_rows(rows)))
+
+
+MOST_ACTIONS = 10_000_000
+"""The most actions of a farm, which are numbered one by one."""
+
+
+def _check_count(table: ActionTable) -> ActionTable:
+    if len(table.choices) > MOST_ACTIONS:
+        raise ConfigError(f"rules > interventions: expected at most {MOST_ACTIONS:,} actions, got "
+                          f"{len(table.choices):,}; try fewer plots, or fewer values of each")  # fmt: skip
+    return table
 
 
 def _number_rows(rows: Sequence[ActionRow]) -> tuple[ActionRow, ...]:

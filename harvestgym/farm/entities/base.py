@@ -172,9 +172,13 @@ class Entity:
 
     @classmethod
     def file(cls) -> Path:
-        """Return the path of the YAML file of the parameter sets, next to the module."""
-        module = Path(inspect.getfile(cls))
-        return module.with_suffix(".yaml")
+        """Return the path of the YAML file of the parameter sets, next to the module.
+
+        A subclass without such a file has that of the nearest base that has one: `(MyPlant, "bean")`.
+        """
+        bases = [base for base in cls.__mro__ if base is not Entity and issubclass(base, Entity)]
+        paths = [path for path in map(_find_module, bases) if path is not None]
+        return next((path for path in paths if path.is_file()), (*paths, Path(f"{cls.__name__}.yaml"))[0])
 
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
@@ -252,6 +256,14 @@ def check_order(low_key: str, low: Any, high_key: str, high: Any) -> Iterator[st
     if np.any(np.asarray(low) > np.asarray(high)):
         most, least = np.min(high), np.max(low)
         yield f"{low_key}: expected at most {high_key} ({most:g}), got {least:g}"
+
+
+def _find_module(cls: type) -> Path | None:
+    """Return the path of the module of a class with the suffix of its file; None in a notebook."""
+    try:
+        return Path(inspect.getfile(cls)).with_suffix(".yaml")
+    except (OSError, TypeError):
+        return None
 
 
 def _order(cls: type) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import gymnasium
@@ -79,19 +81,34 @@ class ReadableEpisode:
         return np.concatenate([self.cells()[..., None] == np.arange(len(self.world.kinds)), agent], -1)
 
     def cells(self) -> np.ndarray:
-        """int16 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds."""
+        """int16 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds.
+
+        The cells are those of the last observation: objects that expire do so when the next step begins.
+        """
         check_survey(self.world)
         out = np.empty((self.world.height, self.world.width), np.int16)
-        view.survey(self.arrays, out)
+        with self._as_observed():
+            view.survey(self.arrays, out)
         return out
+
+    @contextmanager
+    def _as_observed(self) -> Iterator[None]:
+        """Set the clock to that of the last observation, which a step makes before it advances the clock."""
+        now = int(self.arrays.head[col.CLOCK])
+        self.arrays.head[col.CLOCK] = max(now - 1, 0)
+        try:
+            yield
+        finally:
+            self.arrays.head[col.CLOCK] = now
 
     def in_view(self) -> np.ndarray:
         """int8 (rows, columns): the kind in each cell in view, -1 for none, the number of kinds for the outside."""
         rows, cols = check_aperture(self.config.aperture, self.world)
         x, y = self.position
         seen = np.empty((rows, cols), np.int8)
-        for row, across in np.ndindex(rows, cols):
-            seen[row, across] = self.kind_at(x + across - cols // 2, y + rows // 2 - row)
+        with self._as_observed():
+            for row, across in np.ndindex(rows, cols):
+                seen[row, across] = self.kind_at(x + across - cols // 2, y + rows // 2 - row)
         return seen
 
     def kind_at(self, x: int, y: int) -> int:

@@ -73,6 +73,8 @@ WEATHER = [
      "in [0, 60], got 61"),
 ]  # fmt: skip
 PARTS = [
+    ({"fields": {"Field-0": {"shape": {"length#nb": 1000, "width#nb": 1000}}}, "rules": {"interventions": None}},
+     "rules > interventions: expected at most 10,000,000 actions, got "),
     ({"rules": {"init": {"Field-0": {"Plant-0": {"stage": ["seed"], "fruits_per_plant#nb": 3}}}}}, "Plant-0 > "
      "fruits_per_plant#nb: expected 0 in the stage seed, got 3; try the stage fruit"),
     ({"context": {"every": [], "draws": {"Field-0/Soil-0": ["sand", "clay"]}}}, "every: expected episode, step, "),

@@ -64,3 +64,13 @@ def test_a_soil_variable_slows_growth_by_the_window_of_the_plant(salinity: float
         return float(after.size[0, 0] - state.size[0, 0])
 
     assert growth(salinity) / growth(0.0) == pytest.approx(share, rel=1e-4)
+
+
+class LateBean(Plant):
+    """A crop with the sets of its base."""
+
+
+def test_a_subclass_takes_the_sets_of_its_base_by_name() -> None:
+    made = LateBean.named("bean")
+    assert type(made) is LateBean and made.size_max == Plant.named("bean").size_max
+    assert LateBean.file() == Plant.file() and LateBean.sprites() == Plant.sprites()

@@ -8,8 +8,9 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build_forager
-from harvestgym.forager.kinds import Flower
+from harvestgym.forager.kinds import Flower, Kind
 from harvestgym.forager.numba_engine.env import host_twin
+from harvestgym.forager.reward_laws import Constant
 from tests.forager.worlds import EAST, NORTH, RENEWED, SMALL, TYPES, WEST, seed_example
 
 
@@ -100,3 +101,17 @@ def test_a_seed_is_that_of_the_config_or_of_the_start(seed):
 
     assert first(config=seed) == first(seed=seed)
     assert first(seed=seed) != first(seed=(seed + 1) % 2**64)
+
+
+def test_cells_are_those_of_the_last_observation() -> None:
+    """Objects that expire are in the view of the step in which they stood last, and in the cells then."""
+    kind = Kind("berry", collectable=True, reward=Constant(1.0), lasts=3, rests=2)
+    env = ForagerEnv(ForagerConfig(9, {"berry": kind}, aperture=9))
+    env.generate_objects(0.4, "berry")
+    seen, rng, counts = env.start(), np.random.default_rng(0), set()
+    for _ in range(60):
+        np.testing.assert_array_equal(env.in_view() == 0, seen[..., 0])
+        assert np.count_nonzero(env.cells() == 0) == np.count_nonzero(seen)
+        counts.add(int(seen.sum()))
+        seen, _ = env.step(int(rng.integers(4)))
+    assert len(counts) > 3
