@@ -19,7 +19,7 @@ from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.variables import entity_names
 from harvestgym.farm.entities.base import Entity, Place
 
-Start = tuple[InitialValue, Any]
+DrawnStart = tuple[InitialValue, Any]
 
 
 def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]) -> dict[str, dict[str, str]]:
@@ -41,7 +41,7 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
     return found
 
 
-def share_starts(starts: list[Start], names: NameTable) -> list[Start]:
+def share_starts(starts: list[DrawnStart], names: NameTable) -> list[DrawnStart]:
     """Return the initial values with those of the first field for entities that share its draws and have none."""
     given = {(start.variable.where, start.variable.key) for start, _ in starts}
     copies = []
