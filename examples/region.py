@@ -14,6 +14,7 @@ import argparse
 from pathlib import Path
 
 from harvestgym.evaluate.studies import region
+from harvestgym.sweep import EngineOptions
 
 
 def main() -> None:
@@ -26,8 +27,8 @@ def main() -> None:
     parser.add_argument("--address")
     parser.add_argument("--num-gpus", type=float, default=0)
     given = parser.parse_args()
-    where = {"engine": given.engine, "address": given.address, "num_gpus": given.num_gpus}
-    table = region.run(given.seasons, given.out, side=given.side, **where)
+    options = EngineOptions(given.engine, given.address, num_gpus=given.num_gpus)
+    table = region.run(given.seasons, given.out, side=given.side, options=options)
     print(table.title)
     for row in (table.columns, *table.rows):
         print("  ".join(f"{cell:>22}" for cell in row))

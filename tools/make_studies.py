@@ -29,7 +29,7 @@ PAGES = {
     "card": "validation.md", "fishing": "fishing.md", "forager": "forager.md", "region": "sweep.md",
 }  # fmt: skip
 
-LONG: dict[str, Any] = {"fishing": {"train_steps": 200_000}}
+LONG: dict[str, Any] = {"fishing": {"train_steps": 200_000}, "region": {"side": 1000}}
 """Arguments of a study in addition to its defaults."""
 
 

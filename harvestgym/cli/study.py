@@ -28,6 +28,9 @@ def study(
     jobs: Annotated[int | None, typer.Option(min=1, help="CPU threads; default: one per core")] = None,
     seed: Annotated[int | None, typer.Option(**SEED_LIMITS, help="of the episodes; default: the study's own")] = None,
     more: Annotated[list[str] | None, typer.Option("--set", help="a further argument, NAME=VALUE: side=1000")] = None,
+    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted study goes on")] = None,
+    engine: Engine = "local",
+    address: Address = None,
 ) -> None:
     """Run a study and print its tables; its episodes run in one batch."""
     if out is not None:
@@ -38,6 +41,7 @@ def study(
     run_study = studies.load_study(name)
     options = {k: v for k, v in (("replicates", replicates), ("seed", seed)) if v is not None}
     options |= dict(_parse_argument(text, name, run_study) for text in more or [])
+    options |= _place_cases(name, run_study, work, engine, address)
     with progress_bars() as start_bar:
         found = run_study(out=out, progress=start_bar(f"study {name}", None), **options)
     for table in found if isinstance(found, list) else [found]:
@@ -46,12 +50,30 @@ def study(
         typer.echo(f"wrote {', '.join(sorted(str(path) for path in out.iterdir()))}")
 
 
+def _place_cases(
+    study: str, run_study: Callable[..., Any], work: Path | None, engine: str, address: str | None
+) -> dict[str, Any]:
+    """Return the arguments of a study that runs as a sweep; ConfigError if it runs in one batch."""
+    from harvestgym.sweep import EngineOptions
+
+    if work is None and engine == "local":
+        return {}
+    if "options" not in inspect.signature(run_study).parameters:
+        raise ConfigError(f"{study}: expected no --work or --engine, as it runs in one batch, got one")
+    if work is not None:
+        check_folder("--work", work)
+    check_extras(**({"data": "pyarrow"} if work else {}), **({"ray": "ray"} if engine == "ray" else {}))
+    return {"work": work, "options": EngineOptions(engine, address)}
+
+
 def _parse_argument(text: str, study: str, run_study: Callable[..., Any]) -> tuple[str, Any]:
     """Split NAME=VALUE; the value is YAML."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ConfigError(f"--set: expected NAME=VALUE, got {text!r}")
-    check_name("argument", name, set(inspect.signature(run_study).parameters) - {"out", "progress"}, study)
+    check_name(
+        "argument", name, set(inspect.signature(run_study).parameters) - {"out", "progress", "work", "options"}, study
+    )
     return name, parse(value, f"--set {name}")
 
 

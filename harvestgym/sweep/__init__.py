@@ -4,12 +4,14 @@
 strings, so that it can be sent to another process; this package imports no environment.
 """
 
-from .cases import EpisodeCase, SweepCase
-from .engine import EngineOptions, Failure, SweepReport, collect, run_cases, sweep
+from .cases import CallCase, EpisodeCase, SweepCase
+from .engine import LOCAL, EngineOptions, Failure, SweepReport, collect, run_cases, sweep
 from .grid import SweepFile, expand, read_sweep_file
 from .storage import FolderStatus, find_status, read
 
 __all__ = [
+    "LOCAL",
+    "CallCase",
     "EngineOptions",
     "EpisodeCase",
     "Failure",

@@ -11,7 +11,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
 
-from .cases import SweepCase
+from .cases import CallCase, SweepCase
 
 BATCH_ROWS = 1024
 """Rows of work up to which a batch is filled with cases: seconds of work, far more than it takes to send it."""
@@ -59,6 +59,11 @@ def _run_together(texts: Sequence[str]) -> list[Any]:
     if len(found) != len(cases):
         raise RuntimeError(f"{type(cases[0]).runner}: expected columns of {len(cases)} cases, got {len(found)}")
     return found
+
+
+def run_calls(cases: Sequence[CallCase]) -> list[dict[str, np.ndarray]]:
+    """Call the function of each case."""
+    return [load_object(case.function)(**case.arguments) for case in cases]
 
 
 def format_failure(error: BaseException) -> str:

@@ -144,6 +144,28 @@ class EpisodeCase(SweepCase):
         return list_user_files(self.id, self.policy)
 
 
+class CallCase(SweepCase):
+    """A call of a function with JSON arguments, which returns columns: arrays with an entry for each row.
+
+    Attributes:
+        function: `module:function` or `file.py:function`.
+        arguments: its keyword arguments.
+    """
+
+    runner: ClassVar[str] = "harvestgym.sweep.batches:run_calls"
+
+    function: str
+    arguments: dict[str, Any] = {}
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        return dict(flatten_labels(self.arguments))
+
+    @property
+    def files(self) -> list[Path]:
+        return list_user_files(self.function)
+
+
 def list_user_files(*names: str) -> list[Path]:
     """List the files among ids and policies, `farm.yaml` and `file.py:function`."""
     paths = [Path(name.rpartition(":")[0] if ".py:" in name else name) for name in names]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -57,7 +58,9 @@ def _connect(address: str | None) -> tuple[Any, bool]:
         return ray, False
     try:
         _check_reachable(address)
-        ray.init(address=address, log_to_driver=False, include_dashboard=False if address is None else None)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # followed by an exec, which JAX does not mind
+            ray.init(address=address, log_to_driver=False, include_dashboard=False if address is None else None)
     except (OSError, ValueError, RuntimeError) as error:
         got = f"{address!r} ({' '.join(str(error).split())})"
         hint = "try `ray start --head` there, or no address to run on this machine"

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import EpisodeCase, SweepCase
+from harvestgym.sweep import CallCase, EpisodeCase, SweepCase, collect
 from harvestgym.sweep.cases import read_package_version
 
 CASE = EpisodeCase(id="farm/bean-clay-1x1-v0", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
@@ -87,6 +87,18 @@ def test_labels_are_the_paths_of_overrides() -> None:
 def test_wrong_fields_are_refused(changed: dict[str, object], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         EpisodeCase.model_validate({"id": "farm/bean-clay-1x1-v0"} | changed)
+
+
+def test_a_call_is_a_case(tmp_path: Path) -> None:
+    (tmp_path / "coins.py").write_text(
+        "import numpy\ndef toss(seed, bias): return {'head': numpy.arange(seed) < bias}\n"
+    )
+    case = CallCase(function=f"{tmp_path}/coins.py:toss", arguments={"seed": 3, "bias": 1})
+    (found,) = collect([case], tmp_path / "out")
+    assert found["head"].tolist() == [True, False, False] and case.labels == {"seed": 3, "bias": 1}
+    assert case.files == [tmp_path / "coins.py"]
+    with pytest.raises(ConfigError, match="unexpected keyword argument 'bias2'"):
+        collect([case.model_copy(update={"arguments": {"bias2": 1}})])
 
 
 def test_importing_sweeps_loads_no_jax() -> None:

@@ -26,6 +26,7 @@ from harvestgym.evaluate.statistics import ConfidenceInterval
 from harvestgym.farm.engine.model import DayReport, FarmState
 from harvestgym.farm.entities.messages import KMH
 from harvestgym.farm.entities.plant.stages import Stage
+from harvestgym.sweep import LOCAL, CallCase, EngineOptions, collect
 
 from .common import fao56, wofost
 from .common.findings import bootstrap
@@ -83,6 +84,8 @@ def run(
     progress: Progress = ignore_progress,
     crops: Sequence[str] = CROPS,
     seed: int = REPORTED,
+    work: Path | None = None,
+    options: EngineOptions = LOCAL,
 ) -> list[Table]:
     """Tabulate the card, the lengths of all stages, the sources of the ranges, and maize compared with WOFOST.
 
@@ -90,28 +93,33 @@ def run(
         replicates, out, progress: as in every study; progress counts crops.
         crops: parameter sets of the plant.
         seed: seed of the seasons.
+        work, options: folder and place of the cases, a crop each, see `harvestgym.sweep.collect`.
     """
-    cases: list[Case] = []
+    common = {"replicates": replicates, "seed": seed}
+    cases = [CallCase(function=f"{__name__}:run_crop", arguments={"crop": crop} | common) for crop in crops]
     measured: list[dict[str, np.ndarray]] = []
     lines: list[CardLine] = []
     stages: list[tuple[str, ...]] = []
     comparison: list[Table] = []
-    for crop in crops:
-        mine = [_make_case(crop, soil) for soil in CARD_SOILS]
-        record = run_seasons(mine, water_when_dry, watch_crop, replicates, seed)
+    for crop, record in zip(crops, collect(cases, work, options, progress), strict=True):
         found = measure_seasons(record, read_published()[crop])
         lines += _lines(crop, found)
         stages += _stage_rows(crop, found)
         comparison += [_compare_with_wofost(found, record)] if crop == "corn" and find_spec("pcse") else []
-        cases, measured = cases + mine, [*measured, found]
-        progress(1)
+        measured.append(found)
     if out is not None:
         columns = {name: np.concatenate([found[name] for found in measured]) for name in measured[0]}
-        labels = {name: [case.labels[name] for case in cases] for name in ("crop", "soil")}
+        labels = {"crop": np.repeat(crops, len(CARD_SOILS)), "soil": np.tile(CARD_SOILS, len(crops))}
         write_seasons(out / "card.parquet", labels, columns)
         _draw(lines, out / "card.png")
     lengths = Table("days in each stage: means with 95 % intervals", ("crop", "stage", "FAO-56", *CARD_SOILS), stages)
     return [_table(lines), lengths, _sources(crops), *comparison]
+
+
+def run_crop(crop: str, replicates: int, seed: int) -> dict[str, np.ndarray]:
+    """Run the seasons of a crop on each soil; return what `watch_crop` keeps, (soils, seasons, days) each."""
+    cases = [_make_case(crop, soil) for soil in CARD_SOILS]
+    return run_seasons(cases, water_when_dry, watch_crop, replicates, seed)
 
 
 def read_published() -> Mapping[str, Any]:

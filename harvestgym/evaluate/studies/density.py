@@ -23,6 +23,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.plant import SEEDS, SPACINGS
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.sweep import LOCAL, CallCase, EngineOptions, collect
 
 from .common.report import open_figure, write_columns
 from .common.trials import CROPS
@@ -50,6 +51,8 @@ def run(
     progress: Progress = ignore_progress,
     crops: Sequence[str] = SOWN_CROPS,
     seed: int = 0,
+    work: Path | None = None,
+    options: EngineOptions = LOCAL,
 ) -> Table:
     """Tabulate the yield by seeds and spacing, mean over `replicates` seasons.
 
@@ -57,8 +60,13 @@ def run(
         replicates, out, progress: as in every study; progress counts pairs of crop and spacing.
         crops: parameter sets of the plant.
         seed: seed of the seasons.
+        work, options: folder and place of the cases, see `harvestgym.sweep.collect`.
     """
-    kg = np.stack([_run_crop(crop, replicates, seed, progress) for crop in crops])
+    common = {"replicates": replicates, "seed": seed}
+    cases = [CallCase(function=f"{__name__}:run_spacing", arguments={"crop": crop, "spacing": spacing} | common)
+             for crop in crops for spacing in SOWN_SPACINGS]  # fmt: skip
+    found = [columns["kg"] for columns in collect(cases, work, options, progress)]
+    kg = np.stack(found).reshape(len(crops), len(SOWN_SPACINGS), len(SEEDS), replicates)
     if out is not None:
         _write_seasons(crops, kg, out / "density.parquet")
         _draw(crops, kg.mean(-1), out / "density.png")
@@ -87,17 +95,9 @@ def compute_grams(kg: np.ndarray) -> np.ndarray:
     return 1000 * kg / PLANTS
 
 
-def _run_crop(crop: str, replicates: int, seed: int, progress: Progress) -> np.ndarray:
-    """Return the harvest of each season, kg; (spacings, seeds, replicates)."""
-    env, found = make_sown_farm(crop), []
-    for spacing in SOWN_SPACINGS:
-        found.append(_run_harvests(env, spacing, replicates, seed))
-        progress(1)
-    return np.stack(found)
-
-
-def _run_harvests(env: FarmModel, spacing: float, replicates: int, seed: int) -> np.ndarray:
-    """Return the harvest of each season, kg; (seeds, replicates). All numbers of seeds share the seasons."""
+def run_spacing(crop: str, spacing: float, replicates: int, seed: int) -> dict[str, np.ndarray]:
+    """Return the harvest of each season, kg, by number of seeds; all numbers share the seasons."""
+    env = make_sown_farm(crop)
     policy = rule_policy(env)
     days = int(env.params.horizon)
 
@@ -105,7 +105,7 @@ def _run_harvests(env: FarmModel, spacing: float, replicates: int, seed: int) ->
         params = _set_sowing(env, seeds, spacing)
         return evaluate(env, policy, jax.random.key(seed), replicates, days, params).info["total/harvest#kg"]
 
-    return np.asarray(jax.vmap(seasons)(jnp.asarray(SEEDS)))
+    return {"kg": np.asarray(jax.vmap(seasons)(jnp.asarray(SEEDS)))}
 
 
 def _set_sowing(env: FarmModel, seeds: jax.Array, spacing: float) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.sweep import EngineOptions, read, sweep
+from harvestgym.sweep import LOCAL, EngineOptions, read, sweep
 
 from .common.region_cells import SEED, list_region_cases
 from .common.report import open_figure
@@ -54,29 +54,28 @@ def run(
     side: int = 100,
     sowings: Sequence[int] = SOWINGS,
     seed: int = SEED,
-    engine: str = "local",
-    address: str | None = None,
-    num_gpus: float = 0,
+    work: Path | None = None,
+    options: EngineOptions = LOCAL,
 ) -> Table:
     """Tabulate yield and water by day of sowing over a region of `side` x `side` cells; 1000 makes a million cells.
 
     Args:
         replicates: seasons of each cell and day of sowing.
-        out: folder for `region.png`, `region.html` and, in `region/`, a Parquet file per chunk, from which it resumes.
+        out: folder for `region.png` and `region.html`.
         progress: receives 1 for each chunk.
         side: cells along a side.
         sowings: days of the year.
         seed: seed of the seasons.
-        engine, address, num_gpus: where the chunks run, see `harvestgym.sweep.EngineOptions`.
+        work: folder for a Parquet file per chunk, from which it resumes; by default `region` in `out`.
+        options: place of the chunks, see `harvestgym.sweep.EngineOptions`.
     """
     if side < 1 or not sowings:
         raise ConfigError(f"region: expected a side of at least 1 and a sowing day, got {side} and {list(sowings)}")
     cases = list_region_cases(side, sowings, replicates, min(CHUNK, side * side), seed)
-    options = EngineOptions(engine, address, num_gpus=num_gpus)._asdict()
     with tempfile.TemporaryDirectory() as unkept:
-        folder = Path(unkept) if out is None else out / "region"
+        folder = work or (Path(unkept) if out is None else out / "region")
         start = time.perf_counter(), time.process_time()
-        report = sweep(cases, folder, progress=progress, **options)
+        report = sweep(cases, folder, progress=progress, **options._asdict())
         wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
         if report.failures:
             raise ConfigError(f"region: expected all chunks to run, got {report.failures[0].message}; try it again")

@@ -17,6 +17,13 @@ def test_the_reciprocal_of_a_line_is_found() -> None:
     np.testing.assert_allclose(found, (0.002, 0.0005, 1.0), rtol=1e-6)
 
 
+def test_cases_that_are_stored_run_once(tmp_path: Path) -> None:
+    first = density.run(2, crops=("bean",), work=tmp_path)
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.parquet")}
+    assert len(files) == len(SPACINGS) + 1 and density.run(2, crops=("bean",), work=tmp_path) == first
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.parquet")} == files
+
+
 def test_study(tmp_path: Path) -> None:
     """Tomatoes: a plant yields less the more there are, an area as much from five to thirty, and less in a corner."""
     reported: list[int] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +14,7 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import studies
+from harvestgym.sweep import EngineOptions
 from tests.script import ROOT, script
 
 
@@ -59,6 +61,21 @@ def test_further_arguments_of_a_study_are_yaml(monkeypatch: pytest.MonkeyPatch) 
     for argument, words in (("syde=3", "expected a known argument, got 'syde'; try 'side'"), ("side", "NAME=VALUE")):
         done = CliRunner().invoke(app, ["study", "risk", "--set", argument])
         assert done.exit_code == 2 and words in done.output
+
+
+def test_a_study_of_cases_takes_a_place_and_another_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: dict[str, object] = {}
+
+    def run(out: object, progress: object, work: object = None, options: object = None) -> Table:
+        given.update(work=work, options=options)
+        return Table("nothing", ("a",), [("1",)])
+
+    monkeypatch.setattr(studies, "load_study", lambda name: run)
+    assert CliRunner().invoke(app, ["study", "card", "--work", str(tmp_path)]).exit_code == 0
+    assert given == {"work": tmp_path, "options": EngineOptions()}
+    monkeypatch.setattr(studies, "load_study", lambda name: lambda out, progress: None)
+    done = CliRunner().invoke(app, ["study", "risk", "--engine", "ray"])
+    assert done.exit_code == 2 and "risk: expected no --work or --engine" in done.output
 
 
 @pytest.mark.parametrize("name", studies.list_studies())
