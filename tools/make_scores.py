@@ -1,14 +1,30 @@
-"""Put the scores over all farms, from docs/leaderboard.json, into the block `scores` of README.md.
+"""Put the scores over all farms into README.md, and the random search of rules into docs/heldout.md.
 
-python tools/make_scores.py    # after harvestgym leaderboard --out docs
+python tools/make_scores.py    # after harvestgym leaderboard --out docs, and benchmarks/rule_search.py --out
 """
 
 from __future__ import annotations
 
+import json
+
 from blocks import DOCS, body, put
 
+from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.leaderboard.page import make_score_table
 from harvestgym.evaluate.leaderboard.store import read_rows
 
+RESULTS = DOCS.parent / "benchmarks" / "results" / "rule-search.json"
+COLUMNS = ("id", "best of 400 rules", "its return", "expert", "gain", "standard error")
+
+
+def make_search_table() -> Table:
+    """Make the table of the random searches that are kept."""
+    found = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]
+    rows = [(one["id"], one["rule"], f"{one['rule_mean']:.4g}", f"{one['expert_mean']:.4g}", f"{one['gain']:+.1%}",
+             f"{one['error']:.1%}") for one in found]  # fmt: skip
+    return Table("random search", COLUMNS, rows)
+
+
 if __name__ == "__main__":
+    put("heldout.md", "rule-search", body(make_search_table())[2:])
     put("../README.md", "scores", body(make_score_table(read_rows(DOCS)))[2:])
