@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ RULES, SEED = 400, 20_261_122
 TOLERANCE = 0.02
 
 
-@dataclass(frozen=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """The best rule of a random search and the expert, on the same held-out seasons.
 
     Attributes:
@@ -110,7 +109,7 @@ def add_result(path: Path, result: SearchResult) -> None:
     """Write a result into a file, in place of an older one of the same id."""
     kept = json.loads(path.read_text(encoding="utf-8"))["results"] if path.is_file() else []
     rest = [one for one in kept if one["id"] != result.id]
-    results = sorted([*rest, asdict(result)], key=lambda one: one["id"])
+    results = sorted([*rest, result._asdict()], key=lambda one: one["id"])
     path.write_text(json.dumps({"tolerance": TOLERANCE, "results": results}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -18,6 +18,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.leaderboard.foresight import (
     Search,
     move_actions,
+    plan_blind,
     plan_with_foresight,
     replay_schedules,
     thin_actions,
@@ -93,3 +94,14 @@ def test_plans_are_of_integers() -> None:
     env = harvestgym.make("fishing/logistic-v0")
     with pytest.raises(ConfigError, match="actions that are integers"):
         plan_with_foresight(env, KEYS, random_policy(env), SEARCH)
+
+
+def test_a_blind_schedule_is_the_same_in_every_season_and_beats_no_action() -> None:
+    env = reeds()
+    blind = plan_blind(env, KEYS, rule_policy(env), SEARCH)
+    found = plan_with_foresight(env, KEYS, rule_policy(env), SEARCH)
+    lived = np.asarray(evaluate(env, blind, KEYS, SEASONS, horizon(env)).returns)
+    assert 0 < lived.mean() <= found.returns.mean() + 1e-5, "no schedule for all is better than one for each"
+    observations = (jnp.zeros(env.observation_space.shape), jnp.ones(env.observation_space.shape))
+    actions = [int(blind.act(jnp.int32(4), obs, KEYS[0])[1]) for obs in observations]
+    assert actions[0] == actions[1]
