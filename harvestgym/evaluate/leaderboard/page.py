@@ -71,7 +71,7 @@ FAMILY_COLUMNS: dict[str, tuple[str, dict[str, Cell]]] = {
         {
             "yield, kg": _format_column("yield kg", 2),
             "water, L": _format_column("water used L", 0),
-            "looks": _format_column(OBSERVATION_COST, 2),
+            "observations": _format_column(OBSERVATION_COST, 2),
             "95 % by years": _format_years,
             "score": _format_score,
         },

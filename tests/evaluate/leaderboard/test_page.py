@@ -20,7 +20,7 @@ def test_the_table_of_the_command_has_a_cell_for_every_column() -> None:
     [expert] = [row for row in table.rows if row[1] == "expert"]
     cells = dict(zip(table.columns, expert, strict=True))
     assert cells["return (95 %)"] == "5.000 (4.900 to 5.100)" and cells["score"] == "1.00"
-    assert cells["yield, kg"] == "2.00" and cells["looks"] == "0.25" and cells["water, L"] == ""
+    assert cells["yield, kg"] == "2.00" and cells["observations"] == "0.25" and cells["water, L"] == ""
 
 
 def test_the_number_of_tried_schedules_stands_with_the_seasons() -> None:
