@@ -171,7 +171,7 @@ function views() {
 // -- playing --
 
 // Nothing is done or gained after the last event, apart from the end.
-function isIdle() { return story.last !== null && story.last < steps - 3; }
+function isIdle() { return story.last !== null && story.last < steps - 8; }
 
 function nextShown() { return isIdle() && state.step > story.last ? steps - 1 : state.step + 1; }
 

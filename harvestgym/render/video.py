@@ -28,6 +28,9 @@ DEFAULT_WIDTH = 960
 MAX_FRAMES = 600
 """Maximum frames of an episode; of a longer one every n-th step is shown, and the last."""
 
+MOST_IDLE = 7
+"""Steps in which nothing happens at the end of an episode that a video shows all the same."""
+
 LAST_FRAME_SECONDS = 2.0
 """Time for which a GIF shows its last frame, before it repeats."""
 
@@ -57,9 +60,11 @@ class EpisodeFrames(Sequence[np.ndarray]):
     ) -> EpisodeFrames:
         """Choose frames among the steps 0 to `steps` - 1 of an episode, at most about `most`.
 
-        After the step after `last_event`, from which nothing is done or gained, only the last step is shown.
+        Where more than `MOST_IDLE` steps follow `last_event`, after which nothing is done or gained, the last one alone
+        is shown.
         """
-        end = steps - 1 if last_event is None else min(steps - 1, last_event + 2)
+        idle = 0 if last_event is None else steps - 1 - last_event
+        end = steps - 1 if last_event is None or idle <= MOST_IDLE else last_event + 2
         every = max(1, -(-end // most))
         return cls(scene, [*range(0, end, every), steps - 1], width)
 

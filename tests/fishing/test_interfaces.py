@@ -12,14 +12,16 @@ import pytest
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import constant_policy
+from harvestgym.core.policy import constant_policy, make_policy
 from harvestgym.core.rollout import rollout
+from harvestgym.evaluate.record import record_episode
 from harvestgym.fishing import FishingEnv, control, metrics
 from harvestgym.fishing.family import make, policies, summary
 from harvestgym.fishing.growth import Ricker
 from harvestgym.fishing.noise import Lognormal
 from harvestgym.fishing.parallel_env import FleetsEnv
 from harvestgym.fishing.units import Units
+from harvestgym.fishing.view.figure import figure
 from harvestgym.gym.env import GymEnv
 
 YEARS = 12
@@ -246,6 +248,19 @@ def test_any_agent_is_compared_on_the_same_episodes() -> None:
     np.testing.assert_array_equal(returns["model"], returns["function"])
     with pytest.raises(TypeError, match="policy: expected a Policy, a model with `predict` or a function, got 3"):
         metrics.compare(env, {"three": 3}, jax.random.key(0), 20)
+
+
+def test_an_agent_with_predict_is_recorded_and_drawn() -> None:
+    """The policy panel of the figure holds the quotas of the model next to the optimum."""
+    env = make("logistic-v0", Tmax=12)
+    record = record_episode("fishing/logistic-v0", env, make_policy(env, FixedModel()), 0)
+    np.testing.assert_allclose(record["action"][1:], -0.9, rtol=1e-6)
+    axes = figure(env, record).axes
+    assert [a.get_title() for a in axes] == ["stock", "catch", "policy"]
+    labels = [line.get_label() for line in axes[2].lines]
+    assert any("optimum" in str(label) for label in labels) and len(labels) > 1
+    drawn = np.concatenate([np.ravel(line.get_ydata()) for line in axes[1].lines])
+    assert np.isclose(drawn, record["catch"][1:].sum(1)[0]).any()
 
 
 def test_the_year_is_observed_where_it_is_asked_for() -> None:

@@ -246,3 +246,16 @@ def test_the_spec_has_the_steps_of_an_episode(id: str, steps: int | None) -> Non
     assert env.spec is not None and env.spec.max_episode_steps == steps
     limited = gymnasium.make(id, max_episode_steps=7)
     assert limited.spec is not None and limited.spec.max_episode_steps == 7
+
+
+def test_a_notebook_shows_a_small_table() -> None:
+    env = GymEnv(Stock())
+    text = env._repr_html_()
+    assert text.startswith("<table>") and "GymEnv" in text and "<th>action</th>" in text and len(text) < 1000
+    assert "fishing/logistic-v0" in gymnasium.make("fishing/logistic-v0").unwrapped._repr_html_()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("core", CORES, ids=repr)
+def test_a_reset_without_parameters_uses_the_default_ones(core: Any) -> None:
+    key = jax.random.key(3)
+    assert data_equivalence(jax.device_get(core.reset(key)[1].obs), jax.device_get(core.reset(key, core.params)[1].obs))

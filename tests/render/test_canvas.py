@@ -190,7 +190,7 @@ def test_a_sprite_may_go_on_from_one_above(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [8, 13, 14, 20])
-@pytest.mark.parametrize("text", ["sun and clouds, 16 to 28 °C (mean 22)", "AVATAR: To 'fly'", "0.25"])
+@pytest.mark.parametrize("text", ["sunandclouds,16to28°C(mean22)", "AVATAR:To'fly'", "0.25"])
 def test_a_line_is_put_together_of_signs_as_the_font_writes_it(text: str, size: int) -> None:
     _, ink = canvas.draw_text_masks(text, size)
     whole = Image.new("L", ink.size)
@@ -198,6 +198,15 @@ def test_a_line_is_put_together_of_signs_as_the_font_writes_it(text: str, size: 
     assert text_width(text, size) == load_font(size).getlength(text)
     np.testing.assert_allclose(np.asarray(ink, int), np.asarray(whole, int), atol=40)
     assert np.asarray(ink).any()
+
+
+@pytest.mark.parametrize("size", [8, 9, 11, 13, 20])
+def test_words_are_apart_at_every_size(size: int) -> None:
+    """The space of the font is narrower than the rims of two letters where letters are small."""
+    assert text_width("up to", size) - text_width("upto", size) >= 0.3 * size
+    _, ink = canvas.draw_text_masks("up to", size)
+    gaps = np.diff(np.flatnonzero(np.asarray(ink).max(0) > 64))
+    assert gaps.max() >= 0.3 * size
 
 
 def test_a_number_that_was_never_written_costs_no_new_letters() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.entities.plant.stages import Stage
 
 from .action_log import ordered_actions
 from .words import calendar_date, entity_titles
@@ -93,9 +94,13 @@ def _day_name(env: FarmModel, record: Record, step: int) -> str:
 
 
 def find_last_event(record: Record) -> int:
-    """Return the last step in which something was ordered, observed for a price, or rewarded, before the end.
+    """Return the last step, before the end, in which a plant lived, an action had an effect or anything was paid.
 
     The final reward of a score is paid in the last step, whenever the last action was.
     """
-    busy = (np.asarray(record["reward"]) != 0) | np.asarray(record["orders/kind"]).any(1)
+    busy = (np.asarray(record["reward"]) != 0) | np.asarray(record["info/effective"]).any(1)
+    for name, values in record.items():
+        if name.endswith("/stage") and not name.startswith("seen/"):
+            lives = (np.asarray(values) > Stage.NONE) & (np.asarray(values) < Stage.DEAD)
+            busy = busy | lives.reshape(len(busy), -1).any(1)
     return int(np.max(np.flatnonzero(busy[:-1]), initial=0))

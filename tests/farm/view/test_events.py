@@ -52,8 +52,11 @@ def test_last_event_is_followed_by_nothing_but_the_final_reward(season: tuple[An
     _, record = season
     last = find_last_event(record)
     assert 0 < last < len(record["reward"]) - 10
-    assert not record["reward"][last + 1 : -1].any() and not record["orders/kind"][last + 1 : -1].any()
-    assert record["reward"][last] != 0 or record["orders/kind"][last].any()
+    assert not record["reward"][last + 1 : -1].any() and not record["info/effective"][last + 1 : -1].any()
+    stage = record["Field-0/Plant-0/stage"]
+    lives = ~np.isin(stage, (0, 6))
+    assert not lives[last + 1 :].any()
+    assert lives[last].any() or record["info/effective"][last].any() or record["reward"][last] != 0
 
 
 def test_goal_names_gains_costs_and_ends() -> None:
