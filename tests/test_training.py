@@ -147,3 +147,13 @@ def test_other_libraries_learn_more_than_chance(library: str, name: str, days: i
     pytest.importorskip(library)
     expert, random, agent = run_example(tmp_path, name, "--steps", str(days))
     assert random < agent and random < expert
+
+
+@pytest.mark.skipif("HARVESTGYM_RLLIB" not in os.environ, reason="names the python of an environment with RLlib")
+def test_rllib_trains_on_the_vector_environment() -> None:
+    short = ["--iterations", "1", "--num-envs", "32", "--episodes", "8"]
+    command = [os.environ["HARVESTGYM_RLLIB"], str(EXAMPLES / "rllib_ppo.py"), *short]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    agent, expert, random = map(float, re.findall(r"(?:agent|expert|random) (-?[\d.]+)", done.stdout)[-3:])
+    assert expert > random and np.isfinite(agent)
