@@ -62,9 +62,27 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
 def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
     """Show progress bars on a terminal, and remove them at the end; yields the function that adds a bar."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    class RateColumn(ProgressColumn):
+        """Parts that are done in a second."""
+
+        def render(self, task: Task) -> Text:
+            """Format the rate of a bar."""
+            return Text("" if task.speed is None else f"{task.speed:.3g}/s")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), RateColumn(), TimeElapsedColumn(),
+               TextColumn("left"), TimeRemainingColumn())  # fmt: skip
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
 

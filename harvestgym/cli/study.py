@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.loading import load_object
 from harvestgym.core.yaml_io import parse
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.export import check_extras, check_folder
@@ -99,7 +100,10 @@ def leaderboard(
         if folder is not None:
             check_folder(option, folder)
     check_extras(**({"data": "pyarrow"} if work else {}), **({"ray": "ray"} if engine == "ray" else {}))
-    cases = list_cases(run.expand_ids(ids or []), seasons, dict(map(_parse_entrant, policy or [])), planned)
+    entrants = dict(map(_parse_entrant, policy or []))
+    for target in entrants.values():
+        load_object(target)  # a mistake is one error here, not a failure of every id
+    cases = list_cases(run.expand_ids(ids or []), seasons, entrants, planned)
     options, rows, failures = EngineOptions(engine, address, num_cpus=num_cpus, num_gpus=num_gpus), [], {}
     with progress_bars() as start_bar:
         advance = start_bar("leaderboard", len(cases))

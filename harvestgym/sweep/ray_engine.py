@@ -6,6 +6,7 @@ common folder. Needs the extra `ray`.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import warnings
@@ -60,7 +61,8 @@ def _connect(address: str | None) -> tuple[Any, bool]:
         _check_reachable(address)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # followed by an exec, which JAX does not mind
-            ray.init(address=address, log_to_driver=False, include_dashboard=False if address is None else None)
+            dashboard = False if address is None else None
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=dashboard)
     except (OSError, ValueError, RuntimeError) as error:
         got = f"{address!r} ({' '.join(str(error).split())})"
         hint = "try `ray start --head` there, or no address to run on this machine"
