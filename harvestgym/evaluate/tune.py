@@ -36,6 +36,9 @@ FRESH = 16
 CANDIDATE_BATCH = 16
 """Candidates of one call on the device."""
 
+SEASON_BATCH = 48
+"""Seasons of one call. On a CPU, JAX 0.10 returns wrong matrix products for some thousands of fisheries at once."""
+
 UNTUNED = ("random", "none", "expert", "sdp-finite")
 """Policies that no expert may be: the expert itself, and what knows the end of the horizon."""
 
@@ -72,14 +75,19 @@ class Bench:
         self.steps = horizon(self.env)
 
     def measure(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
-        """Return the mean return of each candidate, in batches of one compiled size."""
+        """Return the mean return of each candidate, in batches of few compiled sizes."""
         means = []
         for start in range(0, len(candidates), CANDIDATE_BATCH):
             part = candidates[start : start + CANDIDATE_BATCH]
             filled = part + [part[-1]] * (CANDIDATE_BATCH - len(part) if len(candidates) > CANDIDATE_BATCH else 0)
-            policies = [family.build(numbers) for numbers in filled]
-            means.append(compute_returns(self.env, policies, self.keys, self.steps).mean(1)[: len(part)])
+            means.append(self.run([family.build(numbers) for numbers in filled])[: len(part)])
         return np.concatenate(means)
+
+    def run(self, policies: list[Policy]) -> np.ndarray:
+        """Return the mean return of each policy of one structure."""
+        parts = (self.keys[start : start + SEASON_BATCH] for start in range(0, len(self.keys), SEASON_BATCH))
+        returns = [compute_returns(self.env, policies, keys, self.steps) for keys in parts]
+        return np.concatenate(returns, axis=1).mean(1)
 
 
 def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tuple[Bench, Bench]:
@@ -129,7 +137,7 @@ def find_rules(id: str, env: Env[Any, Any]) -> tuple[dict[str, RuleFamily], Mapp
 
 
 def _measure_fixed(bench: Bench, name: str, policy: Policy) -> Candidate:
-    return Candidate(name, {}, float(compute_returns(bench.env, [policy], bench.keys, bench.steps).mean()))
+    return Candidate(name, {}, float(bench.run([policy])[0]))
 
 
 def search_numbers(
