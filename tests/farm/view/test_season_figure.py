@@ -43,7 +43,7 @@ def test_every_crop_has_a_panel_with_its_mean() -> None:
         slowed = np.where(stage > 0, LIGHT, 0)
         say(env, record, day, "Field-0", "Plant-1", {"stage": stage, "size#cm": size, "limiting_factor": slowed})
     panels = titled(season(env, record))
-    text = "; where it stands, and the share of the plots in each stage"
+    text = "; where it lives, and the share of the plots in each stage"
     corn, bean = panels[f"corn (Plant-0){text}"], panels[f"bean (Plant-1){text}"]
     assert np.isnan(drawn(corn)["height"]).all() and "slowed by light" not in named(corn)
     np.testing.assert_allclose(drawn(bean)["height"], [*[np.nan] * 3, *[40.0] * 9])
