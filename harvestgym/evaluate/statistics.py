@@ -117,7 +117,7 @@ def bootstrap_strata(
 
     found = bootstrap(
         wide, whole, n_resamples=resamples, vectorized=False, method="percentile",
-        random_state=np.random.default_rng(seed),
+        random_state=np.random.default_rng(seed),  # pyright: ignore[reportCallIssue] (renamed in SciPy 1.15)
     ).confidence_interval  # fmt: skip
     return ConfidenceInterval(value, float(found.low), float(found.high))
 

@@ -160,7 +160,8 @@ def search_numbers(
     first = np.vstack([family.encode(family.start), rng.random((population - 1, width))])
     differential_evolution(
         evaluate, [(0.0, 1.0)] * width, maxiter=max(budget.candidates // population - 1, 1), init=first, tol=0, atol=0,
-        polish=False, vectorized=True, updating="deferred", seed=rng,
+        polish=False, vectorized=True, updating="deferred",
+        seed=rng,  # pyright: ignore[reportCallIssue] (renamed in SciPy 1.15)
     )  # fmt: skip
     best = sorted(tried, key=lambda row: -tried[row])[: FINALISTS - 1]
     rows = [dict(zip(family.numbers, row, strict=True)) for row in (*best, tuple(family.start.values()))]

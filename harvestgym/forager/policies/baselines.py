@@ -49,7 +49,7 @@ class _Planner:
         return carry, choose_best(choices, key)
 
 
-def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float) -> jax.Array:
+def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float | jax.Array) -> jax.Array:
     """float32 (4,): the discounted reward of the best path that begins with each action.
 
     Args:
