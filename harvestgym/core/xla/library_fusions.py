@@ -5,6 +5,7 @@ reads when the first program is compiled.
 Gain: correct numbers. In JAX 0.8 to 0.10, XLA's CPU compiler replaces reductions of 4,096 elements and more by calls of
 that library, and some of these give wrong numbers in a loop. 4,096 fisheries of `fishing/walleye-v0` in one batch then
 differ from the same fisheries in batches of 512, up to NaN (`tests/core/xla/test_library_fusions.py`).
+Rollouts of full-1x1, full-3x4 and walleye are 4 to 33 % faster as well.
 Without it: such batches are wrong. The flag has no effect once a program was compiled: import `harvestgym` first.
 
 This module does not import JAX: it runs when `harvestgym` is imported.
