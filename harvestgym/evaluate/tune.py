@@ -37,7 +37,7 @@ CANDIDATE_BATCH = 16
 """Candidates of one call on the device."""
 
 SEASON_BATCH = 48
-"""Seasons of one call. On a CPU, JAX 0.10 returns wrong matrix products for some thousands of fisheries at once."""
+"""Seasons of one call, which bound the memory of large farms."""
 
 UNTUNED = ("random", "none", "expert", "sdp-finite")
 """Policies that no expert may be: the expert itself, and what knows the end of the horizon."""

@@ -84,20 +84,16 @@ def plan_with_foresight(
     params, steps = env.params if params is None else params, horizon(env)
     sizes = tuple(map(tuple, count_choices(env.action_space)))
     length, done = _run_expert(env, steps, policy.traced(), keys, params)
-    trials = _make_first_trials(done, sizes, search.trials)
-    values = _run_schedules(env, steps, trials, keys, params)
-    expert, (found, values) = values[:, 0], _keep_best(trials, values, search.elites)
     room, habits = jnp.minimum(length + length // 4 + 1, steps), _sample_habits(done, sizes)
-    key = key_for(keys[0], "search")
-    for generation in range(search.generations):
-        trials = _make_trials(sum(sizes, ()), search.trials, jax.random.fold_in(key, generation), found, habits, room)
-        new = _run_schedules(env, steps, trials, keys, params)
-        found, values = _keep_best(
-            jnp.concatenate([found, trials], 1), jnp.concatenate([values, new], 1), search.elites
-        )
-        progress(1)
+
+    def measure(trials: jax.Array) -> jax.Array:
+        return _run_schedules(env, steps, trials, keys, params)
+
+    trials = _make_first_trials(done, sizes, search.trials)
+    first, key = measure(trials), key_for(keys[0], "search")
+    found, values = _improve_schedules(measure, trials, first, sizes, habits, room, key, search, progress)
     best = jax.tree.map(np.asarray, unflatten_actions(env.action_space, found[:, 0]))
-    return Plans(np.asarray(values[:, 0]), np.asarray(expert), best, keys)
+    return Plans(np.asarray(values[:, 0]), np.asarray(first[:, 0]), best, keys)
 
 
 def plan_blind(
@@ -122,7 +118,23 @@ def plan_blind(
         return _run_schedules(env, steps, spread, keys, env.params).mean(0, keepdims=True)
 
     trials = jnp.resize(done, (1, search.trials, *done.shape[1:]))
-    found, values = _keep_best(trials, measure(trials), search.elites)
+    found, _ = _improve_schedules(measure, trials, measure(trials), sizes, habits, room, key, search, progress)
+    return Policy(jnp.int32(0), Partial(_follow_schedule, unflatten_actions(env.action_space, found[0, 0])))
+
+
+def _improve_schedules(
+    measure: Callable[[jax.Array], jax.Array],
+    trials: jax.Array,
+    values: jax.Array,
+    sizes: Any,
+    habits: Any,
+    room: jax.Array,
+    key: jax.Array,
+    search: Search,
+    progress: Progress,
+) -> tuple[jax.Array, jax.Array]:
+    """Search from first trials and their values; return the best schedules found, best first, and their values."""
+    found, values = _keep_best(trials, values, search.elites)
     for generation in range(search.generations):
         trials = _make_trials(sum(sizes, ()), search.trials, jax.random.fold_in(key, generation), found, habits, room)
         new = measure(trials)
@@ -130,7 +142,7 @@ def plan_blind(
             jnp.concatenate([found, trials], 1), jnp.concatenate([values, new], 1), search.elites
         )
         progress(1)
-    return Policy(jnp.int32(0), Partial(_follow_schedule, unflatten_actions(env.action_space, found[0, 0])))
+    return found, values
 
 
 def _follow_schedule(schedule: Any, now: jax.Array, obs: Any, key: jax.Array) -> tuple[jax.Array, Any]:
