@@ -5,8 +5,9 @@ strings, so that it can be sent to another process; this package imports no envi
 """
 
 from .cases import CallCase, EpisodeCase, SweepCase
-from .engine import LOCAL, EngineOptions, Failure, SweepReport, collect, run_cases, sweep
+from .engine import Failure, SweepReport, collect, run_cases, sweep
 from .grid import SweepFile, expand, read_sweep_file
+from .options import LOCAL, EngineOptions
 from .storage import FolderStatus, find_status, read
 
 __all__ = [

@@ -17,30 +17,8 @@ from harvestgym.core.view.timeline import Progress, ignore_progress
 from . import storage
 from .batches import Outcome, format_failure, make_batches, run_batch
 from .cases import SweepCase
-from .ray_engine import RayOptions, run_on_ray
-
-ENGINES = ("local", "ray")
-
-
-class EngineOptions(NamedTuple):
-    """The place where cases run, and their tries.
-
-    Attributes:
-        engine: `"local"`, this process, or `"ray"` (extra `ray`).
-        address: of a Ray cluster, `"auto"` or `"HOST:PORT"`; by default Ray starts on this machine.
-        max_retries: further tries of a case that fails, and of a batch whose worker dies; a `ConfigError` is not tried
-            again.
-        num_cpus, num_gpus: resources of a batch on Ray.
-    """
-
-    engine: str = "local"
-    address: str | None = None
-    max_retries: int = 3
-    num_cpus: float = 1
-    num_gpus: float = 0
-
-
-LOCAL = EngineOptions()
+from .options import ENGINES, LOCAL, EngineOptions
+from .ray_engine import run_on_ray
 
 
 class Failure(NamedTuple):
@@ -173,8 +151,7 @@ def _run_batches(cases: list[SweepCase], options: EngineOptions) -> Iterator[tup
     """Run cases in batches; yield each with its outcome, in the order in which the batches end."""
     batches = make_batches(cases)
     if options.engine == "ray":
-        ray_options = RayOptions(options.address, options.max_retries, options.num_cpus, options.num_gpus)
-        done = run_on_ray(batches, ray_options)
+        done = run_on_ray(batches, options)
     else:
         done = ((batch, run_batch([case.text for case in batch], options.max_retries)) for batch in batches)
     for batch, outcomes in done:

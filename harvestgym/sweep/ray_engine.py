@@ -13,12 +13,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 from harvestgym.core.errors import ConfigError
 
 from .batches import Outcome, format_failure, run_batch
 from .cases import SweepCase
+from .options import EngineOptions
 
 BATCHES_PER_WORKER = 3
 """Batches handed to Ray for each worker, so that none waits and a long sweep does not fill the object store."""
@@ -28,16 +29,7 @@ CONNECT_SECONDS = 10
 Batch = Sequence[SweepCase]
 
 
-class RayOptions(NamedTuple):
-    """The address of a cluster, the tries of a batch whose worker died, and the resources of a batch."""
-
-    address: str | None = None
-    max_retries: int = 3
-    num_cpus: float = 1
-    num_gpus: float = 0
-
-
-def run_on_ray(batches: Sequence[Batch], options: RayOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
+def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
     """Run batches as tasks; yield each with its outcomes, in the order in which they end.
 
     The first batch of each key runs before the others of that key: it leaves its programs in the cache.
@@ -77,7 +69,7 @@ def _check_reachable(address: str | None) -> None:
         socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
 
 
-def _run_tasks(ray: Any, batches: Sequence[Batch], options: RayOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
+def _run_tasks(ray: Any, batches: Sequence[Batch], options: EngineOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
     task = ray.remote(_run_task).options(
         num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_retries=options.max_retries
     )
@@ -110,7 +102,7 @@ def _split_by_key(batches: Sequence[Batch]) -> tuple[list[Batch], dict[Any, list
     return first, others
 
 
-def _count_workers(ray: Any, options: RayOptions) -> int:
+def _count_workers(ray: Any, options: EngineOptions) -> int:
     """Count the batches that the cluster can run at a time, at least one."""
     there, asked = ray.cluster_resources(), {"CPU": options.num_cpus, "GPU": options.num_gpus}
     return max(1, int(min(there.get(name, 0) / number for name, number in asked.items() if number)))
@@ -123,7 +115,7 @@ def _get_outcomes(ray: Any, done: Any, batch: Batch) -> list[Outcome]:
         return [Outcome(None, format_failure(error))] * len(batch)
 
 
-def _run_task(texts: Sequence[str], options: RayOptions) -> list[Outcome]:
+def _run_task(texts: Sequence[str], options: EngineOptions) -> list[Outcome]:
     """Run a batch on a worker, whose XLA uses the CPUs of the task only."""
     os.environ.setdefault("NPROC", str(max(1, int(options.num_cpus))))
     return run_batch(texts, options.max_retries)

@@ -17,7 +17,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.sweep import collect, find_status, read, sweep
 from harvestgym.sweep.batches import make_batches
-from harvestgym.sweep.engine import EngineOptions
+from harvestgym.sweep.options import EngineOptions
 from harvestgym.sweep.storage import PARTIAL, find_result_path, open_folder
 from tests.sweep.counting import CountCase, read_log
 

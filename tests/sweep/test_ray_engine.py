@@ -12,8 +12,8 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.sweep import EpisodeCase, collect, find_status, read, sweep
 from harvestgym.sweep.batches import make_batches
-from harvestgym.sweep.engine import EngineOptions
-from harvestgym.sweep.ray_engine import RayOptions, run_on_ray
+from harvestgym.sweep.options import EngineOptions
+from harvestgym.sweep.ray_engine import run_on_ray
 from tests.sweep.counting import CountCase, read_log
 
 ray = pytest.importorskip("ray")
@@ -87,7 +87,7 @@ def test_a_case_that_raises_is_listed(address: str, tmp_path: Path) -> None:
 def test_the_first_batch_of_a_key_warms_the_others(address: str) -> None:
     """The others of its key wait for it, those of another key do not."""
     cases = [CountCase(number=number, key=key, fault="wait") for key in "ab" for number in NUMBERS]
-    done = list(run_on_ray(make_batches(cases, rows=1), RayOptions(address)))
+    done = list(run_on_ray(make_batches(cases, rows=1), EngineOptions("ray", address)))
     order = [(batch[0].labels["key"], batch[0].labels["number"]) for batch, _ in done]
     assert len(order) == len(cases)
     for key in "ab":
