@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from harvestgym.core.errors import ConfigError
 
-from . import environments, new, play, run, study, sweep, tune
+from . import environments, new, play, run, study, sweep, tune, weather
 
 
 class CommandGroup(TyperGroup):
@@ -40,6 +40,7 @@ for group in (environments.group, run.group, play.group, study.group, tune.group
     app.add_typer(group)
 app.add_typer(new.group, name="new")
 app.add_typer(sweep.group, name="sweep")
+app.add_typer(weather.group, name="weather")
 
 
 @app.callback(invoke_without_command=True)

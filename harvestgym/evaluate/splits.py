@@ -1,12 +1,13 @@
 """The held-out protocol: a training and a test split of every id (`splits.yaml`).
 
-Held out are seeds for every id, years of the weather where days are replayed from a table, and sites and soils where an
-id draws them. A weather generator, a fishery or a world has no years: there another seed is another season.
+Held out are seeds for every id, years of the weather where days are replayed from a table, whole decades of a table of
+thirty years, and sites and soils where an id draws them. A weather generator, a fishery or a world has no years: there
+another seed is another season.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
+DECADES = 3
+"""Decades that a table needs so that they are split; of each three, those of a split are named in the file."""
 
 
 class SplitFile(Strict):
@@ -29,6 +32,7 @@ class SplitFile(Strict):
     doc: str
     seeds: tuple[int, int]
     years: dict[str, list[int]] = {}
+    decades: list[int] = []
     ids: dict[str, dict[str, Any]] = {}
 
 
@@ -71,7 +75,7 @@ def split(id: str, name: str) -> Split:
     check_name("split", name, list_splits())
     file = _read_splits()[name]
     overrides = file.ids.get(id, {})
-    weathers = _select_years(id, file.years)
+    weathers = _select_years(id, file)
     low, high = file.seeds
     return Split(id, name, merge(overrides, {"entities": weathers} if weathers else {}), range(low, high + 1))
 
@@ -87,7 +91,17 @@ def _read_splits() -> dict[str, SplitFile]:
     return {name: validate(SplitFile, entry, f"{FILE.name} > {name}") for name, entry in found.items()}
 
 
-def _select_years(id: str, years: Mapping[str, list[int]]) -> dict[str, Any]:
+def select_decades(years: Sequence[int], decades: Sequence[int]) -> list[int]:
+    """Select the years of these decades, counted from the first year and from 0 again after every third.
+
+    None of fewer than thirty years, which are not split.
+    """
+    if len(years) < 10 * DECADES:
+        return []
+    return [year for year in years if (year - years[0]) // 10 % DECADES in decades]
+
+
+def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
     """Return the weathers of a farm that replay a table with held-out years, limited to the years of this split."""
     if not spec_of(id).entry_point.startswith("harvestgym.farm."):
         return {}
@@ -100,7 +114,19 @@ def _select_years(id: str, years: Mapping[str, list[int]]) -> dict[str, Any]:
         names = number_repeats([kind for kind, _ in of_field.entities])
         for name, (kind, which) in zip(names, of_field.entities, strict=True):
             entry = Weather.written(which)["settings"] if kind == "Weather" else {}
-            if entry.get("site") in years and not entry.get("generate"):
+            if mine := _years_of_entry(entry, file):
                 base = {"extends": which} if isinstance(which, str) else dict(which)
-                found[f"{field}/{name}"] = base | {"years": years[entry["site"]]}
+                found[f"{field}/{name}"] = base | {"years": mine}
     return found
+
+
+def _years_of_entry(entry: Mapping[str, Any], file: SplitFile) -> list[int]:
+    """Return the years of a weather in this split: those of its site, or decades of a table of thirty years."""
+    from harvestgym.farm.entities.weather.table import read_table
+
+    if not entry or entry.get("generate"):
+        return []
+    if "table" in entry:
+        years = entry.get("years") or read_table(entry["table"], rain=entry.get("rain", "auto")).calendar_years
+        return select_decades(sorted(years), file.decades)
+    return file.years.get(entry.get("site", ""), [])

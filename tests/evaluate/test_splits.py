@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import datetime
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -37,6 +39,42 @@ def test_training_never_sees_a_day_of_a_test_year() -> None:
         days = table(splits.make(IDS[0], name))
         np.testing.assert_allclose(days[:, 5], [mm for date, mm in rain.items() if date[:4] in years], rtol=1e-6)
         np.testing.assert_array_equal(days, table(splits.make("farm/full-1x1-v0", name)))
+
+
+FARM = """
+doc: A farm on a table of its own.
+fields:
+  Field-0:
+    localization: {{latitude#°: 50, longitude#°: 3, altitude#m: 0}}
+    shape: {{length#nb: 1, width#nb: 1}}
+    entities: [[Weather, {{extends: base, table: {table}, rain: mm}}], [Soil, clay], [Plant, bean]]
+rules: {{horizon#day: 100}}
+"""
+
+
+def write_farm(folder: Path, first: int, last: int) -> str:
+    """Write a farm on a table whose rain, in tenths of a mm, counts the years from the first; return its path."""
+    day, rows = datetime.date(first, 1, 1), ["Date,Tmin,Tmax,T,RH,U,Rain"]
+    while day.year <= last:
+        rows.append(f"{day},10,20,15,60,2,{(day.year - first) / 10:g}")
+        day += datetime.timedelta(1)
+    (folder / "days.csv").write_text("\n".join(rows))
+    (folder / "farm.yaml").write_text(FARM.format(table=folder / "days.csv"))
+    return str(folder / "farm.yaml")
+
+
+def test_the_middle_of_three_decades_is_held_out(tmp_path: Path) -> None:
+    path = write_farm(tmp_path, 1984, 2015)
+    train, test = (
+        {round(10 * mm) for mm in table(splits.make(path, name))[:, 5].tolist()} for name in ("train", "test")
+    )
+    assert test == set(range(10, 20)) and train == {*range(10), *range(20, 32)}
+
+
+def test_a_table_of_fewer_than_thirty_years_is_not_split(tmp_path: Path) -> None:
+    path = write_farm(tmp_path, 1990, 2018)
+    assert splits.split(path, "test").overrides == {}
+    assert splits.select_decades(range(1990, 2019), [1]) == []
 
 
 def test_training_never_sees_a_soil_or_a_site_of_a_test() -> None:

@@ -93,9 +93,13 @@ def site_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
-@functools.cache
 def load_site(name: str) -> Site:
-    """Return the site of this name; ConfigError with the nearest name if there is none."""
+    """Return the site of this name, or of the YAML file at this path; ConfigError with the nearest name if none."""
+    return read_site(Path(name)) if name.endswith(".yaml") else _load_shipped(name)
+
+
+@functools.cache
+def _load_shipped(name: str) -> Site:
     if name not in site_names():
         raise unknown("weather site", name, site_names())
     return read_site(FOLDER / f"{name}.yaml")

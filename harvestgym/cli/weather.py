@@ -1,0 +1,39 @@
+"""Commands that convert public weather files: `weather ghcn` for daily records, `weather normals` for climates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+group = typer.Typer(no_args_is_help=True, help="Convert public weather files for farms: ghcn, normals.")
+
+
+@group.command("ghcn")
+def convert_station(
+    file: Annotated[Path, typer.Argument(help="GHCN-Daily station file: ID.dly, ID.csv or ID.csv.gz")],
+    out: Annotated[Path, typer.Option(help="weather table to write (CSV)")],
+    missing: Annotated[int, typer.Option(min=0, max=365, help="most days that an element may lack in a year")] = 10,
+) -> None:
+    """Write the longest run of whole years of a GHCN-Daily station as a weather table."""
+    from harvestgym.farm.entities.weather.ghcn import read_station
+
+    table = read_station(file, missing)
+    table.write(out)
+    filled = ", ".join(f"{count} of {name}" for name, count in table.filled.items() if count)
+    typer.echo(f"{table.dates[0].year} to {table.dates[-1].year}, {len(table.dates)} days; filled: {filled or 'none'}")
+    typer.echo(f"wrote {out}; use it as [Weather, {{extends: base, table: {out}, rain: mm}}]")
+
+
+@group.command("normals")
+def convert_normals(
+    file: Annotated[Path, typer.Argument(help="station sheet (CSV) of the WMO climate normals")],
+    name: Annotated[str, typer.Argument(help="name of the place")],
+    out: Annotated[Path, typer.Option(help="site file to write (YAML)")],
+) -> None:
+    """Write a station sheet of the WMO climate normals as a site whose weather is generated."""
+    from harvestgym.farm.entities.weather.wmo_normals import read_sheet, write_site
+
+    out.write_text(write_site(read_sheet(file), name), encoding="utf-8")
+    typer.echo(f"wrote {out}; use it as [Weather, {{extends: base, site: {out}}}]")
