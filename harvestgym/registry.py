@@ -36,6 +36,9 @@ same episodes (None where there is none), `risk(env)`, the risk measure of the e
 FARM_SUFFIXES = (".yaml", ".yml")
 """Suffixes of an id that is the path of a file of your own: a farm, a fishery or a forager."""
 
+MAX_SEED = 2**32 - 1
+"""The greatest seed of an episode; greater ones are taken modulo 2^32."""
+
 FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kinds", "aperture", "density", "regions"}}
 """Keys by which a file is known as that of a fishery or of a forager; every other file is that of a farm."""
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harvestgym.evaluate.export import check_extras
+from harvestgym.registry import MAX_SEED
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -19,7 +22,7 @@ PIPE_WIDTH = 200
 
 Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of your own file, my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, none, or another policy of the id")]
-SEED_LIMITS: dict[str, Any] = {"min": 0, "max": 2**32 - 1}
+SEED_LIMITS: dict[str, Any] = {"min": 0, "max": MAX_SEED}
 """Limits of an option that is a seed."""
 
 Engine = Annotated[str, typer.Option(help="local, or ray: a cluster or the cores of this machine")]
@@ -29,6 +32,11 @@ NumGpus = Annotated[float, typer.Option(min=0, help="GPUs of a task on Ray")]
 
 StartBar = Callable[[str, int | None], Callable[[int], None]]
 """Adds a progress bar (name, total or None) and returns the function that advances it."""
+
+
+def check_engine(engine: str, writes: bool) -> None:
+    """Raise ConfigError with the command to run if an extra is missing that the engine, or a folder of cases, needs."""
+    check_extras(**({"data": "pyarrow"} if writes else {}), **({"ray": "ray"} if engine == "ray" else {}))
 
 
 def make_console(pipe_width: int | None = None) -> Console:

@@ -16,7 +16,7 @@ from harvestgym.core.yaml_io import parse
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.export import check_extras, check_folder
 
-from .console import SEED_LIMITS, Address, Engine, NumCpus, NumGpus, print_table, progress_bars
+from .console import SEED_LIMITS, Address, Engine, NumCpus, NumGpus, check_engine, print_table, progress_bars
 
 group = typer.Typer()
 
@@ -63,7 +63,7 @@ def _place_cases(
         raise ConfigError(f"{study}: expected no --work or --engine, as it runs in one batch, got one")
     if work is not None:
         check_folder("--work", work)
-    check_extras(**({"data": "pyarrow"} if work else {}), **({"ray": "ray"} if engine == "ray" else {}))
+    check_engine(engine, work is not None)
     return {"work": work, "options": EngineOptions(engine, address)}
 
 
@@ -99,7 +99,7 @@ def leaderboard(
     for option, folder in (("--out", out), ("--work", work)):
         if folder is not None:
             check_folder(option, folder)
-    check_extras(**({"data": "pyarrow"} if work else {}), **({"ray": "ray"} if engine == "ray" else {}))
+    check_engine(engine, work is not None)
     entrants = dict(map(_parse_entrant, policy or []))
     for target in entrants.values():
         load_object(target)  # a mistake is one error here, not a failure of every id

@@ -10,9 +10,19 @@ import typer
 from typer.core import TyperGroup
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.export import check_extras, check_folder
+from harvestgym.evaluate.export import check_folder
 
-from .console import PIPE_WIDTH, Address, Engine, NumCpus, NumGpus, make_console, print_table, progress_bars
+from .console import (
+    PIPE_WIDTH,
+    Address,
+    Engine,
+    NumCpus,
+    NumGpus,
+    check_engine,
+    make_console,
+    print_table,
+    progress_bars,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +69,7 @@ def run_sweep(
     if out is None:
         raise ConfigError("--out: expected a folder, got none; try --out results, or --dry-run")
     check_folder("--out", out)
-    check_extras(data="pyarrow", **({"ray": "ray"} if engine == "ray" else {}))
+    check_engine(engine, writes=True)
     with progress_bars() as start_bar:
         bar = start_bar("sweep (compiling first)", len(cases))
         try:

@@ -26,7 +26,7 @@ def tune_expert(
 
     The numbers of each rule are searched by differential evolution, all candidates of a generation in one batch.
     """
-    from harvestgym.core.tuning.rule_family import locate_tuned
+    from harvestgym.core.config import locate_tuned
     from harvestgym.evaluate.tune import Budget, find_rules, tune_rules
 
     families, _ = find_rules(id, registry.make(id))

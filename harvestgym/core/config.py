@@ -41,6 +41,9 @@ ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 NOTES = ("source", "unit", "doc")
 
+TUNED_FOLDER = "tuned"
+"""The folder, next to the file of an environment, of the rule that `harvestgym tune` found for it."""
+
 INT32 = np.iinfo(np.int32)
 FLOAT32 = float(np.finfo(np.float32).max)
 
@@ -296,6 +299,11 @@ def read_extended(
         return data
 
     return resolve_extends(path.stem, read, combine)
+
+
+def locate_tuned(path: Path) -> Path:
+    """Return where the tuned rule of an environment's file is kept."""
+    return path.parent / TUNED_FOLDER / path.name
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from gymnasium.vector import AutoresetMode
-from jax.sharding import AxisType, PartitionSpec
+from jax.sharding import PartitionSpec
+
+from harvestgym.core.xla.sharding import SHARDS, map_over_shards
 
 from .autoreset import Batched, is_done, select
 from .env import Env, Timestep
@@ -161,17 +163,16 @@ def _spread_over_devices(function: Callable[..., Any], devices: tuple[Any, ...],
     """Spread the environments of `function(policy, keys, params)` over devices; its results have them along `axis`."""
     if not devices:
         return function
-    mesh = jax.make_mesh((len(devices),), ("env",), axis_types=(AxisType.Auto,), devices=devices)
-    out = PartitionSpec(*(None,) * axis, "env")
+    out = PartitionSpec(*(None,) * axis, SHARDS)
 
     def share(policy: Any, keys: Batched, params: Any) -> Any:
         return function(policy, keys.each, params)
 
     def on_all(policy: Any, keys: jax.Array, params: Any) -> Any:
         given, missing = (policy, Batched(keys), params), -len(keys) % len(devices)
-        specs = tuple(PartitionSpec("env") if isinstance(part, Batched) else PartitionSpec() for part in given)
+        specs = tuple(PartitionSpec(SHARDS) if isinstance(part, Batched) else PartitionSpec() for part in given)
         filled = (_repeat_first(part, missing) if isinstance(part, Batched) else part for part in given)
-        whole = jax.shard_map(share, mesh=mesh, in_specs=specs, out_specs=out, check_vma=False)(*filled)
+        whole = map_over_shards(share, devices, specs, out)(*filled)
         return jax.tree.map(lambda leaf: jax.lax.slice_in_dim(leaf, 0, len(keys), axis=axis), whole)
 
     return on_all

@@ -28,7 +28,7 @@ def make_batches(cases: Iterable[SweepCase], rows: int = BATCH_ROWS) -> list[lis
     """Group cases of one key, in the order of the keys, and cut the groups into batches of up to `rows` rows."""
     groups: dict[Hashable, list[SweepCase]] = {}
     for case in cases:
-        groups.setdefault((type(case), case.batch_key), []).append(case)
+        groups.setdefault(case.group, []).append(case)
     batches: list[list[SweepCase]] = []
     for members in groups.values():
         filled = rows

@@ -16,16 +16,16 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator
 
 from harvestgym.core.config import Strict, validate
-from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
+from harvestgym.registry import MAX_SEED
+
+from .user_files import hash_file, list_user_files
 
 SOURCES = (".py", ".yaml", ".csv")
 """Suffixes of the files of the package that decide what it computes."""
 
 CLASS_KEY = "case"
 """The entry of the JSON form of a case that names its class."""
-
-MAX_SEED = 2**32 - 1
 
 
 class SweepCase(Strict):
@@ -42,6 +42,11 @@ class SweepCase(Strict):
     def batch_key(self) -> Hashable:
         """The part of the case that all cases of a batch have in common; by default a case is a batch of its own."""
         return self.text
+
+    @property
+    def group(self) -> Hashable:
+        """The class and the `batch_key`: cases of one group may run in one batch."""
+        return type(self), self.batch_key
 
     @property
     def size(self) -> int:
@@ -166,12 +171,6 @@ class CallCase(SweepCase):
         return list_user_files(self.function)
 
 
-def list_user_files(*names: str) -> list[Path]:
-    """List the files among ids and policies, `farm.yaml` and `file.py:function`."""
-    paths = [Path(name.rpartition(":")[0] if ".py:" in name else name) for name in names]
-    return [path for path in paths if path.suffix in (".yaml", ".yml", ".py")]
-
-
 def make_case(data: Any, where: str) -> EpisodeCase:
     """Make a case of the entries of a file; ConfigError with every mistake."""
     return validate(EpisodeCase, data, where)
@@ -195,11 +194,3 @@ def read_package_version() -> str:
         found.update(str(path.relative_to(root)).encode())
         found.update(path.read_bytes())
     return f"{version('harvestgym')}+{found.hexdigest()[:12]}"
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file; ConfigError if it cannot be read."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ConfigError(f"{path}: expected a file, got {error.strerror}; try another name or folder") from None

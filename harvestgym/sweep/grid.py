@@ -25,6 +25,7 @@ from harvestgym.core.yaml_io import read_file
 from harvestgym.registry import FAMILIES, ids, spec
 
 from .cases import EpisodeCase, make_case
+from .user_files import resolve_name
 
 ENTITIES = "entities"
 """The keyword of `make` whose keys are paths themselves."""
@@ -67,12 +68,12 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
     common = {"episodes": file.episodes, "split": file.split}
     grid = itertools.product(_expand_ids(file.ids, folder), changes, file.policies, _list_seeds(file.seeds, where))
     found = [
-        make_case({"id": id, "overrides": over, "policy": _resolve(policy, folder), "seed": seed} | common, where)
+        make_case({"id": id, "overrides": over, "policy": resolve_name(policy, folder), "seed": seed} | common, where)
         for id, over, policy, seed in grid
     ]
     for i, given in enumerate(file.cases):
         case = make_case(common | given, f"{where} > cases > {i}")
-        found += [case.model_copy(update={"id": id, "policy": _resolve(case.policy, folder)})
+        found += [case.model_copy(update={"id": id, "policy": resolve_name(case.policy, folder)})
                   for id in _expand_ids([case.id], folder)]  # fmt: skip
     return list(dict.fromkeys(found))
 
@@ -91,15 +92,8 @@ def _refuse_empty(file: SweepFile, where: str) -> None:
 
 def _expand_ids(names: Sequence[str], folder: Path) -> list[str]:
     """Expand families among ids, and paths relative to a folder; ConfigError for an unknown id."""
-    found = [id for name in names for id in (ids(name) if name in FAMILIES else [_resolve(name, folder)])]
+    found = [id for name in names for id in (ids(name) if name in FAMILIES else [resolve_name(name, folder)])]
     return [spec(id).id for id in found]
-
-
-def _resolve(name: str, folder: Path) -> str:
-    """Return the path of a file, with or without `:function`, relative to a folder; other names as they are."""
-    path, colon, function = name.rpartition(":") if ".py:" in name else (name, "", "")
-    is_file = path.endswith((".py", ".yaml", ".yml"))
-    return f"{folder / path}{colon}{function}" if is_file else name
 
 
 def _list_seeds(seeds: list[int] | dict[Any, int], where: str) -> list[int]:

@@ -32,7 +32,7 @@ Batch = Sequence[SweepCase]
 def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
     """Run batches as tasks; yield each with its outcomes, in the order in which they end.
 
-    The first batch of each key runs before the others of that key: it leaves its programs in the cache.
+    The first batch of each group runs before the others of that group: it leaves its programs in the cache.
     """
     ray, started = _connect(options.address)
     try:
@@ -74,31 +74,27 @@ def _run_tasks(ray: Any, batches: Sequence[Batch], options: EngineOptions) -> It
         num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_retries=options.max_retries
     )
     running: dict[Any, Batch] = {}
-    ready, held = _split_by_key(batches)
+    ready, held = _split_by_group(batches)
     while ready or running:
         while ready and len(running) < _count_workers(ray, options) * BATCHES_PER_WORKER:
             batch = ready.pop(0)
             running[task.remote([case.text for case in batch], options)] = batch
         for done in ray.wait(list(running), num_returns=1)[0]:
             batch = running.pop(done)
-            ready += held.pop(_key(batch), [])
+            ready += held.pop(batch[0].group, [])
             yield batch, _get_outcomes(ray, done, batch)
 
 
-def _key(batch: Batch) -> Any:
-    return type(batch[0]), batch[0].batch_key
-
-
-def _split_by_key(batches: Sequence[Batch]) -> tuple[list[Batch], dict[Any, list[Batch]]]:
-    """Return the first batch of each key, and the others by key."""
+def _split_by_group(batches: Sequence[Batch]) -> tuple[list[Batch], dict[Any, list[Batch]]]:
+    """Return the first batch of each group of cases, and the others by group."""
     first: list[Batch] = []
     others: dict[Any, list[Batch]] = {}
     for batch in batches:
-        if _key(batch) in others:
-            others[_key(batch)].append(batch)
+        if (group := batch[0].group) in others:
+            others[group].append(batch)
         else:
             first.append(batch)
-            others[_key(batch)] = []
+            others[group] = []
     return first, others
 
 

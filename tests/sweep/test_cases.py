@@ -62,6 +62,25 @@ def test_the_digest_depends_on_the_contents_of_files(tmp_path: Path) -> None:
     assert len(digests) == 3
 
 
+def test_the_digest_depends_on_the_files_that_a_file_names(tmp_path: Path) -> None:
+    contents = {
+        "farm.yaml": "extends: parent\nfields: {Field-0: {entities: [{table: rain.csv}, 'kinds.py:Fungus']}}",
+        "parent.yaml": "extends: grandparent", "grandparent.yaml": "doc: one", "rain.csv": "Day,Rain", "kinds.py": "",
+        "tuned/farm.yaml": "rule: expert",
+    }  # fmt: skip
+    for name, text in contents.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "other.yaml").write_text("doc: not named")
+    farm = tmp_path / "farm.yaml"
+    assert {str(path.relative_to(tmp_path)) for path in EpisodeCase(id=str(farm)).files} == set(contents)
+    digests = {EpisodeCase(id=str(farm)).digest}
+    for name, text in contents.items():
+        (tmp_path / name).write_text(f"{text} # changed")
+        digests.add(EpisodeCase(id=str(farm)).digest)
+    assert len(digests) == 1 + len(contents)
+
+
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(ConfigError, match="gone.yaml: expected a file, got No such file"):
         _ = EpisodeCase(id="gone.yaml").digest

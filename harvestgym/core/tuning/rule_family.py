@@ -13,12 +13,10 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from harvestgym.core.config import Strict, validate
+from harvestgym.core.config import TUNED_FOLDER, Strict, locate_tuned, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.policy import Policy
 from harvestgym.core.yaml_io import read_file
-
-TUNED_FOLDER = "tuned"
 
 
 @dataclass(frozen=True)
@@ -103,11 +101,6 @@ def build_rule(tuned: TunedRule, families: Mapping[str, RuleFamily], policies: M
     if missing := [name for name in expected if name not in tuned.numbers]:
         raise ConfigError(f"expert: expected a number for {missing[0]!r}, got none; try `harvestgym tune`")
     return families[tuned.rule].build(tuned.numbers)
-
-
-def locate_tuned(path: Path) -> Path:
-    """Return where the tuned rule of an environment's file is kept."""
-    return path.parent / TUNED_FOLDER / path.name
 
 
 def read_tuned(path: Path) -> TunedRule | None:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from harvestgym.core.loading import load_object
 from harvestgym.sweep import SweepCase
-from harvestgym.sweep.cases import list_user_files
+from harvestgym.sweep.user_files import list_user_files
 
 from .foresight import Search
 from .run import PLANNED_SEASONS, check_planned, make_rows

@@ -13,6 +13,7 @@ from nicegui import app, background_tasks, run, ui
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.play.session import Rival, Session
+from harvestgym.registry import MAX_SEED
 
 from .elements import box, button, cell_text, chart, number, words
 
@@ -261,7 +262,7 @@ class Page:
     def _ask_seed(self) -> None:
         with ui.dialog(value=True) as dialog, ui.card():
             ui.label("Begin another episode?")
-            seed = ui.number("Seed", value=self.session.seed, min=0, max=2**32 - 1, precision=0).props("data-part=seed")
+            seed = ui.number("Seed", value=self.session.seed, min=0, max=MAX_SEED, precision=0).props("data-part=seed")
             with ui.row():
                 button("Go on with this one", dialog.close, "quiet")
                 button("Begin", lambda: self._begin(seed.value, dialog), "main-button", "begin")
@@ -280,8 +281,8 @@ def parse_seed(given: Any) -> int:
     """Read a seed from user input; ConfigError if it is none."""
     try:
         seed = int(given)
-        if 0 <= seed < 2**32 and seed == float(given):
+        if 0 <= seed <= MAX_SEED and seed == float(given):
             return seed
     except (TypeError, ValueError):
         pass
-    raise ConfigError(f"seed: expected a whole number from 0 to {2**32 - 1}, got {given!r}")
+    raise ConfigError(f"seed: expected a whole number from 0 to {MAX_SEED}, got {given!r}")

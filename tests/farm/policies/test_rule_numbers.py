@@ -11,8 +11,9 @@ import pytest
 
 import harvestgym
 from harvestgym import registry
+from harvestgym.core.config import locate_tuned
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tuning.rule_family import TunedRule, locate_tuned
+from harvestgym.core.tuning.rule_family import TunedRule
 from harvestgym.farm.family import from_yaml, make
 from harvestgym.farm.policies.rule_numbers import list_numbers, make_rule_families, replace_numbers
 
