@@ -93,7 +93,7 @@ def leaderboard(
 ) -> None:
     """Compare policies on held-out seasons of each id; rows of other ids in OUT stay."""
     from harvestgym.evaluate.leaderboard import page, run, store
-    from harvestgym.evaluate.leaderboard.cases import list_cases, read_rows_of_case
+    from harvestgym.evaluate.leaderboard.cases import list_cases, read_rows
     from harvestgym.sweep import EngineOptions, run_cases
 
     for option, folder in (("--out", out), ("--work", work)):
@@ -104,7 +104,7 @@ def leaderboard(
     for target in entrants.values():
         load_object(target)  # a mistake is one error here, not a failure of every id
     cases = list_cases(run.expand_ids(ids or []), seasons, entrants, planned)
-    options, rows, failures = EngineOptions(engine, address, num_cpus=num_cpus, num_gpus=num_gpus), [], {}
+    options, done, failures = EngineOptions(engine, address, num_cpus=num_cpus, num_gpus=num_gpus), {}, {}
     with progress_bars() as start_bar:
         advance = start_bar("leaderboard", len(cases))
         for case, outcome in run_cases(cases, work, options):
@@ -112,12 +112,12 @@ def leaderboard(
             if outcome.columns is None:
                 failures[case] = outcome.error
                 continue
-            rows += read_rows_of_case(outcome.columns)
+            done[case] = outcome.columns
             if out is not None:
-                whole = store.merge_rows(store.read_rows(out), rows)
+                whole = store.merge_rows(store.read_rows(out), read_rows(done, cases))
                 store.write_rows(out, whole)
                 page.write_page(out, whole)
-    print_table(page.make_table(store.merge_rows([], rows)))
+    print_table(page.make_table(store.merge_rows([], read_rows(done, cases))))
     for case, message in failures.items():
         typer.echo(f"failed: {case}: {message}", err=True)
     if failures:

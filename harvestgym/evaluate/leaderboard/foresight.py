@@ -43,6 +43,11 @@ class Search(NamedTuple):
     generations: int = 60
     elites: int = 8
 
+    @property
+    def tried(self) -> int:
+        """The schedules that are tried."""
+        return self.trials * (1 + self.generations)
+
 
 class Plans(NamedTuple):
     """The best schedules of some seasons.
@@ -67,8 +72,11 @@ def plan_with_foresight(
     search: Search = Search(),  # noqa: B008 (a tuple)
     params: Any = None,
     progress: Progress = ignore_progress,
+    habit_keys: jax.Array | None = None,
 ) -> Plans:
     """Search the best schedule for the season of each key, all planned at once on the device.
+
+    The search of a season depends on its own key and on `habit_keys`, not on the other seasons.
 
     Args:
         env: an environment with integer actions, in any structure.
@@ -77,6 +85,7 @@ def plan_with_foresight(
         search: length of the search.
         params: the environment's own by default.
         progress: receives 1 for each generation.
+        habit_keys: keys of the seasons in which the expert shows its habitual actions; by default `keys`.
 
     Raises:
         ConfigError: for actions other than integers from 0 on.
@@ -84,14 +93,15 @@ def plan_with_foresight(
     params, steps = env.params if params is None else params, horizon(env)
     sizes = tuple(map(tuple, count_choices(env.action_space)))
     length, done = _run_expert(env, steps, policy.traced(), keys, params)
-    room, habits = jnp.minimum(length + length // 4 + 1, steps), _sample_habits(done, sizes)
+    shown = done if habit_keys is None else _run_expert(env, steps, policy.traced(), habit_keys, params)[1]
+    room, habits = jnp.minimum(length + length // 4 + 1, steps), _sample_habits(shown, sizes)
 
     def measure(trials: jax.Array) -> jax.Array:
         return _run_schedules(env, steps, trials, keys, params)
 
     trials = _make_first_trials(done, sizes, search.trials)
-    first, key = measure(trials), key_for(keys[0], "search")
-    found, values = _improve_schedules(measure, trials, first, sizes, habits, room, key, search, progress)
+    first, own = measure(trials), jax.vmap(lambda key: key_for(key, "search"))(keys)
+    found, values = _improve_schedules(measure, trials, first, sizes, habits, room, own, search, progress)
     best = jax.tree.map(np.asarray, unflatten_actions(env.action_space, found[:, 0]))
     return Plans(np.asarray(values[:, 0]), np.asarray(first[:, 0]), best, keys)
 
@@ -111,14 +121,14 @@ def plan_blind(
     sizes = tuple(map(tuple, count_choices(env.action_space)))
     length, done = _run_expert(env, steps, policy.traced(), keys, env.params)
     room, habits = jnp.max(length)[None], _sample_habits(done, sizes)
-    key = key_for(keys[0], "blind search")
+    own = key_for(keys[0], "blind search")[None]
 
     def measure(trials: jax.Array) -> jax.Array:
         spread = jnp.broadcast_to(trials, (seasons, *trials.shape[1:]))
         return _run_schedules(env, steps, spread, keys, env.params).mean(0, keepdims=True)
 
     trials = jnp.resize(done, (1, search.trials, *done.shape[1:]))
-    found, _ = _improve_schedules(measure, trials, measure(trials), sizes, habits, room, key, search, progress)
+    found, _ = _improve_schedules(measure, trials, measure(trials), sizes, habits, room, own, search, progress)
     return Policy(jnp.int32(0), Partial(_follow_schedule, unflatten_actions(env.action_space, found[0, 0])))
 
 
@@ -129,14 +139,18 @@ def _improve_schedules(
     sizes: Any,
     habits: Any,
     room: jax.Array,
-    key: jax.Array,
+    keys: jax.Array,
     search: Search,
     progress: Progress,
 ) -> tuple[jax.Array, jax.Array]:
-    """Search from first trials and their values; return the best schedules found, best first, and their values."""
+    """Search from first trials and their values, with a key for each row of trials.
+
+    Returns the best schedules found, best first, and their values.
+    """
     found, values = _keep_best(trials, values, search.elites)
     for generation in range(search.generations):
-        trials = _make_trials(sum(sizes, ()), search.trials, jax.random.fold_in(key, generation), found, habits, room)
+        now = jax.vmap(jax.random.fold_in, (0, None))(keys, generation)
+        trials = _make_trials(sum(sizes, ()), search.trials, now, found, habits, room)
         new = measure(trials)
         found, values = _keep_best(
             jnp.concatenate([found, trials], 1), jnp.concatenate([values, new], 1), search.elites
@@ -249,10 +263,10 @@ def _sample_habits(done: jax.Array, sizes: tuple[tuple[int, ...], ...]) -> jax.A
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _make_trials(
-    sizes: tuple[int, ...], number: int, key: jax.Array, found: jax.Array, habits: jax.Array, room: jax.Array
+    sizes: tuple[int, ...], number: int, keys: jax.Array, found: jax.Array, habits: jax.Array, room: jax.Array
 ) -> jax.Array:
     """Make new trials (seasons, trials, steps, entries) of the elites of each season."""
-    draws = jax.random.split(key, (len(room), number))
+    draws = jax.vmap(lambda key: jax.random.split(key, number))(keys)
     make = jax.vmap(partial(_make_trial, sizes), (0, None, None, None))
     return jax.vmap(make, (0, 0, None, 0))(draws, found, habits, room)
 

@@ -6,7 +6,7 @@ planner. Other policies are added by an `Entrant`, a function of the id and its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -20,13 +20,14 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
+from harvestgym.evaluate.episode_runner import make_row_keys
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from harvestgym.evaluate.run import BATCH, evaluation_keys, find_idle_action, horizon, run_episodes
 from harvestgym.evaluate.statistics import estimate_mean, summarise
 from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
 
-from .foresight import Search, plan_blind, plan_with_foresight
+from .foresight import Plans, Search, plan_blind, plan_with_foresight
 from .store import (
     BLIND,
     FORESIGHT,
@@ -46,6 +47,9 @@ LONG_EPISODE = 4000
 
 PLANNED_SEASONS = 16
 """Seasons of the foresight planner."""
+
+PLANNED_TOGETHER = 8
+"""Seasons that are planned in one call: enough trials to fill a device, few enough to share seasons among workers."""
 
 SEARCH_BUDGET = 80_000
 """Generations of the default search times plots times steps of an episode."""
@@ -82,15 +86,31 @@ def make_rows(
         search: length of the searches; by default the larger the farm, the shorter.
         split: split of the held-out protocol; results are reported on `"test"`.
     """
+    found = make_policy_rows(id, seasons, entrants, planned, search, split)
+    env = splits.make(id, split)
+    if planned and can_plan(id, env):
+        plans = plan_seasons(id, list(range(planned)), search, split)
+        expert = next(row for row in found if row.policy == "expert")
+        found.append(make_planned_row(expert, plans.returns - plans.expert, (search or choose_search(env)).tried))
+    return found
+
+
+def make_policy_rows(
+    id: str,
+    seasons: int | None = None,
+    entrants: Mapping[str, Entrant] | None = None,
+    planned: int = PLANNED_SEASONS,
+    search: Search | None = None,
+    split: str = "test",
+) -> list[LeaderboardRow]:
+    """Make the rows of an id except that of foresight; `planned` are here the seasons of the blind schedule."""
     check_planned(planned)
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
     number = seasons or (FEW_SEASONS if count_plot_steps(env) > LONG_EPISODE else SEASONS)
     here, apart = _make_baselines(id, env), _make_oracle(id, env)
-    plans = bool(planned) and {"none", "expert"} <= set(here) and noop_action(env.action_space) is not None
-    search = search or Search(generations=int(np.clip(SEARCH_BUDGET // count_plot_steps(env), 4, 60)))
-    if plans:
-        here[BLIND] = _plan_blind(id, here["expert"], planned, search)
+    if planned and can_plan(id, env):
+        here[BLIND] = _plan_blind(id, here["expert"], planned, search or choose_search(env))
     for name, enters in (entrants or {}).items():
         match enters(id, env):
             case Policy() as policy:
@@ -102,11 +122,34 @@ def make_rows(
     acting = dict(zip(here, together(list(here.values())), strict=True))
     games = {name: (env, policy) for name, policy in acting.items()} | apart
     results = {name: _run_policy(id, own, policy, number, seed) for name, (own, policy) in games.items()}
-    found = [_make_row(id, name, of_name) for name, of_name in _group_trainings(results).items()]
-    if plans:
-        made = plan_with_foresight(env, evaluation_keys(seed)[:planned], here["expert"], search)
-        found.append(_make_planned_row(id, results["expert"].returns, made.returns - made.expert, search))
-    return found
+    return [_make_row(id, name, of_name) for name, of_name in _group_trainings(results).items()]
+
+
+def can_plan(id: str, env: Env[Any, Any]) -> bool:
+    """Return whether planners can search schedules of an id: integer actions, one that does nothing, and an expert."""
+    whole = noop_action(env.action_space) is not None and _find_noop(id, env) is not None
+    return whole and "expert" in family_function(id, "policies")(env)
+
+
+def choose_search(env: Env[Any, Any]) -> Search:
+    """Choose the length of a search: the larger the farm, the shorter."""
+    return Search(generations=int(np.clip(SEARCH_BUDGET // count_plot_steps(env), 4, 60)))
+
+
+def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, split: str = "test") -> Plans:
+    """Plan some seasons of a split with foresight; the plan of a season does not depend on the other seasons.
+
+    Habitual actions are those of the expert in the first seasons of the split. All calls have one size.
+    """
+    chosen = splits.split(id, split)
+    env, seed = chosen.make(), np.uint32(chosen.seed(0))
+    expert, length, parts = _make_baselines(id, env)["expert"], search or choose_search(env), []
+    for start in range(0, len(numbers), PLANNED_TOGETHER):
+        rows = jnp.asarray((list(numbers[start : start + PLANNED_TOGETHER]) * PLANNED_TOGETHER)[:PLANNED_TOGETHER])
+        keys, first = (make_row_keys(jnp.full(r.shape, seed), r) for r in (rows, jnp.arange(PLANNED_SEASONS)))
+        parts.append(plan_with_foresight(env, keys, expert, length, habit_keys=first))
+    whole: Any = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[: len(numbers)], *parts)
+    return Plans(np.asarray(whole.returns), np.asarray(whole.expert), whole.schedules, whole.keys)
 
 
 def check_planned(planned: int) -> int:
@@ -201,10 +244,10 @@ def _make_row(id: str, policy: str, trainings: list[PolicyResult]) -> Leaderboar
     return LeaderboardRow(id, policy, seasons, s.mean, float(s.low), float(s.high), s.cvar10, None, columns, runs)
 
 
-def _make_planned_row(id: str, expert: np.ndarray, gain: np.ndarray, search: Search) -> LeaderboardRow:
+def make_planned_row(expert: LeaderboardRow, gain: np.ndarray, tried: int) -> LeaderboardRow:
     """Make the row of the planner: the expert's mean plus the mean gain in the planned seasons, with its error."""
-    n, alone, more = len(gain), summarise(expert), summarise(gain)
-    error = np.hypot(more.high - more.mean, alone.high - alone.mean)
-    mean = float(np.mean(expert) + np.mean(gain))
-    columns = {TRIED: float(search.trials * (1 + search.generations)), "gain": float(np.mean(gain))}
-    return LeaderboardRow(id, FORESIGHT, n, mean, float(mean - error), float(mean + error), None, None, columns)
+    n, more = len(gain), summarise(gain)
+    error = np.hypot(more.high - more.mean, expert.high - expert.mean)
+    mean = float(expert.mean + np.mean(gain))
+    columns = {TRIED: float(tried), "gain": float(np.mean(gain))}
+    return LeaderboardRow(expert.id, FORESIGHT, n, mean, float(mean - error), float(mean + error), None, None, columns)
