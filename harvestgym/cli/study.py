@@ -93,7 +93,7 @@ def leaderboard(
 ) -> None:
     """Compare policies on held-out seasons of each id; rows of other ids in OUT stay."""
     from harvestgym.evaluate.leaderboard import page, run, store
-    from harvestgym.evaluate.leaderboard.cases import list_cases, read_rows
+    from harvestgym.evaluate.leaderboard.cases import collect_rows, list_cases
     from harvestgym.sweep import EngineOptions, run_cases
 
     for option, folder in (("--out", out), ("--work", work)):
@@ -114,10 +114,10 @@ def leaderboard(
                 continue
             done[case] = outcome.columns
             if out is not None:
-                whole = store.merge_rows(store.read_rows(out), read_rows(done, cases))
+                whole = store.merge_rows(store.read_rows(out), collect_rows(done, cases))
                 store.write_rows(out, whole)
                 page.write_page(out, whole)
-    print_table(page.make_table(store.merge_rows([], read_rows(done, cases))))
+    print_table(page.make_table(store.merge_rows([], collect_rows(done, cases))))
     for case, message in failures.items():
         typer.echo(f"failed: {case}: {message}", err=True)
     if failures:

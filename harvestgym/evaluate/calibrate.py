@@ -49,6 +49,7 @@ class Fit(NamedTuple):
         before: their values before the fit.
         params: all parameters of the farm, including the fitted ones.
         rmse, rmse_before: root mean square error of each series in its own unit, by variable.
+        loss: the loss that the search has minimised.
     """
 
     values: dict[str, float]
@@ -56,6 +57,7 @@ class Fit(NamedTuple):
     params: Any
     rmse: dict[str, float]
     rmse_before: dict[str, float]
+    loss: float
 
 
 class ParameterLocation(NamedTuple):
@@ -100,6 +102,7 @@ def fit(
     seed: int = 0,
     members: int = 8,
     generations: int = 40,
+    start_seed: int | None = None,
 ) -> Fit:
     """Find the parameters with which the farm comes nearest to the observations.
 
@@ -112,9 +115,10 @@ def fit(
         series: the observations.
         policy: the actions of the farmer; none by default.
         seasons: number of seasons of each candidate.
-        seed: seed of the seasons and of the search.
+        seed: seed of the seasons.
         members: candidates of a generation, for each parameter.
         generations: number of generations, at most.
+        start_seed: seed of the search; by default `seed`. Searches with other seeds start elsewhere.
 
     Raises:
         ConfigError: for an unknown path, with the nearest one.
@@ -129,7 +133,8 @@ def fit(
     observed = tuple((jnp.asarray(s.day), jnp.asarray(s.value, jnp.float32)) for s in series)
     losses = partial(_compute_losses, env, days, watched, locations, acting, keys, observed, env.params)
     start = np.asarray([float(_get_value(env.params, location)) for location in locations])
-    seeded: Any = {"seed": seed}  # the name that all versions of SciPy know; the newer ones also say rng
+    own = seed if start_seed is None else start_seed
+    seeded: Any = {"seed": own}  # the name that all versions of SciPy know; the newer ones also say rng
     found = scipy.optimize.differential_evolution(
         lambda x: np.asarray(losses(jnp.asarray(x.T, jnp.float32)), np.float64),
         list(free.values()), x0=np.clip(start, *np.asarray(list(free.values())).T), popsize=members,
@@ -140,7 +145,7 @@ def fit(
     after, first = (curves(env, p, names, acting, seasons, seed, days) for p in (params, env.params))
     rmse = [{s.variable: _rmse(curve[s.variable], s) for s in series} for curve in (after, first)]
     values = [dict(zip(free, map(float, numbers), strict=True)) for numbers in (found.x, start)]
-    return Fit(values[0], values[1], params, rmse[0], rmse[1])
+    return Fit(values[0], values[1], params, rmse[0], rmse[1], float(found.fun))
 
 
 def curves(

@@ -21,7 +21,7 @@ SHARDS = "shards"
 def map_over_shards(
     function: Callable[..., Any], devices: Sequence[Any], in_specs: Any, out_specs: Any
 ) -> Callable[..., Any]:
-    """Return `function` as one program for all devices, each of which runs it on its shard of the arguments."""
+    """Return `function` as one program for all devices; each runs it on its shard of the arguments."""
     mesh = jax.make_mesh((len(devices),), (SHARDS,), axis_types=(AxisType.Auto,), devices=devices)
     return _find_shard_map()(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
 

@@ -15,6 +15,7 @@ from harvestgym.core.loading import load_object
 from harvestgym.evaluate import splits
 from harvestgym.sweep import SweepCase
 from harvestgym.sweep.batches import BATCH_ROWS
+from harvestgym.sweep.storage import Columns
 from harvestgym.sweep.user_files import list_user_files
 
 from .foresight import Search
@@ -35,8 +36,6 @@ RETURN, EXPERT = "return", "expert return"
 
 SearchNumbers = tuple[int, int, int] | None
 """Trials, generations and elites of a search; by default the larger the farm, the shorter."""
-
-Columns = Mapping[str, np.ndarray]
 
 
 class PolicyRowsCase(SweepCase):
@@ -147,7 +146,7 @@ def _find_search(case: PolicyRowsCase | ForesightCase) -> Search | None:
     return None if case.search is None else Search(*case.search)
 
 
-def read_rows(done: Mapping[SweepCase, Columns], cases: Sequence[SweepCase]) -> list[LeaderboardRow]:
+def collect_rows(done: Mapping[SweepCase, Columns], cases: Sequence[SweepCase]) -> list[LeaderboardRow]:
     """Return the rows of the cases that are done; that of foresight once all planned seasons of its id are."""
     rows = [LeaderboardRow(**json.loads(text)) for case, columns in done.items()
             if isinstance(case, PolicyRowsCase) for text in columns[ROW]]  # fmt: skip

@@ -9,11 +9,10 @@ from typer.testing import CliRunner
 
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.leaderboard.cases import ForesightCase, PolicyRowsCase, list_cases, read_rows
+from harvestgym.evaluate.leaderboard.cases import ForesightCase, PolicyRowsCase, collect_rows, list_cases
 from harvestgym.evaluate.leaderboard.foresight import Search
 from harvestgym.evaluate.leaderboard.run import make_rows
-from harvestgym.evaluate.leaderboard.store import FORESIGHT
-from harvestgym.evaluate.leaderboard.store import read_rows as read_board
+from harvestgym.evaluate.leaderboard.store import FORESIGHT, read_rows
 from harvestgym.sweep import SweepCase, collect
 
 LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"
@@ -31,13 +30,13 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[SweepCase]:
 def test_cases_give_the_rows_of_the_function(cases: list[SweepCase], tmp_path: Path) -> None:
     expected = make_rows(LEVELS, SEASONS, planned=PLANNED, search=Search(*SEARCH))
     done = dict(zip(cases, collect(cases, tmp_path), strict=True))
-    rows = {row.policy: row for row in read_rows(done, cases)}
+    rows = {row.policy: row for row in collect_rows(done, cases)}
     assert [rows[row.policy] for row in expected] == expected
     assert set(rows) - {row.policy for row in expected} == {"mine"}
     assert rows["mine"].mean == pytest.approx(rows["expert"].mean, rel=1e-5)
     assert done[cases[0]]["policy"].tolist() == [policy for policy in rows if policy != FORESIGHT]
     done.pop(cases[-1])
-    assert FORESIGHT not in {row.policy for row in read_rows(done, cases)}, "a season is missing"
+    assert FORESIGHT not in {row.policy for row in collect_rows(done, cases)}, "a season is missing"
 
 
 def test_a_season_has_the_same_plan_alone(cases: list[SweepCase]) -> None:
@@ -63,10 +62,10 @@ def test_a_board_resumes_and_lists_what_failed(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("def enter(id, env): raise ValueError('no agent')\n")
     given = ["leaderboard", "--ids", LOGISTIC, "--seasons", "20", "--planned", "0", "--work", str(tmp_path / "work")]
     assert CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out")]).exit_code == 0
-    before = read_board(tmp_path / "out")
+    before = read_rows(tmp_path / "out")
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").glob("*.parquet")}
     assert len(files) == 1 and CliRunner().invoke(app, [*given, "--out", str(tmp_path / "again")]).exit_code == 0
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "work").glob("*.parquet")} == files
-    assert read_board(tmp_path / "again") == before
+    assert read_rows(tmp_path / "again") == before
     done = CliRunner().invoke(app, [*given, "--policy", f"mine={tmp_path}/agent.py:enter"])
     assert done.exit_code == 1 and "failed: id fishing/logistic-v0" in done.output and "no agent" in done.output
