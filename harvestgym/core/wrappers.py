@@ -64,6 +64,18 @@ def unwrapped(env: Env[Any, Any]) -> Env[Any, Any]:
     return unwrapped(env.env) if isinstance(env, Wrapper) else env
 
 
+def find_layer(env: Env[Any, Any], name: str) -> Env[Any, Any] | None:
+    """Return the outermost of an environment and those inside it that has an attribute; None if none has it."""
+    if getattr(env, name, None) is not None:
+        return env
+    return find_layer(env.env, name) if isinstance(env, Wrapper) else None
+
+
+def layer_state(env: Env[Any, Any], state: Any, layer: Env[Any, Any]) -> Any:
+    """Return the state of `layer`, one of the environments inside `env`."""
+    return state if env is layer or not isinstance(env, Wrapper) else layer_state(env.env, env.inner(state), layer)
+
+
 def unwrapped_state(env: Env[Any, Any], state: Any) -> Any:
     """Return the state of the environment inside all wrappers."""
     return unwrapped_state(env.env, env.inner(state)) if isinstance(env, Wrapper) else state

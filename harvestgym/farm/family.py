@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
@@ -19,6 +20,9 @@ from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.config.context_compiler import replace_entry
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.interface.action_wrappers import WRAPPERS, wrap_actions
+from harvestgym.farm.interface.map_farm import MapFarm
+from harvestgym.farm.interface.map_policies import translate_policy
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
@@ -35,13 +39,17 @@ from .schema import FarmSpec, nested_keys, read_farm
 CATALOGUE = Path(__file__).with_name("catalogue")
 
 
-def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
+def make(
+    name: str, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any
+) -> Env[Any, Any]:
     """Make the farm of a catalogue file.
 
     Args:
         name: the file's name, `bean-clay-1x1-v0`.
         entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
             `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`, or single parameters, `{"Soil-0/depth#m": 0.8}`.
+        interface: "map" for maps and orders of three parts (`farm.interface.map_farm`), "discrete", "multidiscrete" or
+            "box" for actions as numbers (`wrap_actions`); by default the farm itself.
         overrides: entries of the farm file, merged into it (`mode="fo"`, `rules={"horizon#day": 90}`).
 
     Raises:
@@ -50,21 +58,30 @@ def make(name: str, entities: Mapping[str, Any] | None = None, **overrides: Any)
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
         raise unknown("farm", name, (p.stem for p in CATALOGUE.glob("*-v*.yaml")))
-    return from_yaml(path, entities, **overrides)
+    return from_yaml(path, entities, interface, **overrides)
 
 
-def from_yaml(path: str | Path, entities: Mapping[str, Any] | None = None, **overrides: Any) -> FarmModel:
+def from_yaml(
+    path: str | Path, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any
+) -> Env[Any, Any]:
     """Make the farm of a file, changed like by `make`; ConfigError if it is missing or has mistakes.
 
     A weather table named in the file is read from its folder; one named in the arguments, from the working folder. The
     numbers of the expert's rules are those of the tuned file (`harvestgym tune`), if there is one.
     """
-    check_keywords("make", overrides, ("entities", "render_mode", *FarmSpec.model_fields), nested_keys())
+    check_keywords("make", overrides, ("entities", "interface", "render_mode", *FarmSpec.model_fields), nested_keys())
     spec = read_farm(Path(path), overrides)
     if "expert" not in overrides and (tuned := read_tuned(Path(path))) is not None:
         rules = replace_numbers(spec.expert, tuned.numbers, f"{path} > tuned expert")
         spec = spec.model_copy(update={"expert": rules})
-    return build(spec if entities is None else replace_sets(spec, entities))
+    model = build(spec if entities is None else replace_sets(spec, entities))
+    return model if interface is None else wrap(model, interface)
+
+
+def wrap(model: FarmModel, interface: str) -> Env[Any, Any]:
+    """Return a farm behind one of the interfaces of `make`."""
+    check_name("interface", interface, ("map", *WRAPPERS))
+    return MapFarm(model) if interface == "map" else wrap_actions(model, interface)
 
 
 def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
@@ -84,8 +101,10 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     return spec
 
 
-def policies(env: FarmModel) -> dict[str, Any]:
+def policies(env: FarmModel | MapFarm) -> dict[str, Any]:
     """Return the policies of a farm: its expert, if the file has one."""
+    if isinstance(env, MapFarm):
+        return {name: translate_policy(env, policy) for name, policy in policies(env.env).items()}
     return {"expert": rule_policy(env)} if env.spec.expert else {}
 
 

@@ -7,6 +7,7 @@ from copy import copy, deepcopy
 from html import escape
 from typing import Any, Self
 
+import jax
 import numpy as np
 from gymnasium.error import ResetNeeded
 
@@ -14,7 +15,7 @@ from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 from harvestgym.core.errors import check_keywords, unknown
 from harvestgym.core.spaces import summarise_space
-from harvestgym.core.wrappers import unwrapped, unwrapped_state
+from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
 
 from .conversion import make_action_reader, make_observation_writer
 from .driver import CompiledEnv
@@ -86,6 +87,21 @@ class GymBase(Monitored):
         if not self._compiled.offers_mask:
             raise AttributeError(f"{type(self).__name__}: expected an environment with action_mask, got none")
         return self._compiled.mask
+
+    def _check_choices(self, action: Any, waiting: Any = False) -> None:
+        """Raise ConfigError for an action that is masked, if the environment has `check_choice(mask, action, name)`.
+
+        Environments that wait for their next episode ignore their action.
+        """
+        layer: Any = find_layer(self.core, "check_choice")
+        if layer is None:
+            return
+        mask = self._compiled.mask()
+        if not self._compiled.batch:
+            layer.check_choice(mask, action)
+            return
+        for i in np.flatnonzero(~waiting):
+            layer.check_choice(jax.tree.map(lambda leaf: leaf[i], mask), action[i], f"action[{i}]")  # noqa: B023
 
     def clone(self) -> Self:
         """Return a copy in mid-episode that steps by itself; it costs microseconds, for tree search.

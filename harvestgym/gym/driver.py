@@ -23,7 +23,7 @@ from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
 from harvestgym.core.policy import sample
-from harvestgym.core.wrappers import unwrapped, unwrapped_state
+from harvestgym.core.wrappers import find_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.processes import check_process, note_use
 
@@ -45,7 +45,7 @@ class CompiledFunctions(NamedTuple):
     start: CompiledFunction
     step: CompiledFunction
     unpack: Callable[[PackedTree], RunState]
-    mask: Callable[[PackedTree, PackedTree], jax.Array] | None
+    mask: Callable[[PackedTree, PackedTree], Any] | None
 
 
 @lru_cache(maxsize=64)
@@ -95,14 +95,14 @@ def _make_keys(seeds: jax.Array) -> jax.Array:
 
 def _compile_mask(
     env: Env[Any, Any], params: Layout, run: Layout, batch: tuple[int, ...]
-) -> Callable[[PackedTree, PackedTree], jax.Array] | None:
-    action_mask = getattr(unwrapped(env), "action_mask", None)
-    if action_mask is None:
+) -> Callable[[PackedTree, PackedTree], Any] | None:
+    layer: Any = find_layer(env, "action_mask")
+    if layer is None:
         return None
 
-    def mask(packed: PackedTree, given: PackedTree) -> jax.Array:
-        def one(state: Any) -> jax.Array:
-            return action_mask(unwrapped_state(env, state), params.unpack(given))
+    def mask(packed: PackedTree, given: PackedTree) -> Any:
+        def one(state: Any) -> Any:
+            return layer.action_mask(layer_state(env, state, layer), params.unpack(given))
 
         state = run.unpack(packed).state
         return jax.vmap(one)(state) if batch else one(state)
@@ -205,7 +205,7 @@ class CompiledEnv:
         """Return whether the environment says which actions are possible."""
         return self._functions.mask is not None
 
-    def mask(self) -> np.ndarray:
-        """Return which actions are possible now, bool."""
+    def mask(self) -> Any:
+        """Return which actions are possible now, bool; arrays by name where an action has parts."""
         assert self._functions.mask is not None, "the environment has no action_mask"
-        return np.array(self._functions.mask(self._run, self._packed_params))
+        return jax.tree.map(np.array, jax.device_get(self._functions.mask(self._run, self._packed_params)))

@@ -1,7 +1,8 @@
 """`GymEnv`, the Gymnasium environment over a functional environment.
 
 It is thin: the functional `Env` defines an episode, and `core.autoreset` says when a new one begins. An environment
-may offer, in addition to the contract, `action_mask(state, params)` (bool per action), and `render_modes` with
+may offer, in addition to the contract, `action_mask(state, params)` (bool per action), `check_choice(mask, action,
+name)` (ConfigError for a masked action), and `render_modes` with
 `render(state, params, mode)`. The modes of `render.modes` are added where its family draws scenes; only with
 one of these the steps of the episode are recorded.
 """
@@ -21,7 +22,7 @@ from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.wrappers import unwrapped
+from harvestgym.core.wrappers import find_layer
 
 from .base import GymBase, Info, Options
 
@@ -49,7 +50,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     def spec(self, spec: EnvSpec | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self._spec = spec
         if spec is not None and spec.max_episode_steps is None:
-            steps_per_day = getattr(unwrapped(self.core), "steps_per_day", 1)
+            steps_per_day = getattr(find_layer(self.core, "steps_per_day"), "steps_per_day", 1)
             spec.max_episode_steps = int(getattr(self.params, "horizon", 0)) * steps_per_day or None
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
@@ -71,6 +72,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         if self._over:
             raise ResetNeeded("step: expected an episode, got none; try reset() first")
         read = self._read(action)
+        self._check_choices(read)
         self._ensure_logged_start()
         shown = self._compiled.step(read)
         self._over = shown.terminated or shown.truncated

@@ -91,6 +91,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Do `actions`, one per environment; nothing is done if one of them is outside the action space."""
         self._check_can_step()
         waiting, read, mode = self._over, self._read(actions), self.autoreset_mode
+        self._check_choices(read, waiting & (mode is AutoresetMode.NEXT_STEP))
         self._ensure_logged_start()
         shown = last = self._compiled.step(read)
         self._over = shown.terminated | shown.truncated

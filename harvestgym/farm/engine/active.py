@@ -104,6 +104,10 @@ class ActiveFarm(FarmModel):
         passed = self._morning(super().transition(key, state, action["order"], params))
         return jax.tree.map(lambda a, b: jnp.where(state.acting, a, b), passed, looked)
 
+    def answers(self, state: ActiveState, request: Any, params: FarmParams) -> jax.Array:
+        """Return which entries of the offer a request in `state` would show, bool (entries,)."""
+        return self._observe(state, request, params)[2]
+
     def _observe(self, state: ActiveState, request: Any, params: FarmParams) -> Inspection:
         """Make the observations that the farmers have time for, in the order of the list or else of the offer."""
         if isinstance(request, Requests):

@@ -313,6 +313,9 @@ class ContextFarm(FarmModel):
         new, report = super().day(key, state, orders, self.apply_context(state, params))
         return replace(new, context=self.sampler.next_day(key_for(key, STREAM), state.context, new.day, params)), report
 
+    def accepts(self, state: FarmState, orders: Orders, params: FarmParams) -> jax.Array:
+        return super().accepts(state, orders, self.apply_context(state, params))
+
     def apply_context(self, state: FarmState, params: FarmParams) -> FarmParams:
         """Return the parameters in force in a state; plain parameters as they are."""
         return self.sampler.apply(params, state.context.numbers) if isinstance(params, ContextParams) else params

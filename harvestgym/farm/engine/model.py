@@ -230,6 +230,10 @@ class FarmModel(Env[FarmState, FarmParams]):
         )
         return new, report
 
+    def accepts(self, state: FarmState, orders: Orders, params: FarmParams) -> jax.Array:
+        """Return which of the orders of a day that begins in `state` would be carried out, bool (m,)."""
+        return self._work(state, orders, params.score.prices(orders), params).done
+
     def _work(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> WorkResult:
         """Let the farmers do the orders that the further rules permit."""
         asked = orders.kind > 0

@@ -1,0 +1,203 @@
+"""Channels of a farm's observation as maps over the plots: names, scales and labels come from the metadata.
+
+An `Encoding` is one gather from the flat observation and has an exact inverse, since every scale is a power of two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.tree import unit_of
+from harvestgym.farm.engine.contexts import ContextFarm
+from harvestgym.farm.engine.model import FarmModel
+
+UNIT_SCALES = {
+    "°C": 32.0, "mm": 16.0, "km.h-1": 32.0, "L": 128.0, "g": 64.0, "kg": 1.0, "cm": 64.0, "nb": 16.0, "day": 32.0,
+}  # fmt: skip
+"""Typical sizes of numbers of a unit, powers of two. Other units take the end of the range of the variable."""
+
+NO_RANGE = 1e6
+"""Ends of a range beyond this say nothing about typical numbers."""
+
+WITHOUT_RANGE = 64.0
+"""The scale of a number without a known unit and without a range."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One channel of the maps, or one entry of the vector of the farm.
+
+    Attributes:
+        name: entity and variable; `=label` where it marks a label, `/observed` where it marks what was observed.
+        kind: a scaled number, the mark of a label, the mark of what was observed or of what is a plot, or orders.
+        scale: number that the channel is to be multiplied by to get the value; a power of two.
+        label: the value of the variable that a channel of kind "label" marks.
+        low, high: the ends of the channel.
+    """
+
+    name: str
+    kind: Literal["number", "label", "observed", "plot", "orders"]
+    scale: float = 1.0
+    label: int = 0
+    low: float = 0.0
+    high: float = 1.0
+
+
+class Entry(NamedTuple):
+    """One number of the flat observation.
+
+    Attributes:
+        name: entity and variable.
+        cell: field, x and y; None for a number that belongs to no plot.
+        labels: of its values.
+        low, high: its range.
+        unit: of its values.
+        requested: whether it is observed on request only.
+    """
+
+    name: str
+    cell: tuple[int, int, int] | None
+    labels: tuple[str, ...]
+    low: float
+    high: float
+    unit: str
+    requested: bool
+
+
+def list_entries(model: FarmModel) -> list[Entry]:
+    """Return the numbers of the flat observation, in order."""
+    free = model.plan.size
+    entries = [entry._replace(requested=i >= free) for i, entry in enumerate(_plan_entries(model))]
+    if not isinstance(model, ContextFarm):
+        return entries
+    space: Any = model.observation_space
+    box = space["values"] if isinstance(space, gymnasium.spaces.Dict) else space
+    names = model.sampler.features
+    ends = zip(names, box.low[len(entries) :].tolist(), box.high[len(entries) :].tolist(), strict=True)
+    return entries + [Entry(name, None, (), low, high, "", False) for name, low, high in ends]
+
+
+def _plan_entries(model: FarmModel) -> Iterator[Entry]:
+    for item in model.full_plan.items:
+        variable, meta = item.variable, item.variable.meta
+        more = (meta.labels, meta.low, meta.high, unit_of(variable.key), False)
+        for at, label in zip(item.entries, item.labels, strict=True):
+            if not variable.per_plot:
+                yield Entry(label, None, *more)
+                continue
+            lead = "".join(f"/{i}" for i in at[:-2])
+            yield Entry(f"{variable.where[1]}/{variable.key}{lead}", (variable.field, *at[-2:]), *more)
+
+
+class _Group(NamedTuple):
+    """Entries of one name, at most one for each cell: where they are in the flat observation."""
+
+    entry: Entry
+    positions: np.ndarray
+    hidden: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """A gather from the flat observation to channels.
+
+    Attributes:
+        channels: the last axis of what is made.
+        positions: int (..., channels), the position of each in the flat observation; -1 for none.
+        size: the length of the flat observation.
+    """
+
+    channels: tuple[Channel, ...]
+    positions: np.ndarray
+    size: int
+
+    def _table(self, kind: str) -> np.ndarray:
+        return np.asarray([channel.kind == kind for channel in self.channels], bool)
+
+    @property
+    def _factors(self) -> np.ndarray:
+        """Return the number that each channel adds to the value where it is 1."""
+        return np.asarray([c.label if c.kind == "label" else c.scale for c in self.channels], np.float32)
+
+    def encode(self, values: jax.Array, mask: jax.Array) -> jax.Array:
+        """Return the channels of a flat observation; 0 where `mask` is 0."""
+        at, factors = np.maximum(self.positions, 0), self._factors
+        seen = jnp.asarray(values)[at]
+        numbers = seen * np.asarray([1 / channel.scale for channel in self.channels], np.float32)
+        coded = jnp.where(self._table("label"), seen == factors, numbers)
+        coded = jnp.where(self._table("observed"), 1.0, coded)
+        return jnp.where((self.positions >= 0) & (jnp.asarray(mask)[at] > 0), coded, 0.0)
+
+    def decode(self, channels: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return the part of the flat observation that is in these channels, and which of it was observed."""
+        at = np.where(self.positions < 0, self.size, self.positions)
+        marks = self._table("observed")
+        worth = jnp.where(marks, 0.0, channels * self._factors)
+        values = jnp.zeros(self.size + 1).at[at].add(worth)
+        flagged = jnp.zeros(self.size + 1).at[at].max(jnp.where(marks, channels, 0.0))
+        has_flag = np.zeros(self.size + 1, bool)
+        has_flag[at[..., marks].ravel()] = True
+        there = np.zeros(self.size + 1, bool)
+        there[at.ravel()] = True
+        return values[:-1], jnp.where(has_flag, flagged, there)[:-1]
+
+
+def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encoding:
+    """Make the encoding of the entries on plots, `plots` bool (fields, X, Y), or with None of all others."""
+    shape = () if plots is None else plots.shape
+    channels, positions = [], [np.full((*shape, 0), -1)]
+    for group in _group_entries(entries, plots):
+        made = list(_channels_of(group))
+        channels += made
+        positions.append(np.repeat(group.positions[..., None], len(made), axis=-1))
+    return Encoding(tuple(channels), np.concatenate(positions, axis=-1), len(entries))
+
+
+def _group_entries(entries: Sequence[Entry], plots: np.ndarray | None) -> list[_Group]:
+    """Return the entries by name; those of a plot that is named twice are in groups of their own."""
+    seen: Counter[Any] = Counter()
+    found: dict[Any, list[tuple[int, Entry]]] = {}
+    for i, entry in enumerate(entries):
+        if (entry.cell is None) == (plots is None):
+            number = seen[entry.name, entry.cell]
+            seen[entry.name, entry.cell] += 1
+            found.setdefault((entry.name, entry.labels, number), []).append((i, entry))
+    groups = []
+    for members in found.values():
+        positions = np.full(() if plots is None else plots.shape, -1)
+        for i, entry in members:
+            positions[entry.cell if entry.cell is not None else ()] = i
+        everywhere = plots is None or bool((positions[plots] >= 0).all())
+        hidden = not everywhere or any(entry.requested for _, entry in members)
+        groups.append(_Group(members[0][1], positions, hidden))
+    return groups
+
+
+def _channels_of(group: _Group) -> Iterator[Channel]:
+    entry = group.entry
+    if entry.labels:
+        for i, label in enumerate(entry.labels):
+            yield Channel(f"{entry.name}={label}", "label", label=i)
+    else:
+        scale = find_scale(entry)
+        low, high = min(entry.low, 0.0) / scale, max(entry.high, 0.0) / scale
+        yield Channel(entry.name, "number", scale, low=low, high=high)
+    if group.hidden:
+        yield Channel(f"{entry.name}/observed", "observed")
+
+
+def find_scale(entry: Entry) -> float:
+    """Return the scale of a number: the typical size of its unit, or the end of its range if that is nearer."""
+    end = max(abs(entry.low), abs(entry.high))
+    ranged = 2.0 ** math.ceil(math.log2(end)) if 0 < end < NO_RANGE else math.inf
+    scale = min(ranged, UNIT_SCALES.get(entry.unit, math.inf))
+    return scale if scale < math.inf else WITHOUT_RANGE

@@ -1,0 +1,210 @@
+"""Orders of a farm as (what, where, how much): three small numbers for each entry of the action table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium.vector.utils import batch_space
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.model import FarmModel
+
+STOP = 0
+"""The number of the order that ends the orders of a day."""
+
+NOWHERE = 0
+"""The place of an order that is not for one plot."""
+
+PARTS = ("what", "where", "amount")
+
+
+@dataclass(frozen=True, eq=False)
+class OrderTable:
+    """All orders of a farm: stop, then the observations to request, then each intervention of each farmer.
+
+    Attributes:
+        names: of each order.
+        places: "no plot", and then each cell of the maps, `Field-0 (1, 2)`.
+        position: int (orders, places), the position of a place among those of an order; -1 if it is none of them.
+        item: int (orders, places), the offered observation that a request is for; -1 for none.
+        first: int (orders,), the number in the action table of the first choice of an intervention; 0 for others.
+        amounts: int (orders,), how many amounts an order has: values of its parameters, the last counted fastest.
+    """
+
+    names: tuple[str, ...]
+    places: tuple[str, ...]
+    position: np.ndarray
+    item: np.ndarray
+    first: np.ndarray
+    amounts: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The numbers of orders, places and amounts."""
+        return (*self.position.shape, int(self.amounts.max()))
+
+    @property
+    def valid(self) -> dict[str, np.ndarray]:
+        """The mask of what the rules allow: "what" (orders,), "where" (orders, places), "amount" (orders, amounts)."""
+        amount = np.arange(self.shape[2]) < self.amounts[:, None]
+        return {"what": np.ones(len(self.names), bool), "where": self.position >= 0, "amount": amount}
+
+    def number(self, action: jax.Array) -> jax.Array:
+        """Return the number in the action table, int32; 0 for stop, for a request and for what is no order."""
+        what, where, amount = jnp.asarray(action, jnp.int32)
+        position, count = jnp.asarray(self.position)[what, where], jnp.asarray(self.amounts)[what]
+        first = jnp.asarray(self.first)[what]
+        allowed = (first > 0) & (position >= 0) & (amount < count)
+        return jnp.where(allowed, first + position * count + amount, 0).astype(jnp.int32)
+
+    def request(self, action: jax.Array) -> jax.Array:
+        """Return the offered observation that is requested, int32; -1 for none."""
+        what, where, amount = jnp.asarray(action, jnp.int32)
+        return jnp.where(amount == 0, jnp.asarray(self.item)[what, where], -1).astype(jnp.int32)
+
+    def order(self, number: jax.Array) -> jax.Array:
+        """Return the order, int32 (3,), of a number in the action table; stop for 0."""
+        number = jnp.asarray(number, jnp.int32)
+        what = jnp.where(number > 0, (number >= self._starts).sum() - 1 + self.requests, STOP)
+        position, amount = jnp.divmod(number - jnp.asarray(self.first)[what], jnp.asarray(self.amounts)[what])
+        where = jnp.argmax(jnp.asarray(self.position)[what] == position)
+        return jnp.where(number > 0, jnp.stack([what, where, amount]), 0).astype(jnp.int32)
+
+    def request_of(self, item: int) -> np.ndarray:
+        """Return the order that requests one of the offered observations, int32 (3,)."""
+        what, where = np.argwhere(self.item == item)[0]
+        return np.asarray([what, where, 0], np.int32)
+
+    @property
+    def requests(self) -> int:
+        """The number of orders that request an observation."""
+        return int((self.item >= 0).any(1).sum())
+
+    @property
+    def _starts(self) -> np.ndarray:
+        """Return the number of the first choice of stop and of each intervention, in order."""
+        return np.concatenate([[0], self.first[1 + self.requests :]])
+
+    @property
+    def choices(self) -> np.ndarray:
+        """Each intervention with each of its amounts on each of its plots, int (n, 3)."""
+        valid = self.valid
+        found = np.argwhere(valid["where"][:, :, None] & valid["amount"][:, None, :])
+        return found[self.first[found[:, 0]] > 0]
+
+    def find(self, name: str) -> list[int]:
+        """Return the numbers of the orders of a name, which may leave out farmer and field: `Soil-0/water`."""
+        return [i for i, known in enumerate(self.names) if known == name or known.endswith(f"/{name}")]
+
+
+def build_order_table(model: FarmModel) -> OrderTable:
+    """Make the orders of a farm from its action table and what it offers to observe."""
+    plots = plot_cells(model)
+    cells = list(np.ndindex(plots.shape))
+    index = {cell: 1 + i for i, cell in enumerate(cells)}
+    rows: list[tuple[str, dict[int, int], dict[int, int], int, int]] = [("stop", {NOWHERE: 0}, {}, 0, 1)]
+    for name, items in _requests(model).items():
+        at = {index[cell] if cell else NOWHERE: item for cell, item in items.items()}
+        rows.append((f"request {name}", dict.fromkeys(at, 0), at, 0, 1))
+    table = model.actions
+    for farmer, who in enumerate(table.farmers):
+        for row in table.rows:
+            at = {index[row.field, *p]: i for i, p in enumerate(row.plots)} if row.action.plot else {NOWHERE: 0}
+            words = (*row.names, row.action.name) if len(table.farmers) == 1 else (who, *row.names, row.action.name)
+            rows.append(("/".join(words), at, {}, table.numbers(row, farmer).start, row.count // len(row.grids[0])))
+    position, item = (np.full((len(rows), 1 + len(cells)), -1) for _ in range(2))
+    for r, (_, places, items, _, _) in enumerate(rows):
+        position[r, list(places)] = list(places.values())
+        item[r, list(items)] = list(items.values())
+    places = ("no plot", *(f"{model.fields[f].name} ({x}, {y})" for f, x, y in cells))
+    first, amounts = (np.asarray([row[i] for row in rows]) for i in (3, 4))
+    return OrderTable(tuple(row[0] for row in rows), places, position, item, first, amounts)
+
+
+def plot_cells(model: FarmModel) -> np.ndarray:
+    """Return which cells of the maps are plots, bool (fields, X, Y): smaller fields are padded."""
+    shapes = [field.shape for field in model.fields]
+    cells = np.zeros((len(shapes), *np.max(shapes, axis=0)), bool)
+    for f, (x, y) in enumerate(shapes):
+        cells[f, :x, :y] = True
+    return cells
+
+
+def _requests(model: FarmModel) -> dict[str, dict[tuple[int, int, int] | None, int]]:
+    """Return the offered observations by the name of their variable: the cell of each, None for the whole."""
+    found: dict[str, dict[tuple[int, int, int] | None, int]] = {}
+    for i, item in enumerate(model.offered.items if isinstance(model, ActiveFarm) else ()):
+        cell = None if item.plot is None else (item.variable.field, *item.plot)
+        found.setdefault(item.variable.name, {})[cell] = i
+    return found
+
+
+class OrderSpace(gymnasium.spaces.MultiDiscrete):
+    """`MultiDiscrete` of what, where and amount, whose samples are orders that the rules allow.
+
+    `sample(mask=obs["mask"])` draws one that is also possible now.
+    """
+
+    def __init__(self, table: OrderTable, batch: tuple[int, ...] = (), seed: Any = None) -> None:
+        self.table, self.batch = table, batch
+        super().__init__(np.broadcast_to(np.asarray(table.shape), (*batch, 3)).copy(), seed=seed)
+
+    def __reduce__(self) -> Any:
+        return _restore_space, (self.table, self.batch, self._np_random)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """Return an order; `mask` is that of an observation."""
+        if probability is not None:
+            raise ConfigError("sample: expected no probability, got one; try mask=obs['mask']")
+        rows = [self._draw(_row(mask, i)) for i in range(int(np.prod(self.batch, dtype=int)))]
+        return np.asarray(rows, self.dtype).reshape(*self.batch, 3)
+
+    def _draw(self, mask: Any) -> tuple[int, int, int]:
+        mask = self.table.valid if mask is None else mask
+        what = self.np_random.choice(np.flatnonzero(mask["what"]))
+        where, amount = (self.np_random.choice(np.flatnonzero(mask[name][what])) for name in ("where", "amount"))
+        return int(what), int(where), int(amount)
+
+
+def _row(mask: Any, i: int) -> Any:
+    """Return one row of the mask of a batch; that of a single environment as it is."""
+    if mask is None or np.ndim(mask["what"]) == 1:
+        return mask
+    return {name: rows[i] for name, rows in mask.items()}
+
+
+def _restore_space(table: OrderTable, batch: tuple[int, ...], random: Any) -> OrderSpace:
+    space = OrderSpace(table, batch)
+    space._np_random = random
+    return space
+
+
+@batch_space.register(OrderSpace)
+def _batch(space: OrderSpace, n: int = 1) -> OrderSpace:
+    return OrderSpace(space.table, (n, *space.batch))
+
+
+def check_mask(table: OrderTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str = "action") -> None:
+    """Raise ConfigError for an order that the mask forbids."""
+    what, where, amount = map(int, action)
+    order = table.names[what]
+    if not mask["what"][what]:
+        possible = [table.names[i] for i in np.flatnonzero(mask["what"])]
+        raise _refuse(f"{name}[0]", "an order that is possible now", f"{what}, {order}", possible)
+    if not mask["where"][what, where]:
+        possible = [f"{i}, {table.places[i]}" for i in np.flatnonzero(mask["where"][what])]
+        raise _refuse(f"{name}[1]", f"a place of {order}", f"{where}, {table.places[where]}", possible)
+    if not mask["amount"][what, amount]:
+        possible = [str(i) for i in np.flatnonzero(mask["amount"][what])]
+        raise _refuse(f"{name}[2]", f"an amount of {order}", str(amount), possible)
+
+
+def _refuse(name: str, expected: str, got: str, possible: list[str]) -> ConfigError:
+    listed = "; ".join(possible[:6]) + ("; …" if len(possible) > 6 else "")
+    return ConfigError(f"{name}: expected {expected}, got {got}; try one of: {listed}; nothing was changed")
