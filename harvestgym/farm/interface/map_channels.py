@@ -80,7 +80,7 @@ def list_entries(model: FarmModel) -> list[Entry]:
     if not isinstance(model, ContextFarm):
         return entries
     space: Any = model.observation_space
-    box = space["values"] if isinstance(space, gymnasium.spaces.Dict) else space
+    box: Any = space["values"] if isinstance(space, gymnasium.spaces.Dict) else space
     names = model.sampler.features
     ends = zip(names, box.low[len(entries) :].tolist(), box.high[len(entries) :].tolist(), strict=True)
     return entries + [Entry(name, None, (), low, high, "", False) for name, low, high in ends]
@@ -95,7 +95,7 @@ def _plan_entries(model: FarmModel) -> Iterator[Entry]:
                 yield Entry(label, None, *more)
                 continue
             lead = "".join(f"/{i}" for i in at[:-2])
-            yield Entry(f"{variable.where[1]}/{variable.key}{lead}", (variable.field, *at[-2:]), *more)
+            yield Entry(f"{variable.where[1]}/{variable.key}{lead}", (variable.field, at[-2], at[-1]), *more)
 
 
 class _Group(NamedTuple):

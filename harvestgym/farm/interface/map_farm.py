@@ -35,7 +35,7 @@ class MapState(NamedTuple):
 
     inner: Any
     pending: jax.Array
-    count: jax.Array
+    placed: jax.Array
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class MapFarm(ActionWrapper):
         if self.env.schedule == 1:
             return []
         table = self.table
-        return [i for i in np.flatnonzero(table.first) if wanted(table.position[i, 1:] >= 0)]
+        return [int(i) for i in np.flatnonzero(table.first) if wanted(table.position[i, 1:] >= 0)]
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -119,7 +119,7 @@ class MapFarm(ActionWrapper):
 
     def _shown(self, timestep: Timestep, state: MapState, params: FarmParams) -> Timestep:
         """Return the outcome of a step of the farm inside with the observation of this one."""
-        obs = self.encode(timestep.obs, self._chosen_amounts(state), state.count)
+        obs = self.encode(timestep.obs, self._chosen_amounts(state), state.placed)
         return timestep._replace(obs=obs | {"mask": self.action_mask(state, params)})
 
     def _chosen_amounts(self, state: MapState) -> jax.Array:
@@ -183,8 +183,8 @@ class MapFarm(ActionWrapper):
         """Return which candidates would be carried out after those chosen today, bool (candidates,)."""
 
         def accepts(number: jax.Array) -> jax.Array:
-            orders = self.env.actions.orders(state.pending.at[state.count].set(number))
-            return self.env.accepts(state.inner, orders, params)[state.count]
+            orders = self.env.actions.orders(state.pending.at[state.placed].set(number))
+            return self.env.accepts(state.inner, orders, params)[state.placed]
 
         numbers = jax.vmap(self.table.number)(jnp.asarray(self._candidates, jnp.int32))
         return jax.vmap(accepts)(numbers)
@@ -199,7 +199,7 @@ class MapFarm(ActionWrapper):
         def answers(wanted: jax.Array) -> jax.Array:
             return self.env.answers(state.inner, wanted, params).any()  # type: ignore[attr-defined]
 
-        return jax.vmap(answers)(jnp.eye(len(sizes), dtype=bool)) & ~known & (state.count == 0)
+        return jax.vmap(answers)(jnp.eye(len(sizes), dtype=bool)) & ~known & (state.placed == 0)
 
     def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, name: str = "action") -> None:
         """Raise ConfigError for an action that the mask forbids."""
@@ -237,8 +237,8 @@ class MapFarm(ActionWrapper):
     def step(self, key: jax.Array, state: MapState, action: Any, params: FarmParams) -> tuple[MapState, Timestep]:
         chosen, item = self.table.number(action), self.table.request(action)
         asks = self._may_ask(state, item, params)
-        pending = state.pending.at[state.count].set(chosen)
-        count = state.count + (chosen > 0)
+        pending = state.pending.at[state.placed].set(chosen)
+        count = state.placed + (chosen > 0)
         acts = ~asks & ((chosen == 0) | (count == self.env.schedule))
         if isinstance(self.env, ActiveFarm):
             state = state._replace(inner=replace(state.inner, acting=~asks))

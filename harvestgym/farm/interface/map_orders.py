@@ -55,7 +55,7 @@ class OrderTable:
         amount = np.arange(self.shape[2]) < self.amounts[:, None]
         return {"what": np.ones(len(self.names), bool), "where": self.position >= 0, "amount": amount}
 
-    def number(self, action: jax.Array) -> jax.Array:
+    def number(self, action: Any) -> jax.Array:
         """Return the number in the action table, int32; 0 for stop, for a request and for what is no order."""
         what, where, amount = jnp.asarray(action, jnp.int32)
         position, count = jnp.asarray(self.position)[what, where], jnp.asarray(self.amounts)[what]
@@ -63,12 +63,12 @@ class OrderTable:
         allowed = (first > 0) & (position >= 0) & (amount < count)
         return jnp.where(allowed, first + position * count + amount, 0).astype(jnp.int32)
 
-    def request(self, action: jax.Array) -> jax.Array:
+    def request(self, action: Any) -> jax.Array:
         """Return the offered observation that is requested, int32; -1 for none."""
         what, where, amount = jnp.asarray(action, jnp.int32)
         return jnp.where(amount == 0, jnp.asarray(self.item)[what, where], -1).astype(jnp.int32)
 
-    def order(self, number: jax.Array) -> jax.Array:
+    def order(self, number: Any) -> jax.Array:
         """Return the order, int32 (3,), of a number in the action table; stop for 0."""
         number = jnp.asarray(number, jnp.int32)
         what = jnp.where(number > 0, (number >= self._starts).sum() - 1 + self.requests, STOP)

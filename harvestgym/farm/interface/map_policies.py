@@ -95,6 +95,6 @@ class QueuedOrders:
 def translate_policy(env: MapFarm, policy: Policy) -> Policy:
     """Return a policy of the farm inside `env` as a policy of `env`, with the same days."""
     policy, queue = policy.traced(), QueuedOrders(env)
-    nothing = np.zeros((queue.length, 3), np.int32)
-    memory = QueueMemory(policy.init, nothing, np.int32(queue.length), np.int32(0), np.asarray(False))
+    nothing = jnp.zeros((queue.length, 3), jnp.int32)
+    memory = QueueMemory(policy.init, nothing, jnp.int32(queue.length), jnp.int32(0), jnp.asarray(False))
     return Policy(memory, Partial(queue, policy.act))

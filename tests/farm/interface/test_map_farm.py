@@ -104,8 +104,8 @@ def test_mask_is_what_the_farm_accepts(limits: str) -> None:
     numbers = jax.vmap(env.table.number)(choices)
     for _ in range(7):
         schedules = np.repeat(np.asarray(state.pending)[None], len(choices), 0)
-        schedules[:, int(state.count)] = numbers
-        accepted = plain_step(key, state.inner, schedules, env.params)[1].info["accepted"][:, int(state.count)]
+        schedules[:, int(state.placed)] = numbers
+        accepted = plain_step(key, state.inner, schedules, env.params)[1].info["accepted"][:, int(state.placed)]
         mask = jax.tree.map(np.asarray, shown.obs["mask"])
         what, where, amount = choices.T
         np.testing.assert_array_equal(mask["where"][what, where] & mask["amount"][what, amount], accepted)
@@ -124,13 +124,14 @@ def test_orders_make_the_same_day_as_integers() -> None:
     numbers = np.asarray([env.table.number(one) for one in orders], np.int32)
     assert [list(env.table.order(number)) for number in numbers] == [list(one) for one in orders]
     step = jit_quickly(env.step)
+    shown: Any = None
     for i, one in enumerate(orders):
-        assert int(state.inner.day) == 0 and int(state.count) == i
+        assert int(state.inner.day) == 0 and int(state.placed) == i
         state, shown = step(key, state, one, env.params)
     after, reported = jit_quickly(env.env.step)(key, plain, numbers, env.params)
     assert_same(state.inner, after)
     assert_same((shown.reward, shown.info, env.flatten(shown.obs)), (reported.reward, reported.info, reported.obs))
-    assert int(state.count) == 0 and not state.pending.any()
+    assert int(state.placed) == 0 and not state.pending.any()
 
 
 def test_orders_of_today_are_seen() -> None:
@@ -174,7 +175,7 @@ MISTAKES = {
     "an amount outside": ([1, 1, 11], r"action\[2\]: expected a value within \[0, 10\], got 11"),
     "an amount of another order": ([3, 0, 4], r"action\[2\]: expected an amount of Field-0/Reed-0/cut, got 4"),
     "a masked order": (
-        [3, 0, 0],
+        [6, 0, 0],
         r"action\[0\]: expected an order that is possible now, got 6, .*cut; try one of: ",
     ),
     "half an order": ([1, 1], r"action: expected integers of shape \(3,\)"),
@@ -184,10 +185,11 @@ MISTAKES = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_bad_orders_are_refused_and_change_nothing(mistake: str) -> None:
     action, message = MISTAKES[mistake]
-    env = GymEnv(pond("po", "hours" if mistake == "a masked order" else ""))
+    core = pond("po", "hours" if mistake == "a masked order" else "")
+    env = GymEnv(core)
     env.reset(seed=0)
     if mistake == "a masked order":
-        env.step(order(env.core, "BasicFarmer-0/Field-0/Reed-0/cut"))
+        env.step(order(core, "BasicFarmer-0/Field-0/Reed-0/cut"))
     before = jax.device_get(env.run_state.state)
     with pytest.raises(ConfigError, match=message):
         env.step(np.asarray(action))
@@ -200,6 +202,8 @@ def test_a_batch_refuses_bad_orders_of_running_environments() -> None:
     bad = np.asarray([[0, 0, 0], [1, 0, 0]])
     with pytest.raises(ConfigError, match=r"action\[1\]\[1\]: expected a place of .*pour, got 0, no plot"):
         env.step(bad)
+    obs: Any = None
+    truncated = np.zeros(2, bool)
     for _ in range(9):
         obs, _, _, truncated, _ = env.step(stop)
     assert truncated.all() and obs["mask"]["what"].shape == (2, 4)
