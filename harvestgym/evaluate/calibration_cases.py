@@ -18,6 +18,8 @@ from .calibrate import Fit, Series, fit, fitted
 from .run import policy_named
 
 LOSS = "loss"
+_MAPPINGS = ("values", "before", "rmse", "rmse_before")
+"""Attributes of a `Fit` that are numbers by name."""
 
 
 class CalibrationCase(SweepCase):
@@ -69,10 +71,6 @@ def _run_case(case: CalibrationCase) -> dict[str, np.ndarray]:
     for part in _MAPPINGS:
         columns |= {f"{part} {name}": np.asarray([value]) for name, value in getattr(found, part).items()}
     return columns
-
-
-_MAPPINGS = ("values", "before", "rmse", "rmse_before")
-"""Attributes of a `Fit` that are numbers by name."""
 
 
 def fit_from_starts(
