@@ -132,8 +132,12 @@ class Env(Generic[State, Params]):
         obs = self.observation(key, state, None, params)
         return state, self._timestep(state, obs, jnp.float32(0.0), params)
 
-    def step(self, key: jax.Array, state: State, action: Any, params: Params) -> tuple[State, Timestep]:
-        """Do `action`; return the next state and the outcome. Never resets."""
+    def step(self, key: jax.Array, state: State, action: Any, params: Params | None = None) -> tuple[State, Timestep]:
+        """Do `action`, with the default parameters if none are given; return the next state and the outcome.
+
+        Never resets.
+        """
+        params = self.params if params is None else params
         move, look, worth = keys_for(key, _PARTS)
         after = self.transition(move, state, action, params)
         obs = self.observation(look, after, action, params)

@@ -103,7 +103,7 @@ class TimeLimit(Wrapper[Params]):
         return TimeLimitState(state, jnp.int32(0)), first
 
     def step(
-        self, key: jax.Array, state: TimeLimitState, action: Any, params: Params
+        self, key: jax.Array, state: TimeLimitState, action: Any, params: Params | None = None
     ) -> tuple[TimeLimitState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         steps = state.steps + 1
@@ -126,7 +126,9 @@ class Log(Wrapper[Params]):
     def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
         return self._with_info(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
 
-    def step(self, key: jax.Array, state: LogState, action: Any, params: Params) -> tuple[LogState, Timestep]:
+    def step(
+        self, key: jax.Array, state: LogState, action: Any, params: Params | None = None
+    ) -> tuple[LogState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         return self._with_info(LogState(inner, state.total + timestep.reward, state.length + 1), timestep)
 
@@ -195,7 +197,9 @@ class Utility(Wrapper[Params]):
     def opened(self, state: Any, first: Timestep) -> tuple[UtilityState, Timestep]:
         return self._with_info(UtilityState(state, jnp.float32(0.0)), first)
 
-    def step(self, key: jax.Array, state: UtilityState, action: Any, params: Params) -> tuple[UtilityState, Timestep]:
+    def step(
+        self, key: jax.Array, state: UtilityState, action: Any, params: Params | None = None
+    ) -> tuple[UtilityState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         total = state.total + timestep.reward
         worth = self.utility(total) - self.utility(state.total)
@@ -226,8 +230,9 @@ class AutoReset(Wrapper[Params]):
         return AutoResetState(state, jnp.asarray(False)), self._with_info(first, first)
 
     def step(
-        self, key: jax.Array, state: AutoResetState, action: Any, params: Params
+        self, key: jax.Array, state: AutoResetState, action: Any, params: Params | None = None
     ) -> tuple[AutoResetState, Timestep]:
+        params = self.params if params is None else params
         now, again = keys_for(key, ("step", "restart"))
         inner, shown, last = step_and_restart(
             self.env, self.mode, (now, again), state.inner, state.over, action, params
@@ -258,7 +263,7 @@ class Flatten(Wrapper[Params]):
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return state, first._replace(obs=flatten(self.env.observation_space, first.obs))
 
-    def step(self, key: jax.Array, state: Any, action: Any, params: Params) -> tuple[Any, Timestep]:
+    def step(self, key: jax.Array, state: Any, action: Any, params: Params | None = None) -> tuple[Any, Timestep]:
         return self.opened(*self.env.step(key, state, action, params))
 
 

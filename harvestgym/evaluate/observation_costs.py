@@ -31,7 +31,9 @@ class CostLog(Wrapper[Any]):
     def opened(self, state: Any, first: Timestep) -> tuple[CostLogState, Timestep]:
         return self._with_total(CostLogState(state, jnp.float32(0.0)), first)
 
-    def step(self, key: jax.Array, state: CostLogState, action: Any, params: Any) -> tuple[CostLogState, Timestep]:
+    def step(
+        self, key: jax.Array, state: CostLogState, action: Any, params: Any = None
+    ) -> tuple[CostLogState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         return self._with_total(CostLogState(inner, state.paid + timestep.info[OBSERVATION_COST]), timestep)
 

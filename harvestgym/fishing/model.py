@@ -239,9 +239,10 @@ class FishingModel(Env[FishingState, FishingParams]):
         return replace(after, tally=counted)
 
     def step(
-        self, key: jax.Array, state: FishingState, action: Any, params: FishingParams
+        self, key: jax.Array, state: FishingState, action: Any, params: FishingParams | None = None
     ) -> tuple[FishingState, Timestep]:
         """Simulate a year. As `Env.step`, but a part that draws nothing costs no key, and the return is discounted."""
+        params = self.params if params is None else params
         after = self.transition(key, state, action, params)
         obs = self.observation(key_for(key, "observation"), after, action, params)
         reward = self.reward(key_for(key, "reward"), state, action, after, params)

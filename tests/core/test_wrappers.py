@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+import harvestgym
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
@@ -52,6 +53,21 @@ def same(one: Any, other: Any) -> bool:
 @pytest.mark.parametrize("env", [TimeLimit(Log(Flatten(BoxStock())), 3), AutoReset(Stock())], ids=repr)
 def test_a_wrapped_environment_keeps_the_contract(env: Env[Any, Any]) -> None:
     check_env(env, steps=6)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [AutoReset(TimeLimit(Log(Utility(Flatten(BoxStock()), Exponential(1.0))), 1)), harvestgym.make("fishing/may-v0")],
+    ids=["wrapped", "fishery"],
+)
+def test_reset_and_step_take_the_default_parameters_if_none_are_given(env: Env[Any, Any]) -> None:
+    key, action = jax.random.key(0), jnp.zeros(env.action_space.shape or ())
+    state, first = env.reset(key)
+    assert same((state, first), env.reset(key, env.params))
+    for _ in range(2):
+        plain, given = env.step(key, state, action), env.step(key, state, action, env.params)
+        assert same(plain, given)
+        state = plain[0]
 
 
 def test_the_clock_truncates_and_never_after_a_termination() -> None:

@@ -37,7 +37,7 @@ class ActionWrapper(Wrapper[FarmParams]):
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return state, first
 
-    def step(self, key: jax.Array, state: Any, action: Any, params: FarmParams) -> tuple[Any, Timestep]:
+    def step(self, key: jax.Array, state: Any, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
         return self.env.step(key, state, self.read(action), params)
 
     @property
@@ -100,7 +100,9 @@ class TurnActions(DiscreteActions):
     def opened(self, state: Any, first: Timestep) -> tuple[TurnState, Timestep]:
         return TurnState(state, jnp.zeros(self.requests, bool)), first
 
-    def step(self, key: jax.Array, state: TurnState, action: Any, params: FarmParams) -> tuple[Any, Timestep]:
+    def step(
+        self, key: jax.Array, state: TurnState, action: Any, params: FarmParams | None = None
+    ) -> tuple[Any, Timestep]:
         asked = (action == 1 + jnp.arange(self.requests)) & ~state.requested
         goes_on = jnp.any(asked)
         due = replace(state.inner, acting=~goes_on)
