@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from pydantic import Field
 from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name
 
-from .kinds import Factory, ForagerObject, Kind, TableObject, check_color
+from .kinds import Factory, ForagerObject, Kind, TableObject, Thorns, check_color
 from .observations import MODES, Hint
 from .world import Capacity, Edge, Region, Side, World
 
@@ -53,6 +55,31 @@ class ForagerConfig:
     def __post_init__(self) -> None:
         check_fields(self)
         check_name("observation_mode", self.observation_mode, MODES, "ForagerConfig")
+        if type(self) is ForagerConfig:
+            _warn_of_look_alikes(self)
+
+
+class TranslatedConfig(ForagerConfig):
+    """A configuration that the package makes: nobody can take its words for those of the Forager package."""
+
+
+WORLD_MODE = "observation_mode 'world' has its first row in the north and the agent as last channel"
+
+
+def _warn_of_look_alikes(config: ForagerConfig) -> None:
+    """Warn once of each entry that has a name of the Forager package and another meaning."""
+    if Thorns in config.object_types.values():
+        warn_of_difference("thorns stay and cost 1 on every entry; those of harvestgym.forager.drop_in are collected")
+    if isinstance(config.aperture, tuple) and config.aperture[0] != config.aperture[1]:
+        warn_of_difference("aperture is (rows, columns); in harvestgym.forager.drop_in it is (columns, rows)")
+    if config.observation_mode == "world":
+        warn_of_difference(WORLD_MODE)
+
+
+@cache
+def warn_of_difference(words: str) -> None:
+    """Warn once in a process of a difference from the Forager package, at the constructor that the user calls."""
+    warnings.warn(f"forager: {words}; see docs/forager.md, Differences from the Forager package", stacklevel=5)
 
 
 def build_world(config: ForagerConfig) -> World:

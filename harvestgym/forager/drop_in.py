@@ -9,10 +9,8 @@ from __future__ import annotations
 import colorsys
 import dataclasses
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from harvestgym.core.loading import load_object
 from harvestgym.forager.numba_engine import env as host
 
 from . import config as ours
-from .config import build_world
+from .config import WORLD_MODE, TranslatedConfig, build_world, warn_of_difference
 from .kinds import Constant, Flower, ForagerObject, Kind, TableObject, Wall, check_color
 from .world import World
 
@@ -120,7 +118,7 @@ class ForagerConfig:
         aperture = self.aperture
         if isinstance(aperture, list | tuple) and len(aperture) == 2:
             aperture = (_make_odd(aperture[1]), _make_odd(aperture[0]))
-        return ours.ForagerConfig(self.size, self.object_types, self.observation_mode, _make_odd(aperture), self.seed)
+        return TranslatedConfig(self.size, self.object_types, self.observation_mode, _make_odd(aperture), self.seed)
 
 
 _CLASSES: dict[str, type[ForagerObject]] = {"wall": Wall, "flower": Flower, "thorns": Thorns}
@@ -137,13 +135,8 @@ def _make_odd(side: Any) -> Any:
     """Return the next odd number for an even one."""
     if not isinstance(side, int) or side % 2:
         return side
-    _warn_once(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
+    warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
     return side + 1
-
-
-@cache
-def _warn_once(words: str) -> None:
-    warnings.warn(f"forager: {words}; see docs/forager.md, Differences from the Forager package", stacklevel=5)
 
 
 class ForagerEnv(host.ForagerEnv):
@@ -165,7 +158,7 @@ class ForagerEnv(host.ForagerEnv):
             world = world or _color_world(build_world(config), palette)
         super().__init__(config, world)  # pyright: ignore[reportArgumentType]
         if self.config.observation_mode == "world":
-            _warn_once("observation_mode 'world' has its first row in the north and the agent as last channel")
+            warn_of_difference(WORLD_MODE)
 
     @property
     def rng(self) -> np.random.Generator:

@@ -27,4 +27,4 @@ def test_the_example_of_the_docs_runs():
     assert code is not None
     space: dict = {}
     exec(code[1], space)
-    assert space["obs"].shape == (7, 5, 3)
+    assert space["obs"].shape == (7, 7, 3)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+import harvestgym
+from harvestgym import forager
 from harvestgym.core.errors import ConfigError
+from harvestgym.forager import kinds
+from harvestgym.forager.config import warn_of_difference
 from harvestgym.forager.drop_in import Flower, ForagerConfig, ForagerEnv, ForagerObject, Palette, Thorns, Wall
+from harvestgym.forager.numba_engine.env import host_twin
 
 NORTH, EAST = 0, 1
 TYPES = {"wall": Wall, "flower": Flower, "thorns": Thorns}
@@ -131,11 +138,32 @@ def test_a_configuration_is_read_from_a_file(tmp_path):
         ForagerEnv()
 
 
-def test_what_differs_warns_once():
-    with pytest.warns(UserWarning, match="aperture: 8 is even and becomes 9"):
-        env = ForagerEnv(ForagerConfig(21, TYPES, aperture=8))
-    assert env.observation_space.shape == (9, 9, 3)
-    ForagerEnv(ForagerConfig(21, TYPES, aperture=8))  # a second warning would be an error
-    with pytest.warns(UserWarning, match="'world' has its first row in the north"):
-        ForagerEnv(ForagerConfig(9, TYPES, observation_mode="world"))
-    ForagerEnv(ForagerConfig(9, TYPES, observation_mode="world"))
+def count_warnings(build: Callable[[], object]) -> list[str]:
+    """Return the warnings of two calls; the second must add none."""
+    warn_of_difference.cache_clear()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        build(), build()
+    assert {warning.filename for warning in found} <= {__file__}, "it points at the line of the user"
+    return [str(warning.message).partition(";")[0] for warning in found]
+
+
+def test_stand_ins_that_differ_warn_once():
+    assert ForagerEnv(ForagerConfig(21, TYPES, aperture=8)).observation_space.shape == (9, 9, 3)
+    (words,) = count_warnings(lambda: ForagerEnv(ForagerConfig(21, TYPES, aperture=8)))
+    assert words == "forager: aperture: 8 is even and becomes 9, so that the agent is in the centre"
+    (words,) = count_warnings(lambda: ForagerEnv(ForagerConfig(9, TYPES, observation_mode="world")))
+    assert "'world' has its first row in the north" in words
+    assert count_warnings(lambda: ForagerEnv(ForagerConfig(9, TYPES, aperture=(3, 5)))) == []
+
+
+def test_look_alikes_that_differ_warn_once():
+    ours, plain = forager.ForagerConfig, {"wall": Wall, "flower": Flower}
+    (words,) = count_warnings(lambda: ours(9, {"thorns": kinds.Thorns}))
+    assert words == "forager: thorns stay and cost 1 on every entry"
+    (words,) = count_warnings(lambda: ours(9, plain, aperture=(3, 5)))
+    assert words == "forager: aperture is (rows, columns)"
+    (words,) = count_warnings(lambda: ours(9, plain, "world"))
+    assert "'world' has its first row in the north" in words
+    assert count_warnings(lambda: ours(9, plain, "colors", (5, 5))) == []
+    assert count_warnings(lambda: host_twin(harvestgym.make("forager/two-biome-v1"))) == []

@@ -18,7 +18,7 @@ import numpy as np
 
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
-from harvestgym.forager.config import ForagerConfig, Observation
+from harvestgym.forager.config import ForagerConfig, Observation, TranslatedConfig
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.kinds import MAX_DELAY, DelayLaw, ForagerObject, ReturnPlace
 from harvestgym.forager.reward_context import HostContext
@@ -271,7 +271,7 @@ def host_twin(model: Any, seed: int | tuple[int, int] = 0) -> ForagerEnv:
     world = model.world
     kinds = {kind.name: kind for kind in world.kinds}
     size = world.width, world.height
-    config = ForagerConfig(size, kinds, model.mode, model.aperture, 0, world.edge, model.capacity, model.hint)
+    config = TranslatedConfig(size, kinds, model.mode, model.aperture, 0, world.edge, model.capacity, model.hint)
     env = ForagerEnv(config, world)
     env.reseed(seed)
     return env
