@@ -3,10 +3,10 @@
     pip install 'harvestgym[train]'
     python examples/ppo.py                                            # a minute or two on two cores
     python examples/ppo.py --id farm/paid-looks-1x1-v0                # a farm on which every look costs
-    python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick look that everything works
+    python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick test that everything works
 
-Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
-and of each agent over seasons of the other side.
+Trains on the training split of the held-out protocol, data-parallel over all devices. Prints the mean returns of the
+expert, of the random policy and of each agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from gymnasium.vector import AutoresetMode
+from jax.sharding import PartitionSpec
 from jax.tree_util import Partial
 
 from harvestgym.core.autoreset import advance, is_done, select, start_episode
@@ -35,6 +36,7 @@ from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, Wrapper, flatten
+from harvestgym.core.xla.sharding import SHARDS, map_over_shards
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard.foresight import count_choices, unflatten_actions
 from harvestgym.evaluate.leaderboard.run import count_plot_steps
@@ -42,8 +44,9 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.engine.active import ActiveFarm
 
-HELD_OUT = 70_001
-"""Number, within its side of the held-out protocol, of the seed of the seasons that are reported."""
+average = partial(jax.lax.pmean, axis_name=SHARDS)  # over the devices, of what each of them has
+LONG = 30.0  # days after which it does not matter how long ago something was seen
+HELD_OUT = 70_001  # number, within its split, of the seed of the seasons that are reported
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,6 @@ class Settings:
     idle: float = 2.0
 
 
-# What is decided, and what is seen.
-
-
 @dataclass(frozen=True)
 class Evening(Wrapper[Any]):
     """A farm on which looking costs, with one choice a day: what to do now, and what to look at tomorrow morning."""
@@ -80,20 +80,16 @@ class Evening(Wrapper[Any]):
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return replace(state, acting=jnp.asarray(True)), first  # on the first morning nothing is looked at
 
-    def step(self, key: jax.Array, state: Any, action: Any, params: Any) -> tuple[Any, Timestep]:
+    def step(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, Timestep]:
         half = lambda now, key: self.env.step(key, now, action, params)  # noqa: E731
         state, both = jax.lax.scan(half, state, keys_for(key, ("day", "look")))
         morning = jax.tree.map(lambda leaf: leaf[-1], both)
         return state, morning._replace(reward=both.reward.sum())
 
 
-LONG = 30.0
-"""Days after which it does not matter how long ago something was seen."""
-
-
 def memory_of(space: gymnasium.Space[Any], stack: int) -> tuple[Any, Callable[[Any, Any], tuple[Any, jax.Array]]]:
-    """Return the initial memory, and `see(memory, obs) -> (memory, features)`: where observations are masked, what
-    was seen last, how long ago, and the time since the start; else the last `stack` of them."""
+    """Return the initial memory, and `see(memory, obs) -> (memory, features)`; features are the last `stack` of the
+    observations or, where they are masked, what was seen last, how long ago, and the time since the start."""
     if isinstance(space, gymnasium.spaces.Dict) and set(space.spaces) == {"values", "mask"}:
         return (jnp.zeros(space["values"].shape), jnp.full(space["mask"].shape, LONG), jnp.zeros(1)), _last_seen
     return jnp.zeros((stack, gymnasium.spaces.flatdim(space))), partial(_last_few, space)
@@ -111,9 +107,6 @@ def _last_few(space: gymnasium.Space[Any], memory: jax.Array, obs: Any) -> tuple
     return memory, memory.ravel()
 
 
-# The agent: two perceptrons on standardised features.
-
-
 class Moments(NamedTuple):
     """Mean and variance of the features so far, and the number they are of."""
 
@@ -127,12 +120,13 @@ class Moments(NamedTuple):
         return jnp.where(self.var > 1e-8 * (1 + self.mean**2), scaled, 0.0)
 
     def with_batch(self, features: jax.Array) -> Moments:
-        """Update with more features, (..., features)."""
+        """Update with more features, (..., features), on each device."""
         rows = features.reshape(-1, features.shape[-1])
-        share = len(rows) / (self.count + len(rows))
-        apart = rows.mean(0) - self.mean
-        var = (1 - share) * self.var + share * rows.var(0) + share * (1 - share) * apart**2
-        return Moments(self.mean + share * apart, var, self.count + len(rows))
+        mean, number = average(rows.mean(0)), jax.lax.psum(len(rows), SHARDS)
+        spread = average(jnp.square(rows - mean).mean(0))
+        share, apart = number / (self.count + number), mean - self.mean
+        var = (1 - share) * self.var + share * spread + share * (1 - share) * apart**2
+        return Moments(self.mean + share * apart, var, self.count + number)
 
 
 def perceptron(key: jax.Array, sizes: list[int], last: float) -> list[Any]:
@@ -161,8 +155,7 @@ def chances(sizes: list[int], logits: jax.Array) -> list[jax.Array]:
 
 def drawn(key: jax.Array, logs: list[jax.Array]) -> jax.Array:
     """Return a draw of each choice, (..., choices)."""
-    keys = jax.random.split(key, len(logs))
-    return jnp.stack([jax.random.categorical(k, p) for k, p in zip(keys, logs, strict=True)], -1)
+    return jnp.stack([*map(jax.random.categorical, jax.random.split(key, len(logs)), logs)], -1)
 
 
 def log_chance(logs: list[jax.Array], chosen: jax.Array) -> jax.Array:
@@ -187,9 +180,6 @@ class Trained:
 def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
     """Return a trained agent as a policy."""
     return Policy(memory_of(env.observation_space, settings.stack)[0], Partial(Trained(env, settings.stack), agent))
-
-
-# Learning.
 
 
 class Batch(NamedTuple):
@@ -219,10 +209,20 @@ class Loop(NamedTuple):
 
 @partial(jax.jit, static_argnums=(0, 1))
 def train(env: Env[Any, Any], settings: Settings, params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-    """Train an agent; return it and the mean return of the seasons that ended in each update, with exploration."""
-    learner = Learner(Log(env), settings, params)
-    loop, curve = jax.lax.scan(learner.update, learner.start(key), jnp.linspace(1.0, 0.0, settings.updates))
-    return (loop.nets[0], loop.moments), curve
+    """Train an agent; return it and the mean return of the seasons that ended in each update, with exploration.
+
+    Each device runs its share of the environments. Gradients and moments are averaged, so that all have the same nets.
+    """
+    share, rest = divmod(settings.num_envs, jax.device_count())
+    if rest:
+        raise ValueError(f"num_envs: expected a multiple of {jax.device_count()} devices, got {settings.num_envs}")
+
+    def learn(params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
+        learner = Learner(Log(env), replace(settings, num_envs=share), params)
+        loop, curve = jax.lax.scan(learner.update, learner.start(key), jnp.linspace(1.0, 0.0, settings.updates))
+        return (loop.nets[0], loop.moments), curve
+
+    return map_over_shards(learn, jax.devices(), PartitionSpec(), PartitionSpec())(params, key)
 
 
 @dataclass(frozen=True)
@@ -242,15 +242,16 @@ class Learner:
     def start(self, key: jax.Array) -> Loop:
         """Fresh nets, and environments at the start of their first seasons."""
         s = self.settings
-        actor_key, critic_key, reset_key, later = jax.random.split(key, 4)
+        actor_key, critic_key, own = jax.random.split(key, 3)
+        reset_key, later = jax.random.split(jax.random.fold_in(own, jax.lax.axis_index(SHARDS)))
         states, first = start_episode(self.env, jax.random.split(reset_key, s.num_envs), self.params)
         memory, features = self._seen(self._blank(), first.obs)
         width = features.shape[-1]
         actor = perceptron(actor_key, [width, s.hidden, s.hidden, sum(parts(self.env))], 0.01)
         critic = perceptron(critic_key, [width, s.hidden, s.hidden, 1], 1.0)
         moments = Moments(jnp.zeros(width), jnp.ones(width), jnp.float32(1e-3)).with_batch(features)
-        lazy = np.concatenate([np.arange(n) == 0 for n in parts(self.env)])
-        nets = [*actor[:-1], (actor[-1][0], s.idle * jnp.asarray(lazy, jnp.float32))], critic
+        lazy = np.concatenate([s.idle * (np.arange(n) == 0) for n in parts(self.env)])
+        nets = [*actor[:-1], (actor[-1][0], jnp.asarray(lazy, jnp.float32))], critic
         return Loop(nets, self.optimiser.init(nets), moments, states, memory, features, later)
 
     def update(self, loop: Loop, left: jax.Array) -> tuple[Loop, jax.Array]:
@@ -258,9 +259,9 @@ class Learner:
         key, days_key, learn_key = jax.random.split(loop.key, 3)
         loop, batch = jax.lax.scan(self._day, loop, jax.random.split(days_key, self.settings.num_steps))
         nets, optimiser = self._learnt(loop, batch, left * self.settings.entropy, learn_key)
-        curve = jnp.where(batch.ended, batch.total, 0.0).sum() / jnp.maximum(batch.ended.sum(), 1)
+        total, ended = average((jnp.where(batch.ended, batch.total, 0.0).mean(), batch.ended.mean()))
         moments = loop.moments.with_batch(batch.features)
-        return loop._replace(nets=nets, optimiser=optimiser, moments=moments, key=key), curve
+        return loop._replace(nets=nets, optimiser=optimiser, moments=moments, key=key), total / jnp.maximum(ended, 1e-9)
 
     def _day(self, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
         logs = chances(parts(self.env), apply(loop.nets[0], loop.moments.scaled(loop.features)))
@@ -289,7 +290,7 @@ class Learner:
         def part(now: Any, which: jax.Array) -> tuple[Any, None]:
             nets, optimiser = now
             slope = jax.grad(self._loss)(nets, jax.tree.map(lambda leaf: leaf[which], rows), entropy)
-            change, optimiser = self.optimiser.update(slope, optimiser)
+            change, optimiser = self.optimiser.update(average(slope), optimiser)
             return (optax.apply_updates(nets, change), optimiser), None
 
         shuffled = jax.vmap(lambda key: jax.random.permutation(key, len(rows[0])))(jax.random.split(key, s.epochs))
@@ -313,15 +314,13 @@ class Learner:
         features, chosen, before, worth, advantage = rows
         logs = chances(parts(self.env), apply(nets[0], features))
         ratio = jnp.exp(log_chance(logs, chosen) - before)
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        advantage = advantage - average(advantage.mean())
+        advantage = advantage / (jnp.sqrt(average(jnp.square(advantage).mean())) + 1e-8)
         kept = jnp.clip(ratio, 1 - self.settings.clip, 1 + self.settings.clip)
         gain = jnp.minimum(ratio * advantage, kept * advantage).mean()
         error = jnp.square(apply(nets[1], features)[..., 0] - worth).mean()
         entropy = -sum((jnp.exp(p) * p).sum(-1).mean() for p in logs)
         return 0.5 * error - gain - bonus * entropy
-
-
-# The comparison.
 
 
 def task(env: Env[Any, Any]) -> Env[Any, Any]:
@@ -348,7 +347,7 @@ def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | 
 
 
 def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:
-    """Train an agent with each seed; after each of them, everything that there is to tell so far."""
+    """Train an agent with each seed; after each of them, the report so far."""
     env, plain = task(splits.make(id, "train")), splits.make(id, split)
     report: dict[str, Any] = {"id": id, "settings": asdict(settings), "seasons": seasons, "split": split}
 
@@ -368,8 +367,7 @@ def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -
 
 def text(report: dict[str, Any]) -> str:
     """Return the report, in lines."""
-    s = report["settings"]
-    days = s["updates"] * s["num_envs"] * s["num_steps"]
+    days = np.prod([report["settings"][name] for name in ("updates", "num_envs", "num_steps")])
     lines = [f"{report['id']}: {days} days of training; mean return (95 % interval) over {report['seasons']} seasons"]
     lines += [f"  {n}: {v['mean']:.3f} ({v['low']:.3f} to {v['high']:.3f})" for n, v in report["scores"].items()]
     clocks = [f"{run['wall']:.0f} s, {run['cpu']:.0f} s CPU" for n, run in report.items() if n[:4] == "seed"]
@@ -382,7 +380,7 @@ def main() -> None:
     parser.add_argument("--id", nargs="+", default=["farm/bean-clay-1x1-v0"], help="games of one shape compile once")
     parser.add_argument("--seeds", type=int, default=1, help="how often to train")
     parser.add_argument("--seasons", type=int, default=1000, help="how many to report on")
-    parser.add_argument("--split", default="test", help="the side of the protocol to report on")
+    parser.add_argument("--split", default="test", help="the split of the protocol to report on")
     parser.add_argument("--out", type=Path, help="a folder for settings, learning curves and scores as JSON")
     for name, default in asdict(Settings()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)

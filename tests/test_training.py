@@ -56,6 +56,37 @@ def test_ppo_learns_to_fish(ppo: ModuleType) -> None:
     assert len(found["seed 0"]["curve"]) == 35 and "agent 0" in ppo.text(found)
 
 
+EIGHT_DEVICES = """
+import sys, jax, numpy as np
+from harvestgym.core.loading import import_file
+ppo = import_file(__import__("pathlib").Path(sys.argv[1]))
+assert jax.device_count() == 8
+settings = ppo.Settings(num_envs=64, num_steps=100, updates=25, minibatches=4)
+env = ppo.splits.make("fishing/logistic-levels-v0", "train")
+agent, curve = ppo.train(env, settings, env.params, jax.random.key(0))
+for leaf in jax.tree.leaves(agent):
+    first, *others = (np.asarray(shard.data) for shard in leaf.addressable_shards)
+    assert len(others) == 7 and all(np.array_equal(first, other) for other in others)
+print(*np.asarray(curve))
+try:
+    ppo.train(env, ppo.Settings(num_envs=60), env.params, jax.random.key(0))
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_ppo_trains_data_parallel_over_devices(ppo: ModuleType) -> None:
+    """All devices have the same nets, and learn."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
+    command = [sys.executable, "-c", EIGHT_DEVICES, str(EXAMPLES / "ppo.py")]
+    done = subprocess.run(command, env=os.environ | {"XLA_FLAGS": flags}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    first, last = done.stdout.splitlines()
+    curve = [float(number) for number in first.split()]
+    assert np.mean(curve[-3:]) > 3 * np.mean(curve[:3])
+    assert last == "num_envs: expected a multiple of 8 devices, got 60"
+
+
 def test_an_agent_enters_the_leaderboard(ppo: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ppo, "Settings", partial(ppo.Settings, num_envs=16, num_steps=50, minibatches=4))
     found = {row.policy: row.mean for row in make_rows("fishing/logistic-levels-v0", 50, {"ppo": ppo.ppo}, planned=0)}
@@ -115,11 +146,18 @@ def test_memory_keeps_what_was_seen_last(ppo: ModuleType) -> None:
     np.testing.assert_array_equal(features, [5.0] * 9 + [1.0] * 9 + [2.0])
 
 
+def add_on_devices(ppo: ModuleType, moments: Any, parts: Any) -> Any:
+    """Return the moments after a batch, with a part of it on each device; all devices must have the same."""
+    found = jax.vmap(moments.with_batch, axis_name=ppo.SHARDS, axis_size=len(parts))(parts)
+    assert all(np.ptp(leaf, axis=0).max() == 0 for leaf in jax.tree.leaves(found))
+    return jax.tree.map(lambda leaf: leaf[0], found)
+
+
 def test_moments_are_those_of_all_that_was_seen(ppo: ModuleType) -> None:
     rows = np.random.default_rng(0).normal(3.0, 2.0, (600, 4)).astype(np.float32)
     moments = ppo.Moments(jnp.zeros(4), jnp.ones(4), jnp.float32(1e-6))
     for part in np.split(rows, (100, 350)):
-        moments = moments.with_batch(part)
+        moments = add_on_devices(ppo, moments, part.reshape(2, -1, 4))
     np.testing.assert_allclose(moments.mean, rows.mean(0), rtol=1e-4)
     np.testing.assert_allclose(moments.var, rows.var(0), rtol=1e-4)
 
@@ -128,7 +166,8 @@ def test_what_never_varied_in_training_says_nothing(ppo: ModuleType) -> None:
     """A site and a soil that the training side has not: their entries were always 0 there, and are 1 on the other."""
     moments = ppo.Moments(jnp.zeros(3), jnp.ones(3), jnp.float32(1e-3))
     for days in np.random.default_rng(0).normal(size=(5, 32_768)).astype(np.float32):
-        moments = moments.with_batch(jnp.stack([days, jnp.zeros(days.size), jnp.full(days.size, 50.0)], -1))
+        part = jnp.stack([days, jnp.zeros(days.size), jnp.full(days.size, 50.0)], -1)
+        moments = add_on_devices(ppo, moments, part[None])
     scaled = np.asarray(moments.scaled(jnp.asarray([[1.0, 0.0, 50.0], [1.0, 1.0, 49.0]])))
     np.testing.assert_array_equal(scaled[0], scaled[1])
     assert scaled[0, 0] == pytest.approx(1.0, abs=0.1) and not scaled[0, 1:].any()
