@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # the types of the names in the table, for editors and type c
     from harvestgym.farm.entities.weeds import Weeds
     from harvestgym.farm.interface.action_wrappers import wrap_actions
     from harvestgym.farm.interface.farm import Farm, FilesWritten
+    from harvestgym.farm.interface.jobs import Job, MacroJobs
+    from harvestgym.farm.interface.map_farm import MapFarm
 
 __all__ = [*PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]
 

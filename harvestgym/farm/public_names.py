@@ -34,5 +34,7 @@ PUBLIC = {
     **_locate("entities.base", "Entity"),
     **_locate("interface.action_wrappers", "wrap_actions"),
     **_locate("interface.farm", "Farm", "FilesWritten"),
+    **_locate("interface.jobs", "Job", "MacroJobs"),
+    **_locate("interface.map_farm", "MapFarm"),
 }
 """All that `harvestgym.farm` exports."""

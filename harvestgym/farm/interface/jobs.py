@@ -1,0 +1,191 @@
+"""Macro jobs: a farm with one action per job that a user defines, such as "water the driest plot".
+
+A job fixes the order and its amount and chooses the plot, so that learners of flat actions can play large farms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium import spaces
+
+from harvestgym.core.env import Timestep
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.wrappers import Wrapper
+from harvestgym.farm.engine.model import FarmModel, FarmParams
+
+from .map_farm import MapFarm, MapState
+
+Rank = str | Callable[[Callable[[str], jax.Array]], jax.Array]
+"""The name of a channel of the plots, or a function from a reader of channels to numbers (fields, X, Y)."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """An order for the plot that needs it most.
+
+    Attributes:
+        name: for people.
+        order: the end of the name of an order: `Soil-0/watering_discrete`. Of several, with farmers or fields, any.
+        most: the rank of plots of which the highest is chosen; the first possible plot if there is neither.
+        least: the rank of plots of which the lowest is chosen.
+        only: names of channels that must be above 0 on the plot: `("Plant-0/stage=ripe",)`.
+        values: the parameters of the order; the last value of each that is not given.
+        again: whether a plot may get the order twice on one day.
+    """
+
+    name: str
+    order: str
+    most: Rank | None = None
+    least: Rank | None = None
+    only: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    again: bool = False
+
+
+class JobState(NamedTuple):
+    """The state of the farm with maps, and its last observation."""
+
+    inner: MapState
+    obs: Any
+
+
+@dataclass(frozen=True)
+class MacroJobs(Wrapper[FarmParams]):
+    """A farm with `Discrete` actions: 0 is "stop" (the day passes), then one number per job.
+
+    An observation is one float32 vector, the maps and the vector of `MapFarm`. `action_mask` says which jobs are
+    possible on some plot; an impossible one counts as "stop".
+    """
+
+    env: MapFarm
+    jobs: tuple[Job, ...]
+
+    def __post_init__(self) -> None:
+        if not self.jobs:
+            raise ConfigError("jobs: expected at least one, got none")
+        for job in self.jobs:
+            self._check(job)
+
+    @classmethod
+    def of(cls, env: FarmModel | MapFarm, jobs: Sequence[Job]) -> MacroJobs:
+        """Make the jobs of a farm; ConfigError with the nearest name for an unknown order, channel or value."""
+        return cls(env if isinstance(env, MapFarm) else MapFarm(env), tuple(jobs))
+
+    def _check(self, job: Job) -> None:
+        where, table = f"jobs > {job.name}", self.env.table
+        if not table.find(job.order):
+            check_name("order", job.order, ["/".join(name.split("/")[-2:]) for name in table.names[1:]], where)
+        if job.most is not None and job.least is not None:
+            raise ConfigError(f"{where}: expected most or least, got both")
+        for channel in (job.most, job.least, *job.only):
+            if isinstance(channel, str):
+                check_name("channel", channel, self._channels, where)
+        self._sorts(job)
+
+    @cached_property
+    def _channels(self) -> dict[str, int]:
+        """The number of each channel of the plots."""
+        return {channel.name: i for i, channel in enumerate(self.env.plot_channels)}
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        inside: Any = self.env.observation_space
+        low, high = (
+            np.concatenate([getattr(inside[part], end).ravel() for part in ("plots", "farm")])
+            for end in ("low", "high")
+        )
+        return spaces.Box(low, high, dtype=np.float32)
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return spaces.Discrete(1 + len(self.jobs))
+
+    def action_mask(self, state: JobState, params: FarmParams) -> jax.Array:
+        """Return which jobs are possible, bool (1 + jobs,)."""
+        return jnp.stack([jnp.asarray(True), *(self._need(job, state.obs)[0].any() for job in self.jobs)])
+
+    def check_choice(self, mask: Any, action: Any, name: str = "action") -> None:
+        """Accept every job: one that is impossible counts as "stop"."""
+
+    def orders(self, obs: dict[str, Any]) -> jax.Array:
+        """Return the order (what, where, amount) of "stop" and of each job, int32 (1 + jobs, 3); stop if impossible."""
+        found = [self._order(job, obs) for job in self.jobs]
+        return jnp.stack([jnp.zeros(3, jnp.int32), *found])
+
+    def _order(self, job: Job, obs: dict[str, Any]) -> jax.Array:
+        possible, need = self._need(job, obs)
+        at = jnp.argmax(jnp.where(possible, need, -jnp.inf))
+        row, where = jnp.divmod(at, possible.shape[1])
+        what, amount = (jnp.asarray(each)[row] for each in zip(*self._sorts(job), strict=True))
+        return jnp.where(possible.any(), jnp.stack([what, where, amount]), 0).astype(jnp.int32)
+
+    def _need(self, job: Job, obs: dict[str, Any]) -> tuple[jax.Array, jax.Array]:
+        """Return where each order of a job is possible, bool (orders, places), and how much it is needed there."""
+        sorts, plots = self._sorts(job), obs["plots"]
+        what, amount = (np.asarray(each) for each in zip(*sorts, strict=True))
+        possible = (obs["mask"]["where"][what] > 0) & (obs["mask"]["amount"][what, amount] > 0)[:, None]
+        read = lambda name: plots[..., self._channels[name]]  # noqa: E731
+        rank = job.least if job.most is None else job.most
+        need = jnp.zeros(self.env.plots.shape) if rank is None else read(rank) if isinstance(rank, str) else rank(read)
+        need = need if job.least is None else -need
+        fits = jnp.ones(self.env.plots.shape, bool)
+        for name in job.only:
+            fits = fits & (read(name) > 0)
+        fits = jnp.concatenate([jnp.ones(1, bool), fits.ravel()])
+        if not job.again:
+            fits = fits & ~self._done_today(what, obs)
+        need = jnp.concatenate([jnp.zeros(1), need.ravel()])
+        return possible & fits, jnp.broadcast_to(need, possible.shape)
+
+    def _done_today(self, what: np.ndarray, obs: dict[str, Any]) -> jax.Array:
+        """Return the places that have one of these orders today, bool (places,)."""
+        names = [f"today/{self.env.table.names[i]}" for i in what]
+        whole = [i for i, channel in enumerate(self.env.farm_channels) if channel.name in names]
+        plots = [self._channels[name] for name in names if name in self._channels]
+        done = (obs["farm"][np.asarray(whole, int)] > 0).any(), (obs["plots"][..., np.asarray(plots, int)] > 0).any(-1)
+        return jnp.concatenate([part.reshape(-1) for part in done])
+
+    def _sorts(self, job: Job) -> list[tuple[int, int]]:
+        """Return the orders of a job, each with the number of its amount."""
+        return [(what, self._amount(job, what)) for what in self.env.table.find(job.order)]
+
+    def _amount(self, job: Job, what: int) -> int:
+        table, model = self.env.table, self.env.env
+        if not job.values:
+            return int(table.amounts[what]) - 1
+        first, amounts = int(table.first[what]), int(table.amounts[what])
+        choice = model.actions.choice(first + amounts - 1)
+        assert choice is not None
+        *order, last = model.actions.write(choice)
+        return (model.actions.index((*order, {**last, **job.values})) - first) % amounts
+
+    def inner(self, state: JobState) -> MapState:
+        return state.inner
+
+    def read(self, action: Any) -> Any:
+        return jnp.zeros(3, jnp.int32)  # the plot depends on the state: pictures show only what was carried out
+
+    def reset(self, key: jax.Array, params: FarmParams | None = None) -> tuple[JobState, Timestep]:
+        return self._begin(*self.env.reset(key, params))
+
+    def again(self, key: jax.Array, last: JobState, renew: jax.Array, params: FarmParams) -> tuple[Any, Timestep]:
+        return self._begin(*self.env.again(key, last.inner, renew, params))
+
+    def _begin(self, inner: MapState, first: Timestep) -> tuple[JobState, Timestep]:
+        return JobState(inner, first.obs), first._replace(obs=flatten_maps(first.obs))
+
+    def step(self, key: jax.Array, state: JobState, action: Any, params: FarmParams) -> tuple[JobState, Timestep]:
+        return self._begin(*self.env.step(key, state.inner, self.orders(state.obs)[action], params))
+
+
+def flatten_maps(obs: dict[str, Any]) -> jax.Array:
+    """Return the numbers of an observation as one vector, without the mask."""
+    return jnp.concatenate([obs["plots"].ravel(), obs["farm"]])
