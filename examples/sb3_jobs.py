@@ -23,6 +23,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 from harvestgym.adapters.sb3 import SB3VecEnv
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.rollout import evaluate
+from harvestgym.core.spaces import noop_action
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.farm import Job, MacroJobs
@@ -94,7 +95,7 @@ def main() -> None:
     seconds = time.perf_counter() - start
     agent = returns(model, make_batch(args.id, "test", args.seasons, args.seed)).mean()
     plain, key = splits.make(args.id, "test"), splits.split(args.id, "test").key(args.seed)
-    days, nothing = horizon(plain), constant_policy(np.zeros(plain.action_space.shape, np.int32))
+    days, nothing = horizon(plain), constant_policy(noop_action(plain.action_space))
     expert, idle = (
         float(np.mean(jax.device_get(evaluate(plain, policy, key, args.seasons, days).returns)))
         for policy in (policy_named(args.id, plain, "expert"), nothing)

@@ -19,7 +19,7 @@ from gymnasium import spaces
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.wrappers import Wrapper
-from harvestgym.farm.engine.model import FarmModel, FarmParams
+from harvestgym.farm.engine.model import FarmParams
 
 from .map_farm import MapFarm, MapState
 
@@ -34,8 +34,8 @@ class Job:
     Attributes:
         name: for people.
         order: the end of the name of an order: `Soil-0/watering_discrete`. Of several, with farmers or fields, any.
-        most: the rank of plots of which the highest is chosen; the first possible plot if there is neither.
-        least: the rank of plots of which the lowest is chosen.
+        most: the rank of plots; the highest is chosen, or the first possible plot without a rank.
+        least: the rank of plots; the lowest is chosen.
         only: names of channels that must be above 0 on the plot: `("Plant-0/stage=ripe",)`.
         values: the parameters of the order; the last value of each that is not given.
         again: whether a plot may get the order twice on one day.
@@ -75,8 +75,8 @@ class MacroJobs(Wrapper[FarmParams]):
             self._check(job)
 
     @classmethod
-    def of(cls, env: FarmModel | MapFarm, jobs: Sequence[Job]) -> MacroJobs:
-        """Make the jobs of a farm; ConfigError with the nearest name for an unknown order, channel or value."""
+    def of(cls, env: Any, jobs: Sequence[Job]) -> MacroJobs:
+        """Make the jobs of a farm, plain or with maps; ConfigError for an unknown order, channel or value."""
         return cls(env if isinstance(env, MapFarm) else MapFarm(env), tuple(jobs))
 
     def _check(self, job: Job) -> None:

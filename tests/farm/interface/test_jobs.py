@@ -85,7 +85,7 @@ def test_learners_see_a_vector_a_number_and_a_mask() -> None:
         (Job("x", "Spring-0/pours"), r"jobs > x: expected a known order, .*'Spring-0/pours'; try 'Spring-0/pour'"),
         (
             Job("x", "Spring-0/pour", least="Spring-0/water"),
-            r"jobs > x: .* channel, .*try 'Spring-0/available_Water#L'",
+            "jobs > x: .* channel, .*try 'Spring-0/available_W",
         ),
         (Job("x", "Spring-0/pour", least=WATER, most=WATER), "jobs > x: expected most or least, got both"),
         (Job("x", "Spring-0/pour", values={"amount#L": 7.0}), "amount#L: expected a number in"),
