@@ -190,6 +190,10 @@ def test_observations_cost_and_mistakes_are_shown(browser: Any, games: dict[str,
         wait_for_text(seen, "today", "1 of at most 1")
         seen.page.click(part("add-0"))
         seen.page.wait_for_selector("text=at most 1 a day")
+        seen.page.wait_for_timeout(500)  # it slides in
+        message, head, bar = (seen.page.locator(name).first.bounding_box()
+                              for name in (".q-notification", ".head", ".bar"))  # fmt: skip
+        assert message["y"] >= head["y"] + head["height"] and message["y"] + message["height"] <= bar["y"]
         seen.page.evaluate("scrollTo(0, 0)")
         seen.shot("play-farm-phone", whole=False)
         seen.page.click(part("remove-0"))
@@ -238,6 +242,7 @@ def test_forager_moves_by_keys_and_buttons(browser: Any, games: dict[str, Served
 def test_forager_on_a_phone_needs_no_scrolling(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["forager"].url, PHONE) as seen:
         seen.page.click(part("west"))
+        seen.page.locator(f"{part('goal')} [open], {part('goal')}[open]").wait_for(state="detached")
         seen.page.locator(f"{part('view')} img").first.wait_for()
         figures = f"{part('view')} figure"
         seen.page.wait_for_function(f"document.querySelectorAll(`{figures}`).length > 1")

@@ -234,7 +234,9 @@ class MapFarm(ActionWrapper):
         state = MapState(inner, jnp.zeros(self.env.schedule, jnp.int32), jnp.int32(0))
         return state, self._shown(first, state, params)
 
-    def step(self, key: jax.Array, state: MapState, action: Any, params: FarmParams) -> tuple[MapState, Timestep]:
+    def step(
+        self, key: jax.Array, state: MapState, action: Any, params: FarmParams | None = None
+    ) -> tuple[MapState, Timestep]:
         chosen, item = self.table.number(action), self.table.request(action)
         asks = self._may_ask(state, item, params)
         pending = state.pending.at[state.placed].set(chosen)

@@ -39,6 +39,11 @@ def button(text: str, do: Callable[[], Any], classes: str = "", part: str = "", 
     return made
 
 
+def show_message(text: str, kind: str = "info", seconds: float = 5) -> None:
+    """Show a message for some seconds, above the bar at the foot, where it covers no title and no button."""
+    ui.notify(text, type=kind, position="bottom", timeout=1000 * seconds)
+
+
 def image(address: str, alternative: str, classes: str = "") -> ui.element:
     """Add an image with an alternative text."""
     return box("img", f"picture {classes}", src=address, alt=alternative)

@@ -13,7 +13,7 @@ from harvestgym.farm.view.action_log import action_words
 from harvestgym.farm.view.words import key_unit, key_words, number_text
 from harvestgym.play.farm_session import Fact, FarmSession
 
-from .elements import box, button, chart, image, legend, words
+from .elements import box, button, chart, image, legend, show_message, words
 from .page import Page
 from .svg_images import map_image
 from .weather_strip import weather_strip
@@ -63,7 +63,7 @@ class FarmPage(Page):
         self.session.end_day()
         self.ticked.clear()
         for refused in self.session.refused:
-            ui.notify(f"Not done, the farmer's day was over: {refused}", type="warning", position="top")
+            show_message(f"Not done, the farmer's day was over: {refused}", "warning")
 
     def _go_to_end(self) -> None:
         self._pass_days(self.session.days)

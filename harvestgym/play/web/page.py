@@ -15,7 +15,7 @@ from harvestgym.core.view.scene import Chart, Line
 from harvestgym.play.session import Rival, Session
 from harvestgym.registry import MAX_SEED
 
-from .elements import box, button, cell_text, chart, number, words
+from .elements import box, button, cell_text, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
 SCORE_COLOURS = ("#009e73", "#0072b2", "#e69f00", "#8a8a8a")
@@ -197,7 +197,7 @@ class Page:
             try:
                 do()
             except ConfigError as error:
-                ui.notify(str(error), type="warning", position="top")
+                show_message(str(error), "warning")
             self.refresh()
 
         return act
@@ -235,11 +235,11 @@ class Page:
     async def _make_replay(self) -> None:
         """Write the replay, in a thread, and show its link."""
         session, path = self.session, self.scratch / f"{uuid4().hex}.html"
-        ui.notify("Drawing every day of it …", position="top")
+        show_message("Drawing every day of it …")
         try:
             await run.io_bound(session.replay, path)
         except ConfigError as error:
-            ui.notify(str(error), type="warning", position="top")
+            show_message(str(error), "warning")
             return
         self.replay = app.add_static_file(local_file=path, url_path=f"/replay/{path.name}")
         self.again.refresh()
@@ -255,7 +255,7 @@ class Page:
 
     def _save(self) -> None:
         def save() -> None:
-            ui.notify(f"Saved as {self.session.save(self.folder)}", type="positive", position="top", timeout=10_000)
+            show_message(f"Saved as {self.session.save(self.folder)}", "positive", seconds=10)
 
         self.guarded(save)()
 
