@@ -84,7 +84,9 @@ def run(
         draw_map(found, out / "region.png")
         write_html(found, out / "region.html")
     ran = side * side * len(sowings) * replicates * report.ran / report.total
-    cost = f"; {wall * 1e6 / ran:.0f} s, {cpu * 1e6 / ran:.0f} CPU s per million seasons" if ran else ""
+    clocks = {"s": wall} | ({"CPU s": cpu} if options.engine == LOCAL.engine else {})  # workers have their own clocks
+    costs = ", ".join(f"{clock * 1e6 / ran:.0f} {unit}" for unit, clock in clocks.items()) if ran else ""
+    cost = f"; {costs} per million seasons" if ran else ""
     seasons = "one season" if replicates == 1 else f"{replicates} seasons"
     rows = [(str(day), *(f"{value:.3g}" for value in found.by_day[day])) for day in sowings]
     title = f"{side} x {side} cells, {seasons} on each day of sowing{cost}"
