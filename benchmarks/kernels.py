@@ -15,18 +15,14 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import jax
-import numpy as np
 
 import harvestgym
-from harvestgym.core.packing import layout_of
 from harvestgym.core.xla.compilation import CACHE_VARIABLE
-from harvestgym.gym.driver import compile_functions
+from harvestgym.evaluate.bench import CompiledStep
 
-DAYS = 200
 WITHIN = ("fusion", "while", "conditional", "call", "reduce", "reduce-window", "scatter", "sort", "dot", "copy")
 FREE = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast")
 OPERATION = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = .*? ([a-z][\w\-]*)\(")
@@ -44,38 +40,14 @@ def counts(text: str) -> dict[str, int]:
     return {"launched": sum(n for name, n in launched.items() if name not in FREE)} | {n: inside[n] for n in WITHIN}
 
 
-def fastest(function: Callable[[], Any], seconds: float = 2.0) -> float:
-    """Seconds of the fastest of many calls, which another program on the machine disturbs least."""
-    function()
-    times, end = [], time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        jax.block_until_ready(function())
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def measure(id: str) -> dict[str, Any]:
-    """Counts and times of the day of one environment, with action 0."""
-    env = harvestgym.make(id)
-    layout = layout_of(env.params)
-    given, functions = layout.put(env.params), compile_functions(env, layout, ())
-    run, _ = functions.start(functions.run.zeros(), given, np.uint32(0), np.bool_(True), np.bool_(True))
-    action = np.zeros(env.action_space.shape or (), np.int32)[()]
+    """Counts and times of the day of one environment, with an action that does nothing."""
     start = time.perf_counter()
-    step = functions.step
-    step.compile(run, given, action)
+    step = CompiledStep(harvestgym.make(id))
     compiling = time.perf_counter() - start
-
-    @jax.jit
-    def season(run: Any, given: Any, action: Any) -> Any:
-        return jax.lax.fori_loop(0, DAYS, lambda _, now: step(now, given, action)[0], run)
-
-    return counts(step.text(run, given, action)) | {
-        "compile s": round(compiling, 2),
-        "us a call": round(1e6 * fastest(lambda: step(run, given, action)), 1),
-        "us a day": round(1e6 * fastest(lambda: season(run, given, action)) / DAYS, 2),
-    }
+    call, day = step.measure()
+    times = {"us a call": round(1e6 * call, 1), "us a day": round(1e6 * day, 2)}
+    return counts(step.text()) | {"compile s": round(compiling, 2)} | times
 
 
 def main() -> None:

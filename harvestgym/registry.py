@@ -62,12 +62,12 @@ class EnvSpec:
     def make(self, **overrides: Any) -> Env[Any, Any]:
         """Make the functional environment, with some keyword arguments changed.
 
-        Switches JAX's persistent compilation cache on, see `harvestgym.core.xla.compilation`.
+        Sets JAX up as `harvestgym.core.xla.setup` says: a persistent cache, and the thread of calls on the CPU.
         """
-        from harvestgym.core.xla.compilation import enable_cache
+        from harvestgym.core.xla.setup import set_up_jax
 
         check_process()
-        enable_cache()
+        set_up_jax()
         return load_object(self.entry_point)(**(self.kwargs | overrides))
 
     def to_json(self) -> str:

@@ -1,4 +1,4 @@
-"""The command line: list, show, run, sweep, record, study, compare, tune, play and create environments."""
+"""The command line: list, show, run, sweep, record, study, compare, tune, bench, play and create environments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from harvestgym.core.errors import ConfigError
 
-from . import environments, new, play, run, study, sweep, tune, weather
+from . import bench, environments, new, play, run, study, sweep, tune, weather
 
 
 class CommandGroup(TyperGroup):
@@ -36,16 +36,17 @@ def _fail(message: str) -> NoReturn:
 app = typer.Typer(
     cls=CommandGroup, add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_show_locals=False
 )
-for group in (environments.group, run.group, play.group, study.group, tune.group):
+for group in (environments.group, run.group, play.group, study.group, tune.group, bench.group):
     app.add_typer(group)
 app.add_typer(new.group, name="new")
+app.add_typer(bench.cache, name="cache")
 app.add_typer(sweep.group, name="sweep")
 app.add_typer(weather.group, name="weather")
 
 
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False) -> None:
-    """List, show, run, sweep, record, study, compare, tune, play and create environments."""
+    """List, show, run, sweep, record, study, compare, tune, bench, play and create environments."""
     if version:
         from importlib.metadata import version as version_of
 

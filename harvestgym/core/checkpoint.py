@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from harvestgym.core.xla.compilation import enable_cache
+from harvestgym.core.xla.setup import set_up_jax
 
 from .encoding import class_name, decode_value, encode_value, find_class
 from .env import Env
@@ -101,7 +101,7 @@ def save(env: Any, path: str | Path) -> None:
 def load(path: str | Path, env: Any = None) -> Any:
     """Return the environment of a file, ready to continue where it was saved.
 
-    Switches JAX's persistent compilation cache on, as `make` does.
+    Sets JAX up as `make` does.
 
     Args:
         path: of the file.
@@ -111,7 +111,7 @@ def load(path: str | Path, env: Any = None) -> Any:
     Raises:
         ConfigError: for a file that is damaged, of another version or of another environment; nothing was changed.
     """
-    enable_cache()
+    set_up_jax()
     try:
         return _restore(_read(Path(path)), env)
     except ConfigError as error:

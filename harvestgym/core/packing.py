@@ -37,15 +37,25 @@ class Slot:
     dtype: np.dtype[Any]
     key_impl: str = ""
 
-    @property
+    @cached_property
     def stop(self) -> int:
         """The end of the leaf in the words."""
         return self.start + prod(self.shape)
 
     @cached_property
+    def sort(self) -> str:
+        """A letter of `_STORED`."""
+        return _sort(self.dtype)
+
+    @cached_property
     def stored(self) -> np.dtype[Any]:
         """The dtype of its words: float32, int32 or uint32."""
-        return np.dtype(_STORED[_sort(self.dtype)])
+        return np.dtype(_STORED[self.sort])
+
+    @cached_property
+    def as_stored(self) -> bool:
+        """True if the words have the dtype of the leaf."""
+        return self.dtype == self.stored
 
 
 @dataclass(frozen=True)
@@ -94,12 +104,13 @@ class Layout:
 
     def read(self, packed: PackedTree) -> Any:
         """Return the pytree on the host: Python numbers for scalars, own writable NumPy arrays for the rest."""
-        words = np.asarray(packed.words)
+        words = np.array(packed.words)
+        sorts = {sort: words.view(dtype) for sort, dtype in _STORED.items()}
         values: list[Any] = []
         for sort, stop in self.scalars:
-            part = words[len(values) : stop]
-            values += (part.astype(bool) if sort == "b" else part.view(_STORED[sort])).tolist()
-        values += [_array(words, packed.large, slot) for slot in self._arrays]
+            part = sorts[sort][len(values) : stop]
+            values += (part.astype(bool) if sort == "b" else part).tolist()
+        values += [_array(sorts, packed.large, slot) for slot in self._arrays]
         return self.treedef.unflatten([values[i] for i in self._places])
 
     @cached_property
@@ -219,8 +230,10 @@ def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
     return jax.random.wrap_key_data(stored, impl=slot.key_impl) if slot.key_impl else stored.astype(slot.dtype)
 
 
-def _array(words: np.ndarray, large: tuple[Any, ...], slot: Slot) -> np.ndarray:
-    """Return an array leaf on the host."""
+def _array(sorts: dict[str, np.ndarray], large: tuple[Any, ...], slot: Slot) -> np.ndarray:
+    """Return an array leaf on the host; `sorts` has the words by their letter in `_STORED`."""
     if slot.large:
         return np.array(large[slot.start])
-    return words[slot.start : slot.stop].view(slot.stored).reshape(slot.shape).astype(slot.dtype)
+    array = sorts[slot.sort][slot.start : slot.stop]
+    array = array if len(slot.shape) == 1 else array.reshape(slot.shape)
+    return array if slot.as_stored else array.astype(slot.dtype)

@@ -5,13 +5,17 @@ Gain: a second process starts in a third of the time (`benchmarks/start.py`); `Q
 Without it: every process compiles its programs, with full optimisation.
 
 The cache is a folder of the user. `HARVESTGYM_CACHE=off` switches it off and `HARVESTGYM_CACHE=<folder>` moves it. A
-cache that the user has already configured in JAX is left alone.
+cache that the user has already configured in JAX is left alone. When a process ends, the programs that were not used
+for longest are removed until the folder is below `CACHE_LIMIT`: JAX has a limit too, but it needs a lock for each
+program and fails on programs that were stored without one.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,9 @@ import platformdirs
 from .fallback import is_enabled, report, with_fallback
 
 CACHE_VARIABLE = "HARVESTGYM_CACHE"
+
+CACHE_LIMIT = 2 * 2**30
+"""Bytes of the folder of compiled programs above which the oldest are removed."""
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 """Compiler options for programs that run once: compiling takes longer than running even unoptimised code."""
@@ -45,6 +52,30 @@ def enable_cache() -> None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
     except AttributeError as error:
         report("core.xla.compilation.enable_cache", error)
+    else:
+        atexit.register(trim_cache, folder, CACHE_LIMIT)
+
+
+def list_programs(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    """Return the files of compiled programs in a folder with their status, those not used for longest first."""
+    found = []
+    for path in folder.glob("*-cache") if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # another process has removed it
+            found.append((path, path.stat()))
+    return sorted(found, key=lambda program: max(program[1].st_atime, program[1].st_mtime))
+
+
+def trim_cache(folder: Path, limit: int) -> int:
+    """Remove the programs that were not used for longest until `limit` bytes are left; return how many went."""
+    programs = list_programs(folder)
+    size, removed = sum(status.st_size for _, status in programs), 0
+    for path, status in programs:
+        if size <= limit:
+            break
+        with suppress(OSError):  # in use, or in a folder that may not be written
+            path.unlink(missing_ok=True)
+            size, removed = size - status.st_size, removed + 1
+    return removed
 
 
 def jit_quickly(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -6,8 +6,9 @@ that XLA's CPU compiler reads (`xla_cpu_small_call`, `inlineable`), set by `jax.
 Single kernel: XLA launches every fusion as a task, for about half a microsecond each, which is more than the
 arithmetic of a plot takes. A call that is marked as small is emitted as one task: the same operations on the same
 numbers. XLA does this by itself for small loops, and only for operations that it can write out in place
-(`INLINE_OPERATIONS`). It gives matrix products and large reductions to a library, which a kernel cannot call: a program
-with one of these stays in parts ("Fusion kind not implemented on CPU" is XLA's error).
+(`INLINE_OPERATIONS`). It gives matrix products to a library, which a kernel cannot call, and large reductions too,
+unless `library_fusions` keeps them: a program with one of these stays in parts ("Fusion kind not implemented on CPU"
+is XLA's error).
 
 Recomputation: XLA repeats an operation, and all that led to it, in every fusion that uses its result: the random bits
 of a farm's day forty times, so that 5,000 operations become 38,000. It repeats nothing across a call that it may not
@@ -33,6 +34,7 @@ import jax.numpy as jnp
 from jax.experimental.xla_metadata import set_xla_metadata
 
 from .fallback import is_enabled, report, with_fallback
+from .library_fusions import takes_reductions
 
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
@@ -55,7 +57,7 @@ INLINE_OPERATIONS = frozenset(_NAMES.split())
 SMALL_MATRIX = 64
 """Elements of a matrix up to which its product with a vector is written out and not left to a library."""
 LARGE_REDUCTION = 4096
-"""Elements of an array from which `LIBRARY_REDUCTIONS` of it are left to a library; JAX 0.10 was measured."""
+"""Elements of an array from which XLA may leave `LIBRARY_REDUCTIONS` of it to a library; JAX 0.10 was measured."""
 LIBRARY_REDUCTIONS = frozenset(("reduce_sum", "reduce_max", "reduce_min"))
 REPEATED = 100
 """Operations that may be repeated because several use their result. 20 to 200 were alike, 1,000 somewhat slower."""
@@ -155,7 +157,8 @@ def _is_inline(equation: Any) -> bool:
         (contracted, _), _ = equation.params["dimension_numbers"]
         products = equation.outvars[0].aval.size * math.prod(equation.invars[0].aval.shape[i] for i in contracted)
         return products == max(sizes) <= SMALL_MATRIX
-    return name in INLINE_OPERATIONS and not (name in LIBRARY_REDUCTIONS and sizes[0] >= LARGE_REDUCTION)
+    is_large = name in LIBRARY_REDUCTIONS and sizes[0] >= LARGE_REDUCTION
+    return name in INLINE_OPERATIONS and not (is_large and takes_reductions())
 
 
 def _on_cpu(inner: Callable[..., Any], traced: Any, **attributes: str) -> Callable[..., Any]:

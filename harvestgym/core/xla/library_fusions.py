@@ -31,6 +31,12 @@ def disable_library_fusions() -> None:
         os.environ["XLA_FLAGS"] = f"{flags} --{FLAG}=".strip()
 
 
+def takes_reductions() -> bool:
+    """Return whether XLA gives large reductions to its library: newer versions do, unless the flag disables it."""
+    disabled = f"--{FLAG}=" in os.environ.get("XLA_FLAGS", "").split()
+    return _find_jaxlib() >= AFFECTED[0] and not disabled
+
+
 def _find_jaxlib() -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in version("jaxlib").split(".")[:2])

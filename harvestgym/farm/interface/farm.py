@@ -15,7 +15,7 @@ from harvestgym.core import yaml_io
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.xla.compilation import enable_cache
+from harvestgym.core.xla.setup import set_up_jax
 from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, build_farm_model, is_compiled
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.config.farm_writer import write_farm
@@ -98,7 +98,7 @@ class Farm(GymEnv):
         return farm
 
     def _set_up(self, model: FarmModel, seed: int | None, name: str, render_mode: str | None) -> None:
-        enable_cache()
+        set_up_jax()
         super().__init__(ScheduleActions(model), render_mode=render_mode)
         self.name, self._seed, self._model = name, seed, model
         self.language = Language(model)

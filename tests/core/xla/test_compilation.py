@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from harvestgym.core.xla.compilation import CACHE_VARIABLE, cache_folder, jit_quickly
+from harvestgym.cli import app
+from harvestgym.core.xla.compilation import CACHE_VARIABLE, cache_folder, jit_quickly, list_programs, trim_cache
 from harvestgym.core.xla.fallback import SWITCH_VARIABLE
 
 PROGRAM = """
@@ -63,3 +65,28 @@ def test_variables_move_the_cache_or_switch_it_off(monkeypatch: pytest.MonkeyPat
 
 def test_what_is_compiled_quickly_gives_the_same_results() -> None:
     assert jit_quickly(lambda n, x: x * n, static_argnums=0)(3, 2.0) == 6.0
+
+
+def test_a_cache_above_its_limit_loses_what_was_not_used_for_longest(tmp_path: Path) -> None:
+    for age, name in enumerate(("new", "middle", "old")):
+        program = tmp_path / f"{name}-cache"
+        program.write_bytes(b"12345")
+        os.utime(program, (1000 - age, 1000 - age))
+    (tmp_path / "other").write_text("not a program")
+    assert trim_cache(tmp_path, 10) == 1
+    assert [path.name for path, _ in list_programs(tmp_path)] == ["middle-cache", "new-cache"]
+    assert trim_cache(tmp_path, 10) == 0
+    assert trim_cache(tmp_path, -1) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+    assert trim_cache(tmp_path / "missing", 0) == 0
+
+
+def test_the_command_shows_and_clears_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    (tmp_path / "some-cache").write_bytes(bytes(2**20))
+    run = CliRunner().invoke
+    assert "1 programs, 1 MiB of at most 2048 MiB" in run(app, ["cache", "show"]).output
+    assert "removed 1 programs" in run(app, ["cache", "clear"]).output
+    monkeypatch.setenv(CACHE_VARIABLE, "off")
+    refused = run(app, ["cache", "show"])
+    assert refused.exit_code == 2 and "switched off" in refused.output

@@ -13,7 +13,7 @@ import pytest
 
 import harvestgym
 from harvestgym.core.random import threefry_words
-from harvestgym.core.xla import fallback, fusion
+from harvestgym.core.xla import fallback, fusion, library_fusions
 from harvestgym.core.xla.fusion import CompiledFunction, avoid_recomputation, find_obstacles
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -98,7 +98,7 @@ def test_a_function_is_traced_once() -> None:
 
 
 @marks
-@pytest.mark.parametrize("id", ["farm/full-1x1-v0", "farm/full-3x4-v0", "fishing/may-v0"])
+@pytest.mark.parametrize("id", ["farm/full-1x1-v0", "farm/full-10x10-v0", "fishing/may-v0"])
 def test_the_environments_have_no_obstacle_to_a_single_kernel(id: str) -> None:
     env = harvestgym.make(id)
     state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)
@@ -126,11 +126,24 @@ LIBRARY_CASES = {
 
 @marks
 @pytest.mark.parametrize("name", LIBRARY_CASES)
-def test_a_program_that_calls_a_library_stays_in_parts(name: str, warnings: Callable[[], list[str]]) -> None:
+def test_a_program_that_calls_a_library_stays_in_parts(
+    name: str, warnings: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "")  # as where `library_fusions` does not know the version of XLA
+    monkeypatch.setattr(library_fusions, "version", lambda name: "0.10.2")
     function, shape = LIBRARY_CASES[name]
     x = jnp.sin(jnp.arange(np.prod(shape), dtype=jnp.float32)).reshape(shape)
     assert len(find_obstacles(jax.make_jaxpr(function)(x))) == 1
     assert_close(CompiledFunction(lambda x: function(x * 2) + 1, True)(x), function(x * 2) + 1)
+    assert warnings() == []
+
+
+@marks
+@pytest.mark.skipif(library_fusions.takes_reductions(), reason="XLA gives large reductions to its library")
+def test_a_large_reduction_is_part_of_the_one_call(warnings: Callable[[], list[str]]) -> None:
+    x = jnp.sin(jnp.arange(2 * 4096, dtype=jnp.float32)).reshape(2, 4096)
+    text = CompiledFunction(lambda x: x.sum(1) * 2, as_single_kernel=True).text(x)
+    assert 'inlineable="false"' in text[text.index("\nENTRY ") :]
     assert warnings() == []
 
 

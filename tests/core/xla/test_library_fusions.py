@@ -46,3 +46,4 @@ def test_the_flag_is_added_where_xla_knows_it_and_the_user_has_not_set_it(
     monkeypatch.setattr(library_fusions, "version", lambda name: ".".join(map(str, (*found, 2))))
     library_fusions.disable_library_fusions()
     assert os.environ["XLA_FLAGS"] == expected.format(flag=library_fusions.FLAG)
+    assert library_fusions.takes_reductions() == (found >= (0, 8) and not expected.endswith("{flag}="))

@@ -1,0 +1,231 @@
+"""The speed of an id on this machine: start, steps per second and memory by interface, and the parts of one step.
+
+Every row of the first table is measured in a process of its own without the cache of compiled programs, so that
+imports, compilation and memory are those of a fresh start. The parts of a step are measured in one process together
+with Gymnasium's CartPole, whose speed says how fast the machine is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium
+import jax
+import numpy as np
+from gymnasium.vector.utils import concatenate, create_empty_array
+
+from harvestgym import registry
+from harvestgym.core.env import Env
+from harvestgym.core.errors import check_name
+from harvestgym.core.packing import layout_of
+from harvestgym.core.policy import random_policy
+from harvestgym.core.rollout import rollout
+from harvestgym.core.spaces import noop_action
+from harvestgym.core.view.tables import Table
+from harvestgym.core.xla.compilation import CACHE_VARIABLE
+from harvestgym.gym.driver import compile_functions
+from harvestgym.gym.env import GymEnv
+
+SECONDS = 1.0
+"""Seconds for which the steps of one interface are counted."""
+ROLLOUT_STEPS = 64
+SINGLE, VECTOR, ROLLOUT = "gymnasium.make", "make_vec", "rollout"
+DEFAULT_CASES = ((SINGLE, 1), (VECTOR, 64), (VECTOR, 256), (ROLLOUT, 1024))
+REFERENCE = "CartPole-v1"
+
+CHILD = """
+import sys, time
+start = time.perf_counter()
+from harvestgym.evaluate.bench import print_speed
+print_speed(sys.argv[1], sys.argv[2], int(sys.argv[3]), time.perf_counter() - start)
+"""
+
+
+class Speed(NamedTuple):
+    """The speed of one interface of an id in a fresh process.
+
+    Attributes:
+        interface: `gymnasium.make`, `make_vec` or `rollout`.
+        num_envs: environments in the batch.
+        import_seconds: seconds to import the package with JAX.
+        first_seconds: seconds from the first call to the first result: the environment is made and compiled.
+        steps_per_second: steps of all environments together; of a rollout the fastest run.
+        peak_mib: largest memory of the process in MiB; NaN on Windows.
+        bytes_per_env: size of the state of one environment.
+    """
+
+    interface: str
+    num_envs: int
+    import_seconds: float
+    first_seconds: float
+    steps_per_second: float
+    peak_mib: float
+    bytes_per_env: int
+
+
+def measure_speed(id: str, interface: str, num_envs: int) -> Speed:
+    """Measure an interface of an id in a fresh process without cached programs; ConfigError for an unknown id."""
+    check_name("id", id, registry.ids())
+    command = [sys.executable, "-c", CHILD, id, interface, str(num_envs)]
+    variables = os.environ | {CACHE_VARIABLE: "off"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"bench: {interface} of {id} failed: {done.stderr.strip().splitlines()[-1]}")
+    return Speed(**json.loads(done.stdout))
+
+
+def print_speed(id: str, interface: str, num_envs: int, import_seconds: float) -> None:
+    """Measure in this process and print a `Speed` as JSON."""
+    start = time.perf_counter()
+    step, steps = PREPARE[interface](id, num_envs)
+    step()
+    first = time.perf_counter() - start
+    seconds = list(_time_calls(step, SECONDS))
+    env = registry.make(id)
+    state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+    typical = min(seconds) if interface == ROLLOUT else float(np.mean(seconds))
+    print(json.dumps(Speed(interface, num_envs, import_seconds, first, steps / typical, _peak_mib(), size)._asdict()))
+
+
+def _prepare_single(id: str, num_envs: int) -> tuple[Callable[[], Any], int]:
+    env = gymnasium.make(id)
+    env.reset(seed=0)
+    return _step_with_resets(env), 1
+
+
+def _prepare_vector(id: str, num_envs: int) -> tuple[Callable[[], Any], int]:
+    envs = registry.make_vec(id, num_envs)
+    envs.reset(seed=0)
+    space, idle = envs.single_action_space, _idle_action(envs.single_action_space)
+    actions = concatenate(space, [idle] * num_envs, create_empty_array(space, num_envs))
+    return lambda: envs.step(actions), num_envs
+
+
+def _prepare_rollout(id: str, num_envs: int) -> tuple[Callable[[], Any], int]:
+    env, key = registry.make(id), jax.random.key(0)
+    rewards = jax.jit(lambda key: rollout(env, random_policy(env), key, num_envs, ROLLOUT_STEPS).reward.sum())
+    return lambda: rewards(key).block_until_ready(), num_envs * ROLLOUT_STEPS
+
+
+PREPARE = {SINGLE: _prepare_single, VECTOR: _prepare_vector, ROLLOUT: _prepare_rollout}
+"""Makes what is measured for an id and a number of environments: a function, and the steps of one call."""
+
+
+def _idle_action(space: gymnasium.Space[Any]) -> Any:
+    """Return the action that does nothing, or the same random one every time in a space without it."""
+    idle = noop_action(space)
+    if idle is None:
+        space.seed(0)
+        return space.sample()
+    return idle
+
+
+def _step_with_resets(env: Any) -> Callable[[], Any]:
+    """Make a function that does nothing for one step; it resets an episode that is over."""
+    idle = _idle_action(env.action_space)
+
+    def step() -> None:
+        *_, terminated, truncated, _ = env.step(idle)
+        if terminated or truncated:
+            env.reset()
+
+    return step
+
+
+def _time_calls(call: Callable[[], Any], seconds: float) -> Iterator[float]:
+    """Yield how long each call takes, for about `seconds` and at least three calls."""
+    call()
+    end, calls = time.perf_counter() + seconds, 0
+    while time.perf_counter() < end or calls < 3:
+        start = time.perf_counter()
+        call()
+        yield time.perf_counter() - start
+        calls += 1
+
+
+def _peak_mib() -> float:
+    if sys.platform == "win32":
+        return float("nan")
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+class CompiledStep:
+    """The compiled step of one environment, as `GymEnv` calls it, with an action that does nothing."""
+
+    def __init__(self, env: Env[Any, Any]) -> None:
+        layout = layout_of(env.params)
+        params, functions = layout.put(env.params), compile_functions(env, layout, ())
+        seed, yes = np.uint32(0), np.bool_(True)
+        run, _ = functions.start(functions.run.zeros(), params, seed, yes, yes)
+        action, step = _idle_action(env.action_space), functions.step
+        step.compile(run, params, action)
+
+        @jax.jit
+        def repeat(run: Any, params: Any, action: Any) -> Any:
+            return jax.lax.fori_loop(0, ROLLOUT_STEPS, lambda _, now: step(now, params, action)[0], run)
+
+        self._step, self._repeat, self._args = step, repeat, (run, params, action)
+
+    def text(self) -> str:
+        """Return the optimised program in XLA's language HLO; only without the cache of compiled programs."""
+        return self._step.text(*self._args)
+
+    def measure(self, seconds: float = SECONDS) -> tuple[float, float]:
+        """Return the median seconds of a call from Python, and of a step inside a compiled loop."""
+        call = _median(lambda: jax.block_until_ready(self._step(*self._args)), seconds)
+        loop = _median(lambda: jax.block_until_ready(self._repeat(*self._args)), seconds)
+        return call, loop / ROLLOUT_STEPS
+
+
+def measure_step(id: str, seconds: float = SECONDS) -> dict[str, float]:
+    """Measure the parts of one step through `gymnasium.make`, in median microseconds of `seconds` of calls each.
+
+    The parts sum to the whole but for the noise of the machine: wrappers of Gymnasium, Python of the package (checks
+    and conversion), the call with its transfers, and the compiled step. An environment that JAX does not compile, such
+    as a forager with numba, has one part for the last three. The last entry is the whole step of CartPole.
+    """
+    env: Any = gymnasium.make(id)
+    env.reset(seed=0)
+    whole, bare = (_median(_step_with_resets(e), seconds) for e in (env, env.unwrapped))
+    parts = {"whole step": whole, "wrappers of Gymnasium": whole - bare}
+    if isinstance(env.unwrapped, GymEnv):
+        call, compiled = CompiledStep(env.unwrapped.core).measure(seconds)
+        parts |= {"Python of the package": bare - call, "call and transfer": call - compiled, "compiled step": compiled}
+    else:
+        parts["environment"] = bare
+    reference = gymnasium.make(REFERENCE)
+    reference.reset(seed=0)
+    parts[REFERENCE] = _median(_step_with_resets(reference), seconds)
+    return {name: round(1e6 * part, 2) for name, part in parts.items()}
+
+
+def _median(call: Callable[[], Any], seconds: float) -> float:
+    return float(np.median(list(_time_calls(call, seconds))))
+
+
+def make_speed_table(id: str, speeds: Sequence[Speed]) -> Table:
+    """Tabulate the speed of the interfaces of an id."""
+    columns = ("interface", "environments", "import s", "first result s", "steps/s", "peak MiB", "bytes/environment")
+    rows = [
+        (s.interface, f"{s.num_envs:,}", f"{s.import_seconds:.1f}", f"{s.first_seconds:.1f}",
+         f"{s.steps_per_second:,.0f}", f"{s.peak_mib:,.0f}", f"{s.bytes_per_env:,}")
+        for s in speeds
+    ]  # fmt: skip
+    return Table(f"Speed of {id}, each row in a fresh process without cached programs", columns, rows)
+
+
+def make_step_table(id: str, parts: Mapping[str, float]) -> Table:
+    """Tabulate the parts of one step as `measure_step` gives them, with their share of the whole."""
+    whole = parts["whole step"]
+    rows = [(name, f"{part:.1f}", f"{part / whole:.2f}") for name, part in parts.items()]
+    return Table(f"One step of {id} through gymnasium.make", ("part", "us", "of the whole step"), rows)

@@ -1,0 +1,50 @@
+"""The speed of an id is measured in fresh processes, and the parts of a step add up."""
+
+from __future__ import annotations
+
+import pytest
+
+import harvestgym
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.bench import (
+    DEFAULT_CASES,
+    REFERENCE,
+    ROLLOUT,
+    CompiledStep,
+    make_speed_table,
+    make_step_table,
+    measure_speed,
+    measure_step,
+)
+
+ID = "fishing/logistic-v0"
+BRIEF = 0.02
+LEAST_MIB = 50
+
+
+def test_a_fresh_process_reports_its_speed_memory_and_bytes() -> None:
+    speed = measure_speed(ID, ROLLOUT, 8)
+    assert speed.interface == ROLLOUT and speed.num_envs == 8
+    assert min(speed.import_seconds, speed.first_seconds, speed.steps_per_second, speed.bytes_per_env) > 0
+    assert speed.peak_mib > LEAST_MIB or speed.peak_mib != speed.peak_mib
+    table = make_speed_table(ID, [speed])
+    assert len(table.rows) == 1 and len(table.rows[0]) == len(table.columns)
+
+
+def test_an_unknown_id_is_reported_with_the_nearest_one() -> None:
+    with pytest.raises(ConfigError, match="logistic-v0"):
+        measure_speed("fishing/logistik-v0", *DEFAULT_CASES[0])
+
+
+@pytest.mark.parametrize("id", [ID, "forager/two-biome-v1"])
+def test_the_parts_of_a_step_sum_to_the_whole(id: str) -> None:
+    parts = measure_step(id, BRIEF)
+    inside = [part for name, part in parts.items() if name not in ("whole step", REFERENCE)]
+    assert sum(inside) == pytest.approx(parts["whole step"], abs=0.1)
+    assert parts[REFERENCE] > 0
+    assert make_step_table(id, parts).rows[0][2] == "1.00"
+
+
+def test_a_compiled_step_is_called_and_repeated() -> None:
+    call, step = CompiledStep(harvestgym.make(ID)).measure(BRIEF)
+    assert 0 < step < call
