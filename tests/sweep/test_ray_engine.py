@@ -97,7 +97,7 @@ def test_the_first_batch_of_a_key_warms_the_others(address: str) -> None:
 def test_episodes_are_those_of_one_process_bit_for_bit(address: str, tmp_path: Path) -> None:
     cases = [
         EpisodeCase(id="fishing/logistic-random-v0", overrides={"r": r}, policy=policy, episodes=300, seed=seed)
-        for r in (0.2, 0.4) for policy in ("msy", "random") for seed in (0, 1)
+        for r in (0.2, 0.4) for policy, seed in (("msy", 0), ("random", 1))
     ]  # fmt: skip
     cases.append(EpisodeCase(id="fishing/logistic-random-v0", policy="not.there:make"))
     report = sweep(cases, tmp_path, engine="ray", address=address)
