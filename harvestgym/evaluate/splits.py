@@ -33,6 +33,7 @@ class SplitFile(Strict):
     seeds: tuple[int, int]
     years: dict[str, list[int]] = {}
     decades: list[int] = []
+    sites: list[str] = []
     ids: dict[str, dict[str, Any]] = {}
 
 
@@ -78,6 +79,32 @@ def split(id: str, name: str) -> Split:
     weathers = _select_years(id, file)
     low, high = file.seeds
     return Split(id, name, merge(overrides, {"entities": weathers} if weathers else {}), range(low, high + 1))
+
+
+def split_sites(id: str, name: str) -> Split:
+    """Return a split of a farm with one field in which each season has one of the split's weather sites.
+
+    The site is drawn with its latitude and altitude and is not observed. Both splits have the same spaces.
+    """
+    check_name("split", name, list_splits())
+    file = _read_splits()[name]
+    places = [_locate(site) for site in file.sites]
+    context = {"every": "episode", "shown": [], "draws": {"Field-0": places}}
+    low, high = file.seeds
+    return Split(id, name, {"entities": {"Weather-0": file.sites[0]}, "context": context}, range(low, high + 1))
+
+
+def _locate(site: str) -> dict[str, Any]:
+    """Return a weather site and where it lies, as a draw of a context."""
+    from harvestgym.farm.entities.weather.site import load_site
+
+    about = load_site(site).about
+    return {
+        "Weather-0": site,
+        "latitude#°": about.latitude,
+        "longitude#°": about.longitude,
+        "altitude#m": about.altitude,
+    }
 
 
 def make(id: str, name: str, **more: Any) -> Env[Any, Any]:

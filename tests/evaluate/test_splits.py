@@ -77,6 +77,21 @@ def test_a_table_of_fewer_than_thirty_years_is_not_split(tmp_path: Path) -> None
     assert splits.select_decades(range(1990, 2019), [1]) == []
 
 
+def test_training_never_sees_a_site_of_a_test() -> None:
+    """Sites lie apart, each is drawn, and a policy of one split can act in the other."""
+    places: dict[str, set[str]] = {}
+    spaces = []
+    for name in ("train", "test"):
+        found = splits.split_sites(IDS[0], name)
+        env: Any = found.make()
+        draw = jax.vmap(lambda key, env=env: env.sampler.sample_context(key, env.params).numbers)
+        chosen = np.unique(np.asarray(draw(jax.random.split(jax.random.key(0), 100)))[:, 0])
+        places[name] = {place["Weather-0"] for place in found.overrides["context"]["draws"]["Field-0"]}
+        assert len(chosen) == len(places[name]) >= 2
+        spaces.append((env.observation_space, env.action_space))
+    assert not places["train"] & places["test"] and spaces[0] == spaces[1]
+
+
 def test_training_never_sees_a_soil_or_a_site_of_a_test() -> None:
     met = {}
     for name in ("train", "test"):
