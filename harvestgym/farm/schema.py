@@ -29,7 +29,7 @@ from harvestgym.core.tree import WIDE
 FILES = ("table",)
 """Keys of an entity's set that name a file; it is searched for next to the farm file that names it."""
 
-SITES = ("site",)
+SITE_KEYS = ("site",)
 """Keys that name a set that ships, or a YAML file likewise."""
 
 Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
@@ -370,5 +370,5 @@ def _anchor(data: Any, folder: Path) -> None:
     for key, value in data.items() if isinstance(data, dict) else enumerate(data):
         if isinstance(value, (dict, list)):
             _anchor(value, folder)
-        elif isinstance(value, str) and (key in FILES or (key in SITES and value.endswith(".yaml"))):
+        elif isinstance(value, str) and (key in FILES or (key in SITE_KEYS and value.endswith(".yaml"))):
             data[key] = str(folder / value)
