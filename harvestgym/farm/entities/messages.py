@@ -87,6 +87,7 @@ class Air(Message):
     dry_days: jax.Array = _field_var("dry#day", "consecutive days without rain")
     frost_days: jax.Array = _field_var("frost#day", "consecutive days of frost")
     et0: jax.Array = _field_var("et0#mm.day-1", "reference evapotranspiration, eq. (23)")
+    radiation: jax.Array = _field_var("radiation#MJ.m-2.day-1", "solar radiation at the ground, FAO-56 eq. (50)")
 
 
 @pytree
@@ -97,6 +98,7 @@ class Ground(Message):
     extractable: jax.Array = var("extractable#L", "water above the wilting point")
     capacity: jax.Array = var("capacity#L", "water the soil can hold")
     wilting: jax.Array = var("wilting#L", "water no plant can take")
+    depth: jax.Array = var("depth#m", "depth of the soil, 0 where roots of any length reach all of it")
     nutrients: jax.Array = var(NUTRIENTS, "nutrients available, g")
     microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
     toxin: jax.Array = var("toxin#g", "cide in the soil, in effect on each target", axes=("target", "plot"))

@@ -19,9 +19,11 @@ def noisy_rate(rate: jax.Array, variance: jax.Array, uniform: jax.Array) -> jax.
 def logistic_step(value: jax.Array, rate: jax.Array, ceiling: jax.Array) -> jax.Array:
     """Eqs. (6) and (17): a day's growth towards the ceiling; 0 stays 0, so that growth needs a start.
 
-    At a constant rate the solution is ceiling * tanh(t * rate / (2 sqrt(ceiling)))^2.
+    At a constant rate the solution is ceiling * tanh(t * rate / (2 sqrt(ceiling)))^2. What is above a ceiling that
+    stress has lowered stays.
     """
-    return jnp.minimum(value + rate * (1 - value / ceiling) * _power(value, 0.5), ceiling)
+    grown = value + rate * (1 - value / ceiling) * _power(value, 0.5)
+    return jnp.maximum(value, jnp.minimum(grown, ceiling))
 
 
 def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.Array:
@@ -33,21 +35,36 @@ def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.A
     return jnp.exp(-100 * jnp.maximum(threshold - value, 0.0) / ceiling)
 
 
-def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, population: jax.Array) -> jax.Array:
-    """Return the stress of eqs. (8) and (19): what each plant was refused, weighted to a pure number.
+def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, light: jax.Array) -> jax.Array:
+    """Return the stress of eqs. (8) and (19): a weighted sum of what was refused, as shares (0 to 1) of the need.
 
-    The paper adds grams and litres without weights; a few of either end the growth of any plant.
+    The paper adds grams and litres without weights, by which a plant that has grown well, and needs more, is worse
+    off than one that never grew: a sick soil would yield more than a living one.
     """
-    weighted = jnp.sum(weights.nutrients[:, None, None] * nutrients, axis=0) + weights.water * water
-    return weighted / jnp.maximum(population, 1)
+    return jnp.sum(weights.nutrients[:, None, None] * nutrients, axis=0) + weights.water * water + weights.light * light
 
 
-def bloom_threshold(share: jax.Array, stress: jax.Array) -> jax.Array:
-    """Eq. (8): the share of the largest size at which a plant flowers.
+def refused_share(refused: jax.Array, needed: jax.Array) -> jax.Array:
+    """Share (0 to 1) of a need that was refused; 0 where nothing was needed."""
+    return jnp.where(needed > 0, jnp.minimum(refused / jnp.where(needed > 0, needed, 1.0), 1.0), 0.0)
 
-    `share`, below 1, is that of an unstressed plant: growth of the form (6) never reaches its ceiling.
+
+LEAST_SHARE = 1e-3
+"""Share below which nothing is told from nothing, so that logarithms are finite."""
+
+
+def minus_log(share: jax.Array) -> jax.Array:
+    """Return the exponent of a response that is a share (0 to 1) itself."""
+    return -jnp.log(jnp.maximum(share, LEAST_SHARE))
+
+
+def size_left(stress: jax.Array) -> jax.Array:
+    """Eq. (8): the share (0.5 to 1) of its largest size that a stressed plant can reach.
+
+    The paper lowers the size at which it flowers by it, so that hunger and thirst bring the bloom forward by weeks;
+    here the ceiling of eq. (6) falls with it, and a stressed plant flowers smaller at about the same age.
     """
-    return share * (1 + jnp.exp(-stress)) / 2
+    return (1 + jnp.exp(-stress)) / 2
 
 
 def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from harvestgym.core.random import bernoulli, binomial
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.hosts import Drivers, exponent_terms, probability
+from harvestgym.farm.entities.messages import NUTRIENTS
 
 from . import equations
 from .parameters import FLOWERS_MAX, Crop
@@ -49,16 +50,22 @@ def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Ar
 
 
 class Thresholds(NamedTuple):
-    """The size, cm, and the weight of a fruit, g, from which a plant moves on."""
+    """The size, cm, and the weight of a fruit, g, from which a plant moves on, or at which growth ends."""
 
     size: jax.Array
     weight: jax.Array
 
 
+def compute_ceilings(crop: Crop, day: Drivers) -> Thresholds:
+    """Compute the ceilings of eqs. (6) and (17), which stress and missing visits lower by eqs. (8) and (19)."""
+    lowered = sum(exponent_terms(crop.fruit.ripen, day).values())
+    return Thresholds(equations.size_left(day["stress"]) * crop.size_max, jnp.exp(-lowered) * crop.fruit_weight_max)
+
+
 def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute the thresholds of today by eqs. (8) and (19); none is above the largest size or weight."""
-    size = equations.bloom_threshold(crop.bloom.share, day["stress"]) * crop.size_max
-    return Thresholds(size, jnp.minimum(probability(crop.fruit.ripen, day), 1.0) * crop.fruit_weight_max)
+    """Compute the thresholds of today by eqs. (8) and (19): shares of the ceilings, as neither is ever reached."""
+    size, weight = compute_ceilings(crop, day)
+    return Thresholds(crop.bloom.share * size, jnp.minimum(jnp.exp(-crop.fruit.ripen.intercept), 1.0) * weight)
 
 
 def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: Thresholds) -> jax.Array:
@@ -85,11 +92,14 @@ def count_days(state: PlantState, marks: Thresholds) -> PlantState:
 
 
 def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
-    """Return the exponent terms of eqs. (4) and (16) on each plot, in the order of `LIMITS[1:]`."""
+    """Return the exponent terms of eqs. (4) and (16) on each plot, in the order of `GROWTH_FACTORS[1:]`."""
     strain = {"strain": day["strain_growth"]}
     growing, filling = (exponent_terms(g.rate, day) | strain for g in (crop.grow, crop.fruit))
     grows, fills = state.stage == Stage.GROW, state.stage == Stage.FRUIT
-    return [choose([(grows, growing[name]), (fills, filling[name])], 0.0) for name in growing]
+    terms = {name: choose([(grows, growing[name]), (fills, filling[name])], 0.0) for name in growing}
+    scarcest, most = largest([terms[name] for name in NUTRIENTS])
+    law_of_minimum = {name: jnp.where(scarcest == i, most, 0.0) for i, name in enumerate(NUTRIENTS)}
+    return list((terms | law_of_minimum).values())
 
 
 def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
@@ -101,8 +111,9 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
     least = jnp.where(filling, crop.fruit.rate_min, crop.grow.rate_min)
     rate = equations.noisy_rate(jnp.exp(-(intercept + sum(each))), variance, uniform)
     gains = rate > least
-    size = equations.logistic_step(state.size, rate, crop.size_max)
-    weight = equations.logistic_step(state.fruit_weight, rate, crop.fruit_weight_max)
+    ceilings = compute_ceilings(crop, day)
+    size = equations.logistic_step(state.size, rate, ceilings.size)
+    weight = equations.logistic_step(state.fruit_weight, rate, ceilings.weight)
     worst, exponent = largest(each)
     return replace(
         state,
@@ -158,6 +169,11 @@ def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantSt
         stage=jnp.where(moves, state.stage + 1, state.stage),
         size=jnp.where(sprouts, crop.size_start, state.size),
         fruits=jnp.where(sets, state.pollinated, state.fruits),
+        bloom_deficit=jnp.where(
+            sets, equations.refused_share(state.stage_refused, state.stage_thirst), state.bloom_deficit
+        ),
+        stage_thirst=jnp.where(moves, 0.0, state.stage_thirst),
+        stage_refused=jnp.where(moves, 0.0, state.stage_refused),
         fruit_weight=jnp.where(sets, crop.fruit_weight_start, state.fruit_weight),
     )
 

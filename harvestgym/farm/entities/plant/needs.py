@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.farm.entities.base import Place
-from harvestgym.farm.entities.hosts import Drivers, compute_shortages, stomatal_opening, water_threshold
-from harvestgym.farm.entities.messages import KMH, Air, Ground
+from harvestgym.farm.entities.hosts import Drivers, stomatal_opening, water_threshold
+from harvestgym.farm.entities.messages import KMH, NUTRIENTS, Air, Ground
 
 from . import equations
 from .parameters import Crop
@@ -49,15 +49,27 @@ def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -
     return air.et0 * coefficient * ground_covered(crop, state, surface)
 
 
+def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
+    """Return the extractable water of the root zone today and at most, L: the TAW of FAO-56 eq. (82).
+
+    The roots reach the uppermost Z_r of the soil, which dries first; what lies below them stays at field capacity.
+    """
+    most = ground.capacity - ground.wilting
+    reached = most * jnp.minimum(crop.root_depth / jnp.maximum(ground.depth, 1e-6), 1.0)
+    return jnp.maximum(ground.extractable - (most - reached), 0.0), reached
+
+
 def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
-    """w of eq. (5) on each plot, L."""
+    """w of eq. (5) on each plot, L, from the least water to which the roots can dry the soil."""
     drought = jnp.where(state.stage == Stage.FRUIT, crop.fruit.drought, crop.grow.drought)
-    return water_threshold(drought, ground.wilting, ground.capacity)
+    return water_threshold(drought, ground.capacity - reached_water(crop, ground)[1], ground.capacity)
 
 
 def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
     """Share (0 to 1) of that water which plants let go: their stomata are as open as the soil is moist."""
-    return stomatal_opening(ground.extractable, drought_threshold(crop, state, ground) - ground.wilting)
+    extractable, reached = reached_water(crop, ground)
+    least = ground.capacity - reached
+    return stomatal_opening(extractable, drought_threshold(crop, state, ground) - least)
 
 
 def water_demand(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
@@ -87,18 +99,47 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
     return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
 
 
-def compute_drivers(crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array) -> Drivers:
+def lack_of_light(crop: Crop, state: PlantState, air: Air) -> jax.Array:
+    """Share (0 to 1) by which the day's radiation falls short of what the crop can use."""
+    wanted = jnp.where(state.stage == Stage.FRUIT, crop.fruit.rate.radiation.low, crop.grow.rate.radiation.low)
+    lacks = wanted > air.radiation
+    return jnp.where(lacks, 1 - air.radiation / jnp.where(lacks, wanted, 1.0), 0.0)
+
+
+def drought_loss(crop: Crop, state: PlantState) -> jax.Array:
+    """Share (0 to 1) of the yield that dry days have cost: K_y times the share of the water refused (FAO-33 eq. 1).
+
+    Of flowering and yield formation the worse counts, as the K_y of a whole season is near the largest of its
+    periods. That of the vegetative period acts by the size of eq. (8).
+    """
+    filling = equations.refused_share(state.stage_refused, state.stage_thirst)
+    losses = crop.bloom.yield_response * state.bloom_deficit, crop.fruit.yield_response * filling
+    return jnp.minimum(jnp.maximum(*losses), 1.0)
+
+
+def compute_stress(crop: Crop, state: PlantState) -> jax.Array:
+    """Compute the stress of eqs. (8) and (19) from what the plants have needed and got so far."""
+    nutrients = equations.refused_share(state.nutrient_stress, state.nutrient_stress + state.nutrients)
+    water = equations.refused_share(state.stage_refused, state.stage_thirst)
+    grows = state.stage == Stage.GROW
+    return equations.stress(crop.stress, nutrients, jnp.where(grows, water, 0.0), state.dimness)
+
+
+def compute_drivers(
+    crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array, given: jax.Array
+) -> Drivers:
     """Compute the drivers of today from weather, soil and state, by the names of `parameters.py`.
 
-    `asked` is what they ask of each nutrient today, g.
+    `asked` and `given` are what they ask and get of each nutrient today, g.
     """
-    refused = (state.nutrient_stress, state.water_stress, state.population)
+    refused = equations.refused_share(jnp.maximum(asked - given, 0.0), asked)
     return {
         **ground.factors,
-        "temperature": air.t_mean, "humidity": air.humidity, "frost": air.frost_days,
-        "rain": (air.rain_class > 0).astype(jnp.float32),
+        "temperature": air.t_mean, "humidity": air.humidity, "frost": air.frost_days, "cold": air.t_min,
+        "rain": (air.rain_class > 0).astype(jnp.float32), "radiation": air.radiation,
         **{name: getattr(state, name).astype(jnp.float32) for name in COUNTED},
         "crowding": crowding(crop, state, place.surface),
-        "stress": equations.stress(crop.stress, *refused),
-        **compute_shortages(asked, state.population, drought_threshold(crop, state, ground), ground),
+        "stress": compute_stress(crop, state), "drought": equations.minus_log(1 - drought_loss(crop, state)),
+        "water": equations.minus_log(transpired_share(crop, state, ground)),
+        **dict(zip(NUTRIENTS, refused, strict=True)),
     }  # fmt: skip

@@ -5,9 +5,10 @@ they look at, in the unit said here.
 
     temperature (mean, degC), humidity (%), rain (1 on a rainy day), frost (days in a row); birds (seed eaters);
     age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (of pollinators
-    since the flowers opened); N, P, K, C (g per plant by which the soil's stock falls short of the day's need);
-    water (share of the soil's extractable capacity by which it falls short of eq. (5)); crowding (share of its
-    ground that a plant lacks); light (share of its light that the other hosts of its plot take); stress (of eq. (8)).
+    since the flowers opened); N, P, K, C (share of the day's need that is not taken up); water (minus the log of K_s,
+    the share of its transpiration that a plant keeps in a dry soil); crowding (share of its ground that a plant
+    lacks); light (share of its light that the other hosts of its plot take); radiation (solar, MJ/m2/day); cold (the
+    day's minimum, degC); stress (of eq. (8)); drought (minus the log of the yield left by dry days, FAO-33).
 """
 
 from __future__ import annotations
@@ -69,12 +70,13 @@ class Seed:
 
 @pytree
 class Rate(Response):
-    """Eqs. (4) and (16), with the shortage, need less stock, in the place of the stock.
+    """Eqs. (4) and (16), with the share of the need that is not taken up in the place of the soil's stock.
 
-    "Stock in [need, inf)" and "shortage in (-inf, 0]" are the same distance. Grams are per plant, which on the
-    paper's farms (one plant on a plot) are its own, and water is a share of what the soil can hold for plants: so
-    neither a denser stand nor a larger plot suffers more, and a litre lacking in clay is less than one in sand.
-    Crowding and light are not in the paper, where a spacing has no effect and no crop shades another.
+    By the stock a soil whose dead microlife keeps its nutrients would feed better than one whose plants take them.
+    Of the nutrients the scarcest alone counts (Liebig's law of the minimum). The paper's litres below eq. (5) are the
+    minus log of K_s here, so that growth follows a power of the transpiration (as the yield of Jensen 1968 does) and
+    ends at the wilting point. Crowding, light and radiation are not in the paper, where a spacing has no effect, no
+    crop shades another and the sun does nothing.
     """
 
     temperature: Window
@@ -85,14 +87,16 @@ class Rate(Response):
     water: Window
     crowding: Window
     light: Window
+    radiation: Window
 
 
 @pytree
 class GrowSurvival(Response):
-    """Eq. (9)."""
+    """Eq. (9), and cold, which in the paper is endured by all but flowers."""
 
     nogrow: Window
     pests: Window
+    cold: Window
 
 
 @pytree
@@ -115,12 +119,15 @@ class Grow:
 
 @pytree
 class StressWeights:
-    """Weights of the refused nutrients and water in the stress of eqs. (8) and (19)."""
+    """Weights of what plants were refused in the stress of eqs. (8) and (19), as shares of what they needed."""
 
     nutrients: jax.Array = par(
-        tuple(f"sensitivity_stress_{n}#g-1" for n in NUTRIENTS), "per g refused to a plant", low=0, high=1e6
+        tuple(f"sensitivity_stress_{n}" for n in NUTRIENTS), "for the whole need of its life refused", low=0, high=1e3
     )
-    water: jax.Array = par("sensitivity_stress_water#L-1", "per L refused to a plant", low=0, high=1e6)
+    water: jax.Array = par(
+        "sensitivity_stress_water", "for the whole need of its growth refused, eq. (8)", low=0, high=1e3
+    )
+    light: jax.Array = par("sensitivity_stress_light", "for weeks without any light", low=0, high=1e3)
 
 
 @pytree
@@ -151,9 +158,10 @@ class InsectPollination(Response):
 
 @pytree
 class BloomSurvival(Response):
-    """Eq. (15)."""
+    """Eq. (15), and the temperature of a single night."""
 
     frost: Window
+    cold: Window
 
 
 @pytree
@@ -180,6 +188,7 @@ class Bloom:
         ("auto_pollination_rate#%", "wind_pollination_rate#%", "insect_pollination_rate#%"),
         "weights w of eq. (11), normalised where they are used", low=0, high=1000,
     )  # fmt: skip
+    yield_response: jax.Array = par("Water_yield_response", "K_y of the flowering period, FAO-33", low=0, high=10)
     auto_success: jax.Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
     nutrients: jax.Array = _each("{}_flower_consumption#g", "asked per flower and day")
     water: jax.Array = par("Water_flower_consumption#mL", "water that a flower keeps", low=0, high=1e6)
@@ -187,11 +196,12 @@ class Bloom:
 
 @pytree
 class FruitSurvival(Response):
-    """Eq. (20)."""
+    """Eq. (20), and cold."""
 
     noweight: Window
     humidity: Window
     pests: Window
+    cold: Window
 
 
 @pytree
@@ -199,11 +209,13 @@ class Ripening(Response):
     """Eq. (19), its minus log: share of the largest weight that a ripe fruit reaches under stress and missing visits.
 
     The paper's interval for the stress, [0, inf), is never left; it is (-inf, 0] here. The intercept is the share
-    that an unstressed fruit reaches, without which growth of the form (17) would never arrive.
+    that an unstressed fruit reaches, without which growth of the form (17) would never arrive. Drought acts by the
+    yield response factors of FAO-33, the paper by litres in the stress.
     """
 
     stress: Window
     visits: Window
+    drought: Window
 
 
 @pytree
@@ -213,6 +225,7 @@ class Fruit:
     rate: Rate
     survive: FruitSurvival
     ripen: Ripening
+    yield_response: jax.Array = par("Water_yield_response", "K_y of the yield formation, FAO-33", low=0, high=10)
     variance: jax.Array = par("fruit_rate_sigma2", "variance of the rate's noise, eq. (17)", low=0, high=100)
     rate_min: jax.Array = par("weight_rate_min#", "rate at or below which nothing is gained, eq. (17)", low=0, high=1)
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
@@ -265,6 +278,7 @@ class Crop:
     fruit_weight_max: jax.Array = par(
         "fruit_weight_max#g", "weight at which a fruit stops growing", low=1e-3, high=FRUIT_MAX
     )
+    root_depth: jax.Array = par("root_depth#m", "depth that its roots reach, Z_r of FAO-56", low=0.01, high=100)
     shadow: jax.Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
     repulsion: jax.Array = par(
         "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION

@@ -48,6 +48,8 @@ from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
 
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)
+LIGHT_MEMORY = 20.0
+"""Days over which a plant averages its light: the time in which a leaf pays for the next."""
 CRUMBS = 1e-3
 """Nutrients of a dead plant, g, that are no longer worth a day of their own."""
 
@@ -98,7 +100,9 @@ class Plant(Crop, Entity):
         """Publish the need of the stage plus transpiration, less the stored water (section 4.2.7)."""
         moist = needs.transpired_share(self, state, board.one(Ground))
         lost = unshaded_light(board) * (moist * needs.transpiration(self, state, place.surface, board.one(Air)))
-        return Need(water=needs.water_demand(self, state, lost), nutrients=needs.nutrient_demand(self, state))
+        reached, _ = needs.reached_water(self, board.one(Ground))
+        water = jnp.minimum(needs.water_demand(self, state, lost), reached)
+        return Need(water=water, nutrients=needs.nutrient_demand(self, state))
 
     @publishes(Litter)
     def litter(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Litter:
@@ -172,8 +176,8 @@ class Plant(Crop, Entity):
         return new, Ledger(flows, {"stages#nb": moves.sum().astype(jnp.float32)})
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
-        asked = board.sent(Need).nutrients
-        own = needs.compute_drivers(self, state, place, board.one(Air), board.one(Ground), asked)
+        asked, given = board.sent(Need).nutrients, board.mine(Share).nutrients
+        own = needs.compute_drivers(self, state, place, board.one(Air), board.one(Ground), asked, given)
         strain, visits = board.mine(Strain), jnp.minimum(board.heard(Visits).occurrence, 1.0)
         return own | {
             "light": 1 - light,
@@ -191,10 +195,15 @@ class Plant(Crop, Entity):
         held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
         lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
         thirst = needs.water_demand(self, state, light * full)
+        refused = jnp.maximum(thirst - share.water, 0.0)
+        dimness = state.dimness + (needs.lack_of_light(self, state, air) - state.dimness) / LIGHT_MEMORY
         new = replace(
             state,
             water=held - lost,
-            water_stress=state.water_stress + jnp.maximum(thirst - share.water, 0.0),
+            water_stress=state.water_stress + refused,
+            stage_thirst=state.stage_thirst + thirst,
+            stage_refused=state.stage_refused + refused,
+            dimness=jnp.where(is_alive(state.stage), dimness, 0.0),
             nutrients=state.nutrients + share.nutrients,
             nutrient_stress=state.nutrient_stress + jnp.maximum(need.nutrients - share.nutrients, 0.0),
         )

@@ -136,6 +136,7 @@ class Soil(Entity):
         return Ground(
             water=water, extractable=jnp.maximum(water - wilting, 0.0), capacity=capacity, wilting=wilting,
             nutrients=state.nutrients, microlife=state.microlife / 100, toxin=state.cide,
+            depth=jnp.broadcast_to(jnp.asarray(self.depth), place.shape),
         )  # fmt: skip
 
     @action("watering_discrete", Parameter("amount#L", LITRES), Parameter("duration#min", MINUTES))

@@ -1,4 +1,4 @@
-"""Reference evapotranspiration from temperature, humidity and wind: eqs. (23) to (25)."""
+"""Radiation, and reference evapotranspiration from temperature, humidity and wind: eqs. (23) to (25)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import jax
 import jax.numpy as jnp
 
 SOLAR_CONSTANT = 0.0820  # MJ/m2/min
+INLAND = 0.16
+"""k_Rs of FAO-56 eq. (50), away from the coast."""
+CLEAR_SKY = 0.75
+"""Share of the extraterrestrial radiation that passes a clear sky (FAO-56 eq. 37)."""
 POLE = 89.99
 """Latitude of a pole, degrees: at 90 the tangent of a float32 has the wrong sign, and it would be night all year."""
 
@@ -26,6 +30,15 @@ def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
     high = sunrise * jnp.sin(phi) * jnp.sin(declination)
     low = jnp.cos(phi) * jnp.cos(declination) * jnp.sin(sunrise)
     return jnp.maximum(24 * 60 / jnp.pi * SOLAR_CONSTANT * nearness * (high + low), 0.0)
+
+
+def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
+    """R_s, MJ/m2/day: the share of R_A that reaches the ground, from the range of temperature (FAO-56 eq. 50).
+
+    It is at most that of a clear sky near sea level (FAO-56 eq. 37). The paper's crops do not respond to light.
+    """
+    spread = jnp.maximum(jnp.asarray(t_max, jnp.float32) - t_min, 0.0)
+    return jnp.minimum(INLAND * _power(spread, 0.5), CLEAR_SKY) * extraterrestrial
 
 
 def _sunrise(cosine: jax.Array) -> jax.Array:

@@ -29,7 +29,7 @@ from . import drawing
 from .climate import compute_climate
 from .day import YEAR, Day
 from .day_source import MEMORY, DaySource, Generate, replay_table
-from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration
+from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration, solar_radiation
 from .generator import DRAWS
 from .normals import WET, measure_normals
 from .site import WIND_DIRECTIONS, Site, load_site
@@ -190,7 +190,7 @@ class Weather(Entity):
 
     @publishes(Air)
     def air(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> Air:
-        """Return the air of today, with the reference evapotranspiration of eq. (23) at the latitude of the field."""
+        """Return the air of today, with radiation and the evapotranspiration of eq. (23) at the field's latitude."""
         low, mean, high = state.temperature
         radiation = extraterrestrial_radiation(place.latitude, state.day)
         et0 = reference_evapotranspiration(low, high, mean, state.humidity, state.wind / KMH, radiation)
@@ -199,7 +199,7 @@ class Weather(Entity):
             **whole, t_min=low, t_mean=mean, t_max=high, humidity=state.humidity, wind=state.wind,
             wind_x=-jnp.asarray(EAST)[state.direction], wind_y=-jnp.asarray(SOUTH)[state.direction],
             rain=state.rain, rain_intensity=state.rain_intensity, dry_days=state.dry.astype(jnp.float32),
-            frost_days=state.frost.astype(jnp.float32), et0=et0,
+            frost_days=state.frost.astype(jnp.float32), et0=et0, radiation=solar_radiation(low, high, radiation),
         )  # fmt: skip
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:

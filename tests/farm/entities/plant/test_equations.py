@@ -27,7 +27,7 @@ BEAN = CROPS["bean"]
 FINE = {
     "temperature": 18.0, "humidity": 60.0, "frost": 0, "rain": 0.0, "age_seed": 10, "age_bloom": 10, "age_ripe": 0,
     "nogrow": 0, "noweight": 0, "crowding": 0.0, "light": 0.0, "stress": 0.0, "birds": 0.0, "pests": 0.0, "visits": 9.0,
-    "N": -1.0, "P": -1.0, "K": -1.0, "C": -1.0, "water": -0.3,
+    "N": 0.0, "P": 0.0, "K": 0.0, "C": 0.0, "water": 0.0, "radiation": 25.0, "cold": 10.0, "drought": 0.0,
     "strain_death": 0.0, "strain_growth": 0.0, "strain_harvest": 0.0,
 }  # fmt: skip
 """A day on which a bean of any stage lacks nothing."""
@@ -71,33 +71,36 @@ def test_3_a_seed_sprouts_by_temperature_humidity_and_age() -> None:
 
 
 def test_4_growth_by_temperature_nutrients_and_water() -> None:
-    short = {"temperature": 26.0, "N": 0.01, "P": 0.001, "K": 0.004, "C": 0.002, "water": 0.15}
-    short |= {"crowding": 0.5, "light": 0.2}
-    terms = [0.12 * 2, 70 * 0.01, 450 * 0.001, 80 * 0.004, 300 * 0.002, 5 * 0.15, 0.2 * 0.5, 1.5 * 0.2, 0.3]
+    short = {"temperature": 26.0, "N": 0.2, "P": 0.6, "K": 0.5, "C": 0.9, "water": 2.0}
+    short |= {"crowding": 0.5, "light": 0.2, "radiation": 13.0}
+    terms = [0.12 * 2, 0, 0.75 * 0.6, 0, 0, 0.5 * 2, 0.2 * 0.5, 1.5 * 0.2, 0.07 * 5, 0.3]
     got = np.stack(growth.growth_exponents(BEAN, stand(1, Stage.GROW), day(**short, strain_growth=0.3)))[:, 0, 0]
     np.testing.assert_allclose(got, terms, rtol=1e-4)
     state = growth.grow(BEAN, stand(1, Stage.GROW, size=20.0), day(**short), grid(1))
     rate = math.exp(-(0.5 + sum(terms[:-1])))
     assert rate < 0.1 and float(state.size[0, 0]) == 20.0 and int(state.nogrow[0, 0]) == 1
     assert GROWTH_FACTORS[int(state.limiting_factor[0, 0])] == "water"
-    assert float(state.limiting_exponent[0, 0]) == pytest.approx(0.75)
+    assert float(state.limiting_exponent[0, 0]) == pytest.approx(1.0)
     calm = Plant.named({"extends": "bean", "grow": {"grow_rate_sigma2": 0}})
     warm = growth.grow(calm, stand(1, Stage.GROW, size=20.0), day(temperature=26.0), grid(1))
     gained = math.exp(-(0.5 + 0.12 * 2)) * (1 - 20 / 60) * math.sqrt(20)
     assert float(warm.size[0, 0]) == pytest.approx(20 + gained, rel=1e-5)
 
 
-def test_4_the_shortage_of_a_nutrient_is_the_need_less_the_stock() -> None:
-    """16 plants of 30 cm ask 4e-5 * 300 * 16 g of nitrogen; what the soil lacks of it, per plant."""
+def test_4_the_shortage_of_a_nutrient_is_the_share_of_the_need_not_taken_up() -> None:
+    """16 plants of 30 cm ask 4e-5 * 300 * 16 g of nitrogen; given 0.1 g, and all of the phosphorus."""
     state = stand(1, Stage.GROW, size=30.0, population=16)
-    found = drivers(BEAN, state, ground(water=100.0, nutrients=0.1))
-    assert float(found["N"][0, 0]) == pytest.approx((4e-5 * 300 * 16 - 0.1) / 16, rel=1e-4)
-    assert float(found["P"][0, 0]) == pytest.approx((6e-6 * 300 * 16 - 0.1) / 16, rel=1e-4)
+    found = drivers(BEAN, state, ground(water=100.0), given=0.1)
+    assert float(found["N"][0, 0]) == pytest.approx(1 - 0.1 / (4e-5 * 300 * 16), rel=1e-4)
+    assert float(found["P"][0, 0]) == 0.0
+    idle = drivers(BEAN, stand(1, Stage.SEED), ground(water=100.0), given=0.0)
+    assert float(idle["N"][0, 0]) == 0.0, "nothing is refused to a plant that needs nothing"
 
 
-def drivers(crop: Plant, state: PlantState, soil: Ground) -> Drivers:
-    """Of a mild day."""
-    return needs.compute_drivers(crop, state, field(), air(), soil, needs.nutrient_demand(crop, state))
+def drivers(crop: Plant, state: PlantState, soil: Ground, given: float = 1.0) -> Drivers:
+    """Of a mild day on which the plants get so much of every nutrient."""
+    share = jnp.full((4, 1, 1), given, jnp.float32)
+    return needs.compute_drivers(crop, state, field(), air(), soil, needs.nutrient_demand(crop, state), share)
 
 
 def ground(water: float, nutrients: float = 10.0) -> Ground:
@@ -107,12 +110,14 @@ def ground(water: float, nutrients: float = 10.0) -> Ground:
 
 
 def test_5_the_water_below_which_drought_begins() -> None:
-    """Between the wilting point and the capacity, and the shortage as a share of what plants can have."""
+    """Between the wilting point and the capacity; below it plants keep the share K_s, whose minus log is felt."""
     assert float(water_threshold(jnp.float32(0.45), jnp.float32(60), jnp.float32(125))) == pytest.approx(89.25)
     hardy = Plant.named({"extends": "bean", "fruit": {"sensitivity_draught#%": 0.4}})
     for stage, drought in ((Stage.GROW, 0.55), (Stage.FRUIT, 0.4)):
         found = drivers(hardy, stand(1, stage), ground(water=70.0))
-        assert float(found["water"][0, 0]) == pytest.approx(drought - 10 / 65, rel=1e-5)
+        assert float(found["water"][0, 0]) == pytest.approx(-math.log(10 / (65 * drought)), rel=1e-5)
+    parched = drivers(hardy, stand(1, Stage.GROW), ground(water=50.0))
+    assert float(parched["water"][0, 0]) == pytest.approx(math.log(1 / equations.LEAST_SHARE), rel=1e-5)
 
 
 def test_6_growth_is_logistic_with_a_root() -> None:
@@ -146,9 +151,10 @@ def test_7_bloom_comes_with_the_size() -> None:
 
 
 def test_8_stress_brings_the_bloom_forward() -> None:
-    refused = jnp.asarray([0.8, 0.1, 0.4, 0.2]).reshape(4, 1, 1)
-    state = stand(1, Stage.GROW, nutrient_stress=refused, water_stress=5.0, population=16)
-    by_hand = (3 * 0.8 + 20 * 0.1 + 3 * 0.4 + 10 * 0.2 + 0.13 * 5.0) / 16
+    refused, taken = (jnp.asarray(grams).reshape(4, 1, 1) for grams in ([0.8, 0.1, 0.4, 0.2], [0.2, 0.1, 0.0, 0.2]))
+    thirsty = {"stage_thirst": 20.0, "stage_refused": 5.0, "dimness": 0.1}
+    state = stand(1, Stage.GROW, nutrient_stress=refused, nutrients=taken, **thirsty)
+    by_hand = 2 * 0.8 + 2 * 0.5 + 2 * 1.0 + 0.5 * 0.5 + 0.4 * 0.25 + 1.25 * 0.1
     assert float(drivers(BEAN, state, ground(water=100.0))["stress"][0, 0]) == pytest.approx(by_hand, rel=1e-5)
     size, _ = growth.compute_thresholds(BEAN, day(stress=by_hand))
     assert float(size[0, 0]) == pytest.approx(60 * 0.9 * (1 + math.exp(-by_hand)) / 2, rel=1e-5)
@@ -159,6 +165,7 @@ def test_9_a_growing_plant_lives_by_growth_and_pests() -> None:
     assert alive(Stage.GROW, nogrow=8, pests=1) == 1.0
     assert alive(Stage.GROW, nogrow=13) == pytest.approx(math.exp(-0.5), abs=1e-3)
     assert alive(Stage.GROW, pests=3, nogrow=10) == pytest.approx(math.exp(-0.5 * 2 - 0.1 * 2), abs=1e-3)
+    assert alive(Stage.GROW, cold=-1) == 1.0 and alive(Stage.GROW, cold=-2) == pytest.approx(0.1, abs=2e-3)
 
 
 def test_10_flowers_are_binomial_with_the_share_of_the_height() -> None:
@@ -231,12 +238,13 @@ def test_14_flowers_fade_with_their_age() -> None:
 def test_15_frost_kills_in_bloom() -> None:
     assert alive(Stage.BLOOM, frost=2) == 1.0
     assert alive(Stage.BLOOM, frost=3) == pytest.approx(math.exp(-2), abs=1e-3)
+    assert alive(Stage.BLOOM, cold=-1.2) == pytest.approx(math.exp(-2.3 * 0.5), abs=1e-3)
 
 
 def test_16_fruit_grows_by_temperature_nutrients_and_water() -> None:
-    short = {"temperature": 9.0, "N": 0.01, "P": 0.001, "K": 0.004, "C": 0.002, "water": 0.01}
-    short |= {"crowding": 0.5, "light": 0.2}
-    terms = [0.12 * 2, 50 * 0.01, 350 * 0.001, 50 * 0.004, 220 * 0.002, 3.75 * 0.01, 0.2 * 0.5, 1.5 * 0.2, 0.0]
+    short = {"temperature": 9.0, "N": 0.2, "P": 0.2, "K": 0.3, "C": 1.0, "water": 0.1}
+    short |= {"crowding": 0.5, "light": 0.2, "radiation": 10.0}
+    terms = [0.12 * 2, 0, 0, 0, 0.25 * 1.0, 0.5 * 0.1, 0.2 * 0.5, 1.5 * 0.2, 0.07 * 8, 0.0]
     got = np.stack(growth.growth_exponents(BEAN, stand(1, Stage.FRUIT), day(**short)))[:, 0, 0]
     np.testing.assert_allclose(got, terms, rtol=1e-4)
 
@@ -247,7 +255,7 @@ def test_17_a_fruit_gains_weight_unless_the_rate_is_too_small() -> None:
     rate = math.exp(-0.15)
     gained = growth.grow(calm, state, day(), grid(1))
     assert float(gained.fruit_weight[0, 0]) == pytest.approx(25 + rate * (1 - 25 / 170) * 5, rel=1e-5)
-    starved = growth.grow(calm, state, day(N=0.2), grid(1))
+    starved = growth.grow(calm, state, day(water=6.0), grid(1))
     assert float(starved.fruit_weight[0, 0]) == 25.0 and int(starved.noweight[0, 0]) == 1
 
 
@@ -260,6 +268,8 @@ def test_18_fruit_ripens_with_its_weight() -> None:
 def test_19_stress_and_missing_visits_make_small_fruit() -> None:
     _, weight = growth.compute_thresholds(BEAN, day(stress=0.5, visits=1.0))
     assert float(weight[0, 0]) == pytest.approx(6 * 0.9 * math.exp(-0.3 * 0.5 - 0.08 * 2), rel=1e-4)
+    _, parched = growth.compute_thresholds(BEAN, day(drought=-math.log(0.7)))
+    assert float(parched[0, 0]) == pytest.approx(5.4 * 0.7, rel=1e-4), "K_y of FAO-33 left 0.7 of the yield"
     _, unstressed = growth.compute_thresholds(BEAN, day())
     assert float(unstressed[0, 0]) == pytest.approx(5.4, rel=1e-4)
 
@@ -268,6 +278,7 @@ def test_20_fruiting_plants_live_by_weight_humidity_and_pests() -> None:
     assert alive(Stage.FRUIT, noweight=6, humidity=30, pests=1) == 1.0
     by_hand = math.exp(-(0.1 * 4 + 0.01 * 3 + 0.9 * 0.5))
     assert alive(Stage.FRUIT, noweight=10, humidity=98, pests=1.5) == pytest.approx(by_hand, abs=1e-3)
+    assert alive(Stage.FRUIT, cold=-1.7) == pytest.approx(math.exp(-2.3), abs=1e-3)
 
 
 def test_21_ripe_fruit_is_lost_to_rain_frost_pests_and_age() -> None:

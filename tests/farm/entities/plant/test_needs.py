@@ -10,7 +10,7 @@ import pytest
 
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.hosts import stomatal_opening, unshaded_light
-from harvestgym.farm.entities.messages import Canopy
+from harvestgym.farm.entities.messages import Canopy, Ground
 from harvestgym.farm.entities.plant import Plant, equations, needs
 from harvestgym.farm.entities.plant.stages import Stage
 from tests.farm.company import board, field
@@ -46,6 +46,35 @@ def test_vapour_pressure_of_fao_56_table_2_3() -> None:
 def test_stomata_close_from_the_threshold_to_the_wilting_point() -> None:
     found = stomatal_opening(jnp.asarray([0.0, 10.0, 20.0, 90.0]), jnp.float32(20))
     np.testing.assert_allclose(found, [0.0, 0.5, 1.0, 1.0])
+
+
+def test_roots_bound_the_water_that_a_crop_can_take() -> None:
+    """A loam of 2 m holds 260 mm for plants; bean roots reach 0.6 m of it, 78 mm, and what is below stays wet."""
+    deep = {"capacity": 500.0, "wilting": 240.0, "depth": 2.0}
+    for water, left, opening in ((500.0, 78.0, 1.0), (450.0, 28.0, 28 / (0.55 * 78)), (400.0, 0.0, 0.0)):
+        soil = message(Ground, field(), water=water, extractable=water - 240, **deep)
+        found, most = needs.reached_water(BEAN, soil)
+        assert (float(found[0, 0]), float(most[0, 0])) == pytest.approx((left, 78.0), abs=1e-3)
+        share = needs.transpired_share(BEAN, stand(1, Stage.GROW), soil)
+        assert float(share[0, 0]) == pytest.approx(opening, abs=1e-5)
+    shallow = message(Ground, field(), water=100.0, extractable=40.0, capacity=125.0, wilting=60.0, depth=0.5)
+    assert float(needs.reached_water(BEAN, shallow)[0][0, 0]) == pytest.approx(40.0), "a shallow soil bounds the roots"
+
+
+@pytest.mark.parametrize(
+    ("crop", "least", "most"), [("bean", 0.5, 0.7), ("corn", 1.0, 1.7), ("tomato", 0.7, 1.5), ("carrots", 0.5, 1.0)]
+)
+def test_root_depths_are_those_of_fao_56_table_22(crop: str, least: float, most: float) -> None:
+    assert least <= float(CROPS[crop].root_depth) <= most
+
+
+def test_drought_costs_what_the_worse_of_two_periods_costs() -> None:
+    """By hand: K_y of the bean is 1.0 in flower and 0.75 in fruit."""
+    dry = {"bloom_deficit": 0.3, "stage_thirst": 10.0}
+    for refused, loss in ((2.0, 0.3), (6.0, 0.45)):
+        state = stand(1, Stage.FRUIT, stage_refused=refused, **dry)
+        assert float(needs.drought_loss(BEAN, state)[0, 0]) == pytest.approx(loss, rel=1e-5)
+    assert float(needs.drought_loss(BEAN, stand(1, Stage.FRUIT))[0, 0]) == 0.0
 
 
 def test_a_closed_stand_transpires_k_t_et0_from_its_plot() -> None:

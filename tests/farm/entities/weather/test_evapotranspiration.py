@@ -33,6 +33,23 @@ def test_radiation_of_fao_56_example_8():
     assert round(float(radiation(-20, 246)), 1) == 32.2
 
 
+def test_solar_radiation_of_fao_56_example_15():
+    """Lyon in July, 14.8 to 26.6 degC: R_s is 0.55 of R_a, 22.3 MJ/m2/day."""
+    found = evapotranspiration.solar_radiation(14.8, 26.6, radiation(45.72, 196))
+    assert float(found) == pytest.approx(22.3, abs=0.05)
+
+
+def test_solar_radiation_is_at_most_that_of_pyet_for_a_day_without_clouds():
+    """FAO-56 eq. (35) with full sunshine; without a range of temperature nothing is left."""
+    dates = pd.DatetimeIndex(["2001-03-01", "2001-07-15", "2001-12-01"])
+    phi = float(np.deg2rad(43.6))
+    hours = pd.Series(pyet.daylight_hours(dates, phi), dates)
+    clear = np.asarray(pyet.rad_utils.calc_rad_sol_in(hours, phi))
+    extraterrestrial = radiation(43.6, np.asarray(dates.dayofyear))
+    np.testing.assert_allclose(evapotranspiration.solar_radiation(0.0, 40.0, extraterrestrial), clear, rtol=1e-4)
+    np.testing.assert_array_equal(evapotranspiration.solar_radiation(12.0, 12.0, extraterrestrial), 0.0)
+
+
 @pytest.mark.parametrize(("latitude", "day", "dark"), [(80, 355, True), (-80, 172, True), (80, 172, False)])
 def test_sun_that_never_rises_or_never_sets(latitude, day, dark):
     value, slope = jax.value_and_grad(evapotranspiration.extraterrestrial_radiation)(jnp.float32(latitude), day)

@@ -1,0 +1,103 @@
+"""Yield response to water: seasons in which the soil is kept as dry as a treatment says, measured after FAO-33.
+
+A farmer fills the soil every morning up to a level of its own for each period of the crop. The factor K_y is the
+relative loss of yield over the relative loss of evapotranspiration in the period that was dry (Doorenbos and Kassam
+1979, Yield response to water), each compared with the same seasons in full supply.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.farm.engine.model import DayReport, FarmState
+from harvestgym.farm.entities.plant.stages import Stage
+
+from .trials import (
+    Case,
+    TreatmentOrder,
+    crop_of,
+    find_water_level,
+    make_trial_farm,
+    run_seasons,
+    soil_of,
+    tend,
+    watch_harvest,
+)
+
+APRIL, SEASON_DAYS = 115, 230
+FULL_SUPPLY = 0.8
+"""Share of the extractable water that the soil has in full supply, above every threshold of eq. (5)."""
+
+MOST_LITRES = 20.0
+"""The most water that a farmer can give a plot in a day, L."""
+
+PERIODS: dict[str, tuple[Stage, ...]] = {
+    "whole season": (Stage.SEED, Stage.GROW, Stage.BLOOM, Stage.FRUIT), "vegetative": (Stage.SEED, Stage.GROW),
+    "flowering": (Stage.BLOOM,), "yield formation": (Stage.FRUIT,),
+}  # fmt: skip
+"""The periods of FAO-33 and the stages of the farm's crops in them."""
+
+OPENINGS = {"whole season": (0.85, 0.75, 0.65), "vegetative": (0.6,), "flowering": (0.4,), "yield formation": (0.6,)}
+"""Share of its transpiration (K_s) that the soil lets a crop keep in a dry period: deficits of about 10 to 40 %."""
+
+
+class YieldResponse(NamedTuple):
+    """Relative losses of evapotranspiration and of yield, means over seasons.
+
+    Attributes:
+        period: which was dry, a key of `PERIODS`.
+        deficit: of the evapotranspiration of that period, 0 to 1.
+        loss: of the yield, 0 to 1.
+        died: share of the seasons in which the crop died.
+    """
+
+    period: str
+    deficit: float
+    loss: float
+    died: float
+
+    @property
+    def factor(self) -> float:
+        """Return K_y."""
+        return self.loss / self.deficit
+
+
+def measure_yield_response(crop: str, soil: str, replicates: int, seed: int) -> list[YieldResponse]:
+    """Return the response of a crop to dry soil in the whole season and in each period, near Montpellier."""
+    entities = [("Weather", "montpellier"), ("Soil", soil), ("Plant", crop), ("Pollinators", "bee")]
+    env = make_trial_farm(entities, day=APRIL, days=SEASON_DAYS)
+    full = jnp.full(len(Stage), find_water_level(env, FULL_SUPPLY))
+    drought = float(env.params.fields[0].entities[2].grow.drought)  # pyright: ignore[reportAttributeAccessIssue]
+    treatments = [("full supply", full)]
+    for period, openings in OPENINGS.items():
+        dry = [full.at[jnp.asarray(PERIODS[period])].set(find_water_level(env, k * drought)) for k in openings]
+        treatments += [(period, levels) for levels in dry]
+    cases = [Case({"case": i}, env, levels) for i, (_, levels) in enumerate(treatments)]
+    record = run_seasons(cases, fill_to_level, watch_water, replicates, seed)
+    return [_compare(record, i, period) for i, (period, _) in enumerate(treatments) if i]
+
+
+def fill_to_level(levels: jax.Array, state: FarmState) -> list[TreatmentOrder]:
+    """Fill the soil to the level of the crop's stage, L."""
+    lacking = levels[crop_of(state).stage[0, 0]] - soil_of(state).water[0, 0]
+    return tend(state, jnp.clip(lacking, 0.0, MOST_LITRES))
+
+
+def watch_water(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
+    """Keep the stage of the evening, the harvest, and the water that crop and soil have lost."""
+    lost = report.flows[0]["water:transpiration"].sum() + report.flows[0]["water:evaporation"].sum()
+    return watch_harvest(state, report) | {"stage": crop_of(state).stage[0, 0], "lost": -lost}
+
+
+def _compare(record: dict[str, np.ndarray], case: int, period: str) -> YieldResponse:
+    """Compare a case with the first, which has full supply."""
+    first = np.full_like(record["stage"][..., :1], Stage.SEED)
+    morning = np.concatenate([first, record["stage"][..., :-1]], axis=-1)
+    lost = (record["lost"] * np.isin(morning, PERIODS[period])).sum(-1).mean(-1)
+    kg = record["kg"].sum(-1).mean(-1)
+    died = (record["stage"][case] == Stage.DEAD).any(-1).mean()
+    return YieldResponse(period, float(1 - lost[case] / lost[0]), float(1 - kg[case] / kg[0]), float(died))
