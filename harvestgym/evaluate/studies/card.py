@@ -32,6 +32,7 @@ from .common import fao56, wofost
 from .common.findings import bootstrap
 from .common.report import open_figure, write_seasons
 from .common.trials import (
+    APRIL,
     CROPS,
     REPORTED,
     Case,
@@ -44,9 +45,9 @@ from .common.trials import (
     tend,
     watch_harvest,
 )
+from .common.yield_response import measure_yield_response
 
 CARD_SOILS = ("clay", "silt", "loam", "sand")
-APRIL = 115
 SEASON_DAYS = 200
 LATITUDE = 43.6
 MOIST, SHOWER = 0.75, 20.0
@@ -60,6 +61,11 @@ RANGED = {
 GROWTH = {"seed": Stage.SEED, "grow": Stage.GROW, "bloom": Stage.BLOOM, "fruit": Stage.FRUIT}
 SHARES = {"basal": "transpiration to K_cb ET_0", "single": "evapotranspiration to K_c ET_0"}
 FIFTH = (0.8, 1.2)
+RESPONSE_SOIL = "loam"
+RESPONSE_TITLE = "yield response to water on loam, compared with full supply; ! marks a K_y more than a fifth off"
+RESPONSE_COLUMNS = (
+    "crop", "dry period", "less evapotranspiration in it, %", "less yield, %", "died, %", "K_y", "K_y of FAO-33",
+)  # fmt: skip
 
 
 class CardLine(NamedTuple):
@@ -87,7 +93,7 @@ def run(
     work: Path | None = None,
     options: EngineOptions = LOCAL,
 ) -> list[Table]:
-    """Tabulate the card, the lengths of all stages, the sources of the ranges, and maize compared with WOFOST.
+    """Tabulate the card, the lengths of all stages, the response to water, the sources, and maize after WOFOST.
 
     Args:
         replicates, out, progress: as in every study; progress counts crops.
@@ -100,11 +106,13 @@ def run(
     measured: list[dict[str, np.ndarray]] = []
     lines: list[CardLine] = []
     stages: list[tuple[str, ...]] = []
+    responses: list[tuple[str, ...]] = []
     comparison: list[Table] = []
     for crop, record in zip(crops, collect(cases, work, options, progress), strict=True):
         found = measure_seasons(record, read_published()[crop])
         lines += _lines(crop, found)
         stages += _stage_rows(crop, found)
+        responses += _response_rows(crop, replicates, seed)
         comparison += [_compare_with_wofost(found, record)] if crop == "corn" and find_spec("pcse") else []
         measured.append(found)
     if out is not None:
@@ -113,7 +121,7 @@ def run(
         write_seasons(out / "card.parquet", labels, columns)
         _draw(lines, out / "card.png")
     lengths = Table("days in each stage: means with 95 % intervals", ("crop", "stage", "FAO-56", *CARD_SOILS), stages)
-    return [_table(lines), lengths, _sources(crops), *comparison]
+    return [_table(lines), lengths, Table(RESPONSE_TITLE, RESPONSE_COLUMNS, responses), _sources(crops), *comparison]
 
 
 def run_crop(crop: str, replicates: int, seed: int) -> dict[str, np.ndarray]:
@@ -225,12 +233,25 @@ def _stage_rows(crop: str, found: Mapping[str, np.ndarray]) -> list[tuple[str, .
     ]
 
 
+def _response_rows(crop: str, replicates: int, seed: int) -> list[tuple[str, ...]]:
+    """Return the yield response to a lack of water in the season and its periods; ! marks a K_y a fifth off FAO-33."""
+    published = read_published()[crop]["k_y"]
+    rows = []
+    for found in measure_yield_response(crop, RESPONSE_SOIL, replicates, seed):
+        wanted = published[found.period]
+        mark = "" if FIFTH[0] <= found.factor / wanted <= FIFTH[1] else " !"
+        shares = (f"{100 * share:.0f}" for share in (found.deficit, found.loss, found.died))
+        rows.append((crop, found.period, *shares, f"{found.factor:.2f}{mark}", f"{wanted:g}"))
+    return rows
+
+
 def _sources(crops: Sequence[str]) -> Table:
     rows = []
     for crop in crops:
         ranges = read_published()[crop]
         rows += [(crop, RANGED[name], ranges[name]["source"]) for name in RANGED]
         rows.append((crop, "K_c, K_cb", ranges["coefficients_source"]))
+        rows.append((crop, "K_y", ranges["k_y"]["source"]))
     return Table("sources of the published ranges", ("crop", "measure", "source"), rows)
 
 

@@ -9,17 +9,19 @@ import pyarrow.parquet
 import pytest
 
 from harvestgym.evaluate.studies import card
+from harvestgym.evaluate.studies.common.yield_response import OPENINGS
 from harvestgym.farm.entities.plant import Plant
 
 
 def test_the_crops_are_what_is_published(tmp_path: Path) -> None:
     """Of bean on four soils every measure; what is outside is marked, and nothing is."""
     reported: list[int] = []
-    table, lengths, sources = card.run(16, tmp_path, reported.append, crops=("bean",))
+    table, lengths, responses, sources = card.run(16, tmp_path, reported.append, crops=("bean",))
     assert reported == [1]
     assert len(table.rows) == len(card.RANGED) + len(card.SHARES)
     assert not [row for row in table.rows if any(cell.endswith("!") for cell in row)], table.rows
-    assert all(source for *_, source in sources.rows) and len(sources.rows) == len(card.RANGED) + 1
+    assert all(source for *_, source in sources.rows) and len(sources.rows) == len(card.RANGED) + 2
+    assert len(responses.rows) == sum(len(openings) for openings in OPENINGS.values())
     assert [row[1] for row in lengths.rows] == list(card.GROWTH)
     kept = pyarrow.parquet.read_table(tmp_path / "card.parquet").to_pydict()
     young = np.asarray(kept["seed"]) + kept["grow"]

@@ -33,6 +33,9 @@ WATERING_MINUTES = 60.0
 ORDERS = 4
 """Orders of a day, at most."""
 
+APRIL = 115
+"""The day of the year on which the seasons of the validation card begin, 25 April."""
+
 MAY = 135
 """The day of the year on which a trial begins, 15 May."""
 

@@ -17,6 +17,7 @@ from harvestgym.farm.engine.model import DayReport, FarmState
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .trials import (
+    APRIL,
     Case,
     TreatmentOrder,
     crop_of,
@@ -28,7 +29,7 @@ from .trials import (
     watch_harvest,
 )
 
-APRIL, SEASON_DAYS = 115, 230
+DRY_SEASON_DAYS = 230
 FULL_SUPPLY = 0.8
 """Share of the extractable water that the soil has in full supply, above every threshold of eq. (5)."""
 
@@ -41,7 +42,7 @@ PERIODS: dict[str, tuple[Stage, ...]] = {
 }  # fmt: skip
 """The periods of FAO-33 and the stages of the farm's crops in them."""
 
-OPENINGS = {"whole season": (0.85, 0.75, 0.65), "vegetative": (0.6,), "flowering": (0.4,), "yield formation": (0.6,)}
+OPENINGS = {"whole season": (0.93, 0.84, 0.72), "vegetative": (0.6,), "flowering": (0.4,), "yield formation": (0.7,)}
 """Share of its transpiration (K_s) that the soil lets a crop keep in a dry period: deficits of about 10 to 40 %."""
 
 
@@ -62,14 +63,14 @@ class YieldResponse(NamedTuple):
 
     @property
     def factor(self) -> float:
-        """Return K_y."""
+        """Return the yield response factor K_y."""
         return self.loss / self.deficit
 
 
 def measure_yield_response(crop: str, soil: str, replicates: int, seed: int) -> list[YieldResponse]:
     """Return the response of a crop to dry soil in the whole season and in each period, near Montpellier."""
     entities = [("Weather", "montpellier"), ("Soil", soil), ("Plant", crop), ("Pollinators", "bee")]
-    env = make_trial_farm(entities, day=APRIL, days=SEASON_DAYS)
+    env = make_trial_farm(entities, day=APRIL, days=DRY_SEASON_DAYS)
     full = jnp.full(len(Stage), find_water_level(env, FULL_SUPPLY))
     drought = float(env.params.fields[0].entities[2].grow.drought)  # pyright: ignore[reportAttributeAccessIssue]
     treatments = [("full supply", full)]
