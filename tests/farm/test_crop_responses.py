@@ -29,7 +29,7 @@ from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.plant.state import CAUSES
 
 CROPS = ("bean", "corn", "tomato", "carrots")
-SEASONS, DAYS, SEED = 100, 240, 8
+SEASONS, DAYS, SEED = 300, 240, 8
 MOIST, SHOWER = 0.7, 20.0
 YEAR = 365
 JANUARY = 1
@@ -126,7 +126,7 @@ def ripened(record: dict[str, np.ndarray]) -> float:
 
 def test_no_tender_crop_survives_a_winter_in_lille(sowings: Sowings) -> None:
     """Beans and tomatoes die in the seed or of cold; of maize, which bears a little more, next to none is left."""
-    for crop, most in (("bean", 0.0), ("tomato", 0.0), ("corn", 0.1)):
+    for crop, most in (("bean", 0.0), ("tomato", 0.01), ("corn", 0.05)):
         record = sowings[crop, JANUARY]
         assert ripened(record) <= most, crop
         died = {CAUSES[cause] for cause in record["cause"].max(-1)}

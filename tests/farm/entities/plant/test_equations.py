@@ -77,13 +77,13 @@ def test_4_growth_by_temperature_nutrients_and_water() -> None:
     got = np.stack(growth.growth_exponents(BEAN, stand(1, Stage.GROW), day(**short, strain_growth=0.3)))[:, 0, 0]
     np.testing.assert_allclose(got, terms, rtol=1e-4)
     state = growth.grow(BEAN, stand(1, Stage.GROW, size=20.0), day(**short), grid(1))
-    rate = math.exp(-(0.5 + sum(terms[:-1])))
+    rate = math.exp(-(0.45 + sum(terms[:-1])))
     assert rate < 0.1 and float(state.size[0, 0]) == 20.0 and int(state.nogrow[0, 0]) == 1
     assert GROWTH_FACTORS[int(state.limiting_factor[0, 0])] == "water"
     assert float(state.limiting_exponent[0, 0]) == pytest.approx(1.0)
     calm = Plant.named({"extends": "bean", "grow": {"grow_rate_sigma2": 0}})
     warm = growth.grow(calm, stand(1, Stage.GROW, size=20.0), day(temperature=26.0), grid(1))
-    gained = math.exp(-(0.5 + 0.12 * 2)) * (1 - 20 / 60) * math.sqrt(20)
+    gained = math.exp(-(0.45 + 0.12 * 2)) * (1 - 20 / 60) * math.sqrt(20)
     assert float(warm.size[0, 0]) == pytest.approx(20 + gained, rel=1e-5)
 
 
@@ -139,7 +139,7 @@ def test_6_a_season_of_growth_follows_the_closed_form() -> None:
 def test_6_growth_needs_a_rate_above_the_least() -> None:
     """The noise has the stated variance: a rate of 0.15 is at most 0.1 when it is one standard deviation down."""
     state = stand(2000, Stage.GROW, size=20.0)
-    grown = growth.grow(BEAN, state, day(2000, temperature=24 + (1.897 - 0.5) / 0.12), grid())
+    grown = growth.grow(BEAN, state, day(2000, temperature=24 + (1.897 - 0.45) / 0.12), grid())
     below = float(np.mean(grown.nogrow == 1))
     assert below == pytest.approx(0.1587, abs=2e-3)
     np.testing.assert_array_equal(np.asarray(grown.size > 20.0), np.asarray(grown.nogrow == 0))
@@ -150,22 +150,31 @@ def test_7_bloom_comes_with_the_size() -> None:
     np.testing.assert_allclose(chances, [1.0, math.exp(-1), math.exp(-5), 1.0], rtol=1e-4)
 
 
-def test_8_stress_brings_the_bloom_forward() -> None:
+def test_8_stress_keeps_plants_small() -> None:
+    """It lowers the size at which they flower and the ceiling of their growth, both by the same share."""
     refused, taken = (jnp.asarray(grams).reshape(4, 1, 1) for grams in ([0.8, 0.1, 0.4, 0.2], [0.2, 0.1, 0.0, 0.2]))
     thirsty = {"stage_thirst": 20.0, "stage_refused": 5.0, "dimness": 0.1}
     state = stand(1, Stage.GROW, nutrient_stress=refused, nutrients=taken, **thirsty)
-    by_hand = 2 * 0.8 + 2 * 0.5 + 2 * 1.0 + 0.5 * 0.5 + 0.4 * 0.25 + 1.25 * 0.1
+    by_hand = 2 * 0.8 + 2 * 0.5 + 2 * 1.0 + 0.5 * 0.5 + 0.65 * 0.25 + 1.25 * 0.1
     assert float(drivers(BEAN, state, ground(water=100.0))["stress"][0, 0]) == pytest.approx(by_hand, rel=1e-5)
     size, _ = growth.compute_thresholds(BEAN, day(stress=by_hand))
     assert float(size[0, 0]) == pytest.approx(60 * 0.9 * (1 + math.exp(-by_hand)) / 2, rel=1e-5)
     assert float(growth.compute_thresholds(BEAN, day(stress=1e6))[0][0, 0]) == pytest.approx(27.0)
+    assert float(growth.compute_ceilings(BEAN, day(stress=by_hand)).size[0, 0]) == pytest.approx(
+        float(size[0, 0]) / 0.9
+    )
+
+
+def test_8_a_plant_above_the_ceiling_that_stress_lowered_keeps_its_size() -> None:
+    grown = growth.grow(BEAN, stand(1, Stage.GROW, size=40.0), day(stress=1e6), grid(1))
+    assert float(grown.size[0, 0]) == 40.0
 
 
 def test_9_a_growing_plant_lives_by_growth_and_pests() -> None:
     assert alive(Stage.GROW, nogrow=8, pests=1) == 1.0
     assert alive(Stage.GROW, nogrow=13) == pytest.approx(math.exp(-0.5), abs=1e-3)
     assert alive(Stage.GROW, pests=3, nogrow=10) == pytest.approx(math.exp(-0.5 * 2 - 0.1 * 2), abs=1e-3)
-    assert alive(Stage.GROW, cold=-1) == 1.0 and alive(Stage.GROW, cold=-2) == pytest.approx(0.1, abs=2e-3)
+    assert alive(Stage.GROW, cold=0) == 1.0 and alive(Stage.GROW, cold=-2) == pytest.approx(0.1, abs=2e-3)
 
 
 def test_10_flowers_are_binomial_with_the_share_of_the_height() -> None:

@@ -68,12 +68,22 @@ def test_root_depths_are_those_of_fao_56_table_22(crop: str, least: float, most:
     assert least <= float(CROPS[crop].root_depth) <= most
 
 
+def test_dull_weeks_are_a_stress_that_passes() -> None:
+    """Of the 18 MJ that a bean can use 4.5 are there; sunny days owe it nothing."""
+    young = stand(1, Stage.GROW)
+    assert float(needs.lack_of_light(BEAN, young, air(radiation=4.5))[0, 0]) == pytest.approx(0.75)
+    assert float(needs.lack_of_light(BEAN, young, air(radiation=25.0))[0, 0]) == 0.0
+    dull, bright = (needs.compute_stress(BEAN, stand(1, Stage.GROW, dimness=share)) for share in (0.4, 0.0))
+    assert float((dull - bright)[0, 0]) == pytest.approx(1.25 * 0.4)
+
+
 def test_drought_costs_what_the_worse_of_two_periods_costs() -> None:
-    """By hand: K_y of the bean is 1.0 in flower and 0.75 in fruit."""
-    dry = {"bloom_deficit": 0.3, "stage_thirst": 10.0}
+    """By hand, with a factor of 1.0 in flower and 0.75 in fruit."""
+    factors = {"bloom": {"Water_yield_response": 1.0}, "fruit": {"Water_yield_response": 0.75}}
+    crop, dry = Plant.named({"extends": "bean", **factors}), {"bloom_deficit": 0.3, "stage_thirst": 10.0}
     for refused, loss in ((2.0, 0.3), (6.0, 0.45)):
         state = stand(1, Stage.FRUIT, stage_refused=refused, **dry)
-        assert float(needs.drought_loss(BEAN, state)[0, 0]) == pytest.approx(loss, rel=1e-5)
+        assert float(needs.drought_loss(crop, state)[0, 0]) == pytest.approx(loss, rel=1e-5)
     assert float(needs.drought_loss(BEAN, stand(1, Stage.FRUIT))[0, 0]) == 0.0
 
 
