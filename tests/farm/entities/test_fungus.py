@@ -21,7 +21,7 @@ from harvestgym.testing.entity import check_entity
 from tests.farm import kinds
 from tests.farm.messages import air, message
 
-DAYS, EPISODES = 71, 64
+DAYS, EPISODES = 61, 64
 TREATED = (15, 45)
 
 

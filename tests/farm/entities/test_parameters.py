@@ -95,14 +95,18 @@ SILENT = {"corn": EARS, "carrots": ROOTS}
 
 
 def wild(folder: Path) -> str:
-    """Return a year of every weather: half of the days mild, others frost, heat, drought and damp; a cold spring."""
+    """Return a year of every weather: half of the days mild, others heat, drought and damp; a cold spring.
+
+    Of ten frosty nights nine are so light that some plants of every crop survive them.
+    """
     rng = np.random.default_rng(0)
     mild = rng.random(365) < 0.5
-    mean = np.where(mild, rng.uniform(15, 25, 365), rng.uniform(-8, 42, 365))
-    mean[60:120] = rng.uniform(-5, 6, 60)
+    mean = np.where(mild, rng.uniform(15, 25, 365), rng.uniform(0, 42, 365))
+    mean[60:120] = rng.uniform(0, 6, 60)
     humidity = np.where(mild, rng.uniform(50, 80, 365), rng.uniform(5, 100, 365))
     rain = np.where(rng.random(365) < 0.3, rng.gamma(0.7, 12.0, 365), 0.0)
-    rows = zip(mean - 5, mean + 6, mean, humidity, rng.uniform(0, 9, 365), rain, strict=True)
+    low = np.where((mean < 5) & (rng.random(365) < 0.9), np.clip(mean - 5, -0.8, None), mean - 5)
+    rows = zip(np.minimum(low, mean), mean + 6, mean, humidity, rng.uniform(0, 9, 365), rain, strict=True)
     file = folder / "wild.csv"
     file.write_text("Tmin,Tmax,T,RH,U,Rain\n" + "".join(",".join(f"{v:.2f}" for v in row) + "\n" for row in rows))
     return str(file)
@@ -113,7 +117,8 @@ POOR = {
     "start": {f"{n}_{end}#g.m-2": v for n in NUTRIENTS for end, v in (("min", 0), ("max", 0.05))},
 }
 POOR |= {f"bedrocks_release_{n}#mg.day-1": 1 for n in NUTRIENTS}
-"""A sand on which plants go hungry."""
+POOR |= {"depth#m": 2}
+"""A sand on which plants go hungry, deeper than their roots."""
 
 
 def farm(

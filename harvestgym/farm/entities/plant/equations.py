@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 
@@ -38,10 +40,12 @@ def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.A
 def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, light: jax.Array) -> jax.Array:
     """Return the stress of eqs. (8) and (19): a weighted sum of what was refused, as shares (0 to 1) of the need.
 
-    The paper adds grams and litres without weights, by which a plant that has grown well, and needs more, is worse
-    off than one that never grew: a sick soil would yield more than a living one.
+    Of the nutrients the scarcest alone counts, as in eq. (4). The paper adds grams and litres without weights, by which
+    a plant that has grown well, and needs more, is worse off than one that never grew: a sick soil would yield more
+    than a living one.
     """
-    return jnp.sum(weights.nutrients[:, None, None] * nutrients, axis=0) + weights.water * water + weights.light * light
+    hunger = functools.reduce(jnp.maximum, [w * share for w, share in zip(weights.nutrients, nutrients, strict=True)])
+    return hunger + weights.water * water + weights.light * light
 
 
 def refused_share(refused: jax.Array, needed: jax.Array) -> jax.Array:

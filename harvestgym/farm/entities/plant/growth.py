@@ -69,12 +69,19 @@ def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
 
 
 def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: Thresholds) -> jax.Array:
-    """Return the probability of a change to the next stage: eqs. (3), (7), (14) and (18)."""
+    """Return the probability of a change to the next stage: eqs. (3), (7), (14) and (18).
+
+    Fruit that stress keeps from gaining any weight never ripens.
+    """
     chances = {
         Stage.SEED: probability(crop.seed.sprout, day),
         Stage.GROW: equations.arrival(state.size, marks.size, crop.size_max),
         Stage.BLOOM: probability(crop.bloom.fade, day),
-        Stage.FRUIT: equations.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
+        Stage.FRUIT: jnp.where(
+            marks.weight > crop.fruit_weight_start,
+            equations.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
+            0.0,
+        ),
     }
     return choose([(state.stage == stage, p) for stage, p in chances.items()], 0.0)
 
@@ -112,6 +119,7 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
     rate = equations.noisy_rate(jnp.exp(-(intercept + sum(each))), variance, uniform)
     gains = rate > least
     ceilings = compute_ceilings(crop, day)
+    gains &= jnp.where(filling, state.fruit_weight < ceilings.weight, True)
     size = equations.logistic_step(state.size, rate, ceilings.size)
     weight = equations.logistic_step(state.fruit_weight, rate, ceilings.weight)
     worst, exponent = largest(each)
