@@ -106,15 +106,16 @@ def lack_of_light(crop: Crop, state: PlantState, air: Air) -> jax.Array:
     return jnp.where(lacks, 1 - air.radiation / jnp.where(lacks, wanted, 1.0), 0.0)
 
 
-def drought_loss(crop: Crop, state: PlantState) -> jax.Array:
-    """Share (0 to 1) of the yield that dry days have cost: K_y times the share of the water refused (FAO-33 eq. 1).
+def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
+    """Minus the log of the yield that dry days leave: K_y times that of the share of the water got (Jensen 1968).
 
-    Of flowering and yield formation the worse counts, as the K_y of a whole season is near the largest of its
-    periods. That of the vegetative period acts by the size of eq. (8).
+    For small deficits it is FAO-33 eq. 1, which holds up to a half; no flower that has a drop left loses all. Of
+    flowering and yield formation the worse counts, as the K_y of a whole season is near the largest of its periods.
+    That of the vegetative period acts by the size of eq. (8).
     """
     filling = equations.refused_share(state.stage_refused, state.stage_thirst)
-    losses = crop.bloom.yield_response * state.bloom_deficit, crop.fruit.yield_response * filling
-    return jnp.minimum(jnp.maximum(*losses), 1.0)
+    in_bloom = crop.bloom.yield_response * equations.minus_log(1 - state.bloom_deficit)
+    return jnp.maximum(in_bloom, crop.fruit.yield_response * equations.minus_log(1 - filling))
 
 
 def compute_stress(crop: Crop, state: PlantState) -> jax.Array:
@@ -139,7 +140,7 @@ def compute_drivers(
         "rain": (air.rain_class > 0).astype(jnp.float32), "radiation": air.radiation,
         **{name: getattr(state, name).astype(jnp.float32) for name in COUNTED},
         "crowding": crowding(crop, state, place.surface),
-        "stress": compute_stress(crop, state), "drought": equations.minus_log(1 - drought_loss(crop, state)),
+        "stress": compute_stress(crop, state), "drought": drought_exponent(crop, state),
         "water": equations.minus_log(transpired_share(crop, state, ground)),
         **dict(zip(NUTRIENTS, refused, strict=True)),
     }  # fmt: skip

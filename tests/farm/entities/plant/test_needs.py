@@ -81,10 +81,10 @@ def test_drought_costs_what_the_worse_of_two_periods_costs() -> None:
     """By hand, with a factor of 1.0 in flower and 0.75 in fruit."""
     factors = {"bloom": {"Water_yield_response": 1.0}, "fruit": {"Water_yield_response": 0.75}}
     crop, dry = Plant.named({"extends": "bean", **factors}), {"bloom_deficit": 0.3, "stage_thirst": 10.0}
-    for refused, loss in ((2.0, 0.3), (6.0, 0.45)):
+    for refused, left in ((2.0, 0.7), (6.0, 0.4**0.75)):
         state = stand(1, Stage.FRUIT, stage_refused=refused, **dry)
-        assert float(needs.drought_loss(crop, state)[0, 0]) == pytest.approx(loss, rel=1e-5)
-    assert float(needs.drought_loss(BEAN, stand(1, Stage.FRUIT))[0, 0]) == 0.0
+        assert float(needs.drought_exponent(crop, state)[0, 0]) == pytest.approx(-math.log(left), rel=1e-5)
+    assert float(needs.drought_exponent(BEAN, stand(1, Stage.FRUIT))[0, 0]) == 0.0
 
 
 def test_a_closed_stand_transpires_k_t_et0_from_its_plot() -> None:
