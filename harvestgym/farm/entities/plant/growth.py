@@ -24,6 +24,10 @@ from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, PlantState
 
 
+BARREN = 0.1
+"""Share of the largest weight below which a fruit is none."""
+
+
 class PlantFate(NamedTuple):
     """Survivors of the day, and the cause of death of the others."""
 
@@ -71,14 +75,14 @@ def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
 def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: Thresholds) -> jax.Array:
     """Return the probability of a change to the next stage: eqs. (3), (7), (14) and (18).
 
-    Fruit that stress keeps from gaining any weight never ripens.
+    Fruit that stress keeps from gaining weight never ripens: below its first weight, or a tenth of the largest.
     """
     chances = {
         Stage.SEED: probability(crop.seed.sprout, day),
         Stage.GROW: equations.arrival(state.size, marks.size, crop.size_max),
         Stage.BLOOM: probability(crop.bloom.fade, day),
         Stage.FRUIT: jnp.where(
-            marks.weight > crop.fruit_weight_start,
+            marks.weight > jnp.maximum(crop.fruit_weight_start, BARREN * crop.fruit_weight_max),
             equations.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
             0.0,
         ),
@@ -119,7 +123,8 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
     rate = equations.noisy_rate(jnp.exp(-(intercept + sum(each))), variance, uniform)
     gains = rate > least
     ceilings = compute_ceilings(crop, day)
-    gains &= jnp.where(filling, state.fruit_weight < ceilings.weight, True)
+    barren = ceilings.weight < jnp.maximum(state.fruit_weight, BARREN * crop.fruit_weight_max)
+    gains &= ~(filling & barren)
     size = equations.logistic_step(state.size, rate, ceilings.size)
     weight = equations.logistic_step(state.fruit_weight, rate, ceilings.weight)
     worst, exponent = largest(each)
