@@ -23,7 +23,6 @@ from .parameters import FLOWERS_MAX, Crop
 from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, PlantState
 
-
 BARREN = 0.1
 """Share of the largest weight below which a fruit is none."""
 
