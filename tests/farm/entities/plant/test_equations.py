@@ -72,8 +72,8 @@ def test_3_a_seed_sprouts_by_temperature_humidity_and_age() -> None:
 
 def test_4_growth_by_temperature_nutrients_and_water() -> None:
     short = {"temperature": 26.0, "N": 0.2, "P": 0.6, "K": 0.5, "C": 0.9, "water": 2.0}
-    short |= {"crowding": 0.5, "light": 0.2, "radiation": 13.0}
-    terms = [0.12 * 2, 0, 0.75 * 0.6, 0, 0, 0.5 * 2, 0.2 * 0.5, 1.5 * 0.2, 0.07 * 5, 0.3]
+    short |= {"crowding": 0.5, "light": 0.2, "radiation": 9.0}
+    terms = [0.12 * 2, 0, 0.3 * 0.6, 0, 0, 0.5 * 2, 0.2 * 0.5, 1.5 * 0.2, 0.07 * 5, 0.3]
     got = np.stack(growth.growth_exponents(BEAN, stand(1, Stage.GROW), day(**short, strain_growth=0.3)))[:, 0, 0]
     np.testing.assert_allclose(got, terms, rtol=1e-4)
     state = growth.grow(BEAN, stand(1, Stage.GROW, size=20.0), day(**short), grid(1))
@@ -252,8 +252,8 @@ def test_15_frost_kills_in_bloom() -> None:
 
 def test_16_fruit_grows_by_temperature_nutrients_and_water() -> None:
     short = {"temperature": 9.0, "N": 0.2, "P": 0.2, "K": 0.3, "C": 1.0, "water": 0.1}
-    short |= {"crowding": 0.5, "light": 0.2, "radiation": 10.0}
-    terms = [0.12 * 2, 0, 0, 0, 0.25 * 1.0, 0.5 * 0.1, 0.2 * 0.5, 1.5 * 0.2, 0.07 * 8, 0.0]
+    short |= {"crowding": 0.5, "light": 0.2, "radiation": 6.0}
+    terms = [0.12 * 2, 0, 0, 0, 0.1 * 1.0, 0.5 * 0.1, 0.2 * 0.5, 1.5 * 0.2, 0.07 * 8, 0.0]
     got = np.stack(growth.growth_exponents(BEAN, stand(1, Stage.FRUIT), day(**short)))[:, 0, 0]
     np.testing.assert_allclose(got, terms, rtol=1e-4)
 
