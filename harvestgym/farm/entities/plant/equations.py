@@ -54,7 +54,7 @@ def refused_share(refused: jax.Array, needed: jax.Array) -> jax.Array:
 
 
 LEAST_SHARE = 1e-3
-"""Share below which nothing is told from nothing, so that logarithms are finite."""
+"""Smallest share that is distinguished from zero, so that logarithms are finite."""
 
 
 def minus_log(share: jax.Array) -> jax.Array:

@@ -99,11 +99,11 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
     return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
 
 
-def lack_of_light(crop: Crop, state: PlantState, air: Air) -> jax.Array:
-    """Share (0 to 1) by which the day's radiation falls short of what the crop can use."""
+def lack_of_light(crop: Crop, state: PlantState, radiation: jax.Array) -> jax.Array:
+    """Share (0 to 1) by which the day's radiation on the plants, MJ/m2, falls short of what the crop can use."""
     wanted = jnp.where(state.stage == Stage.FRUIT, crop.fruit.rate.radiation.low, crop.grow.rate.radiation.low)
-    lacks = wanted > air.radiation
-    return jnp.where(lacks, 1 - air.radiation / jnp.where(lacks, wanted, 1.0), 0.0)
+    lacks = wanted > radiation
+    return jnp.where(lacks, 1 - radiation / jnp.where(lacks, wanted, 1.0), 0.0)
 
 
 def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:

@@ -71,8 +71,8 @@ def test_root_depths_are_those_of_fao_56_table_22(crop: str, least: float, most:
 def test_dull_weeks_are_a_stress_that_passes() -> None:
     """Of the 14 MJ that a bean can use 3.5 are there; sunny days owe it nothing."""
     young = stand(1, Stage.GROW)
-    assert float(needs.lack_of_light(BEAN, young, air(radiation=3.5))[0, 0]) == pytest.approx(0.75)
-    assert float(needs.lack_of_light(BEAN, young, air(radiation=25.0))[0, 0]) == 0.0
+    assert float(needs.lack_of_light(BEAN, young, jnp.float32(3.5))[0, 0]) == pytest.approx(0.75)
+    assert float(needs.lack_of_light(BEAN, young, jnp.float32(25.0))[0, 0]) == 0.0
     dull, bright = (needs.compute_stress(BEAN, stand(1, Stage.GROW, dimness=share)) for share in (0.4, 0.0))
     assert float((dull - bright)[0, 0]) == pytest.approx(1.25 * 0.4)
 
