@@ -2,7 +2,7 @@
 
     python benchmarks/limit.py > benchmarks/results/limit.json
 
-It is comparable to a day of `farm/full-1x1-v0` in its costly parts, not in its meaning: as many exponentials,
+It is comparable to a day of `farm/full-1x1-v1` in its costly parts, not in its meaning: as many exponentials,
 uniforms and binomials a day as there are in that farm (`DAY`), and as many numbers read and written. What the
 farm needs beyond it is what the engine costs. Binomials are drawn by inversion from 0, the fastest for few trials.
 """

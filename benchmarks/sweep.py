@@ -29,7 +29,7 @@ from harvestgym.evaluate.episode_runner import EPISODE_ROWS, make_row_keys, prep
 from harvestgym.sweep import EpisodeCase, sweep
 from harvestgym.sweep.storage import find_result_path
 
-ID, CASES, EPISODES, FINISHED = "farm/bean-clay-1x1-v0", 64, 64, 10_000
+ID, CASES, EPISODES, FINISHED = "farm/bean-clay-1x1-v1", 64, 64, 10_000
 DEVICES = (1, 2, 4, 8)
 
 

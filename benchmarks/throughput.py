@@ -72,7 +72,7 @@ def batched(id: str) -> dict[str, float]:
 
 def main() -> None:
     """Print the figures as JSON."""
-    ids = sys.argv[1:] or ["farm/bean-clay-1x1-v0"]
+    ids = sys.argv[1:] or ["farm/bean-clay-1x1-v1"]
     figures: dict[str, Any] = {"jax": jax.__version__, "device": str(jax.devices()[0])}
     for id in ids:
         figures[id] = {"gymnasium": single(id), "vector": vector(id), "rollout": batched(id)}

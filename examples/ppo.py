@@ -2,7 +2,7 @@
 
     pip install 'harvestgym[train]'
     python examples/ppo.py                                            # a minute or two on two cores
-    python examples/ppo.py --id farm/paid-looks-1x1-v0                # a farm on which every look costs
+    python examples/ppo.py --id farm/paid-looks-1x1-v1                # a farm on which every look costs
     python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick test that everything works
 
 Trains on the training split of the held-out protocol, data-parallel over all devices. Prints the mean returns of the
@@ -377,7 +377,7 @@ def text(report: dict[str, Any]) -> str:
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-1x1-v0"], help="games of one shape compile once")
+    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-1x1-v1"], help="games of one shape compile once")
     parser.add_argument("--seeds", type=int, default=1, help="how often to train")
     parser.add_argument("--seasons", type=int, default=1000, help="how many to report on")
     parser.add_argument("--split", default="test", help="the split of the protocol to report on")

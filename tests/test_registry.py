@@ -12,7 +12,7 @@ import harvestgym
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 
-ID = "farm/bean-clay-1x1-v0"
+ID = "farm/bean-clay-1x1-v1"
 
 
 def test_spec_round_trips_through_json() -> None:
@@ -23,7 +23,7 @@ def test_spec_round_trips_through_json() -> None:
 
 def test_unknown_id_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=f"try '{ID}'"):
-        harvestgym.make("farm/been-clay-1x1-v0")
+        harvestgym.make("farm/been-clay-1x1-v1")
 
 
 @pytest.mark.parametrize("name", [["farm"], None, 5])
@@ -40,7 +40,7 @@ def test_gymnasium_knows_every_id() -> None:
 
 
 def test_registered_id_makes_its_environment() -> None:
-    harvestgym.register("farm/my-bean-v0", "harvestgym.farm.family:make", name="bean-clay-1x1-v0", mode="fo")
+    harvestgym.register("farm/my-bean-v0", "harvestgym.farm.family:make", name="bean-clay-1x1-v1", mode="fo")
     try:
         seen = harvestgym.make("farm/my-bean-v0").observation_space.shape
         assert seen is not None and seen > harvestgym.make(ID).observation_space.shape
@@ -48,7 +48,7 @@ def test_registered_id_makes_its_environment() -> None:
         registry.unregister("farm/my-bean-v0")
 
 
-@pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v0", "fishing/may-v0", "forager/two-biome-v1"])
+@pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v1", "fishing/may-v0", "forager/two-biome-v1"])
 @pytest.mark.parametrize("make", [gymnasium.make, harvestgym.make, gymnasium.make_vec])
 def test_an_unknown_keyword_is_a_type_error_with_the_nearest_name(make: Callable[..., Any], id: str) -> None:
     """TorchRL and others try keywords such as `frameskip` and go on without them after a TypeError in these words."""

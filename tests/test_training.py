@@ -101,8 +101,8 @@ def test_where_many_orders_are_possible_few_are_given_at_first(
     """Four times a day one of many choices, with nothing but e² more likely than each, would leave no day alone."""
     begun: list[Any] = []
     monkeypatch.setattr(ppo, "train", lambda env, settings, params, key: (begun.append(settings), None))
-    farm = make("farm/pollination-3x4-v0")
-    ppo.ppo("farm/pollination-3x4-v0", farm)
+    farm = make("farm/pollination-3x4-v1")
+    ppo.ppo("farm/pollination-3x4-v1", farm)
     ahead = np.exp(begun[0].idle)
     others = np.asarray(ppo.parts(farm)) - 1
     assert len(others) == 4 and (others / (others + ahead)).sum() == pytest.approx(0.4)
@@ -119,7 +119,7 @@ def test_no_seed_trains_nobody(
 
 def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
     """Actions of today and observations of tomorrow equal two steps of the farm: state, reward and observation."""
-    farm = make("farm/paid-looks-1x1-v0")
+    farm = make("farm/paid-looks-1x1-v1")
     evening, params, key = ppo.Evening(farm), farm.params, jax.random.key(3)
     start, first = jax.jit(evening.reset)(key, params)
     assert bool(start.acting) and not first.obs["mask"][3:].any()
@@ -138,7 +138,7 @@ def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
 
 
 def test_memory_keeps_what_was_seen_last(ppo: ModuleType) -> None:
-    space = make("farm/paid-looks-1x1-v0").observation_space
+    space = make("farm/paid-looks-1x1-v1").observation_space
     memory, see = ppo.memory_of(space, 1)
     nothing = {"values": jnp.zeros(9), "mask": jnp.zeros(9)}
     memory, _ = see(memory, nothing | {"values": jnp.full(9, 5.0), "mask": jnp.ones(9)})

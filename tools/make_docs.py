@@ -24,9 +24,9 @@ PPO = "examples/ppo.py --seeds 3 --out docs/training --id"
 PARTS = {
     "tune": ["tools/tune_all.py"],
     "training": [
-        f"{PPO} farm/tomato-sand-1x1-v0 farm/corn-sand-1x1-v0",
-        f"{PPO} farm/bean-clay-1x1-v0",
-        f"{PPO} farm/paid-looks-1x1-v0 --updates 250",
+        f"{PPO} farm/tomato-sand-1x1-v1 farm/corn-sand-1x1-v1",
+        f"{PPO} farm/bean-clay-1x1-v1",
+        f"{PPO} farm/paid-looks-1x1-v1 --updates 250",
         "tools/make_training.py contexts",
     ],
     "studies": ["tools/make_studies.py"],
@@ -35,7 +35,7 @@ PARTS = {
     "pictures": [
         "tools/make_pictures.py",
         "tools/make_monitor.py",
-        f"{COMMAND} run farm/full-3x4-v0 --episodes 1 --gif docs/pictures/season.gif --width 800",
+        f"{COMMAND} run farm/full-3x4-v1 --episodes 1 --gif docs/pictures/season.gif --width 800",
     ],
 }
 """What Python is asked for, from the root of the repository."""

@@ -21,8 +21,8 @@ from harvestgym.evaluate.run import policy_named
 
 FOLDER = Path(__file__).parent.parent / "tests" / "golden"
 IDS = (
-    "farm/bean-clay-1x1-v0", "farm/corn-sand-1x1-v0", "farm/tomato-loam-1x1-v0",
-    "farm/full-1x1-v0", "farm/paid-looks-1x1-v0", "farm/contexts-1x1-v0",
+    "farm/bean-clay-1x1-v1", "farm/corn-sand-1x1-v1", "farm/tomato-loam-1x1-v1",
+    "farm/full-1x1-v1", "farm/paid-looks-1x1-v1", "farm/contexts-1x1-v1",
     "fishing/logistic-survey-v0", "fishing/patches-v0",
     "forager/two-biome-v1", "forager/flowers-v1",
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """Write the learning curves and the tables of trained agents into docs/training.md.
 
-python examples/ppo.py --id farm/tomato-sand-1x1-v0 farm/corn-sand-1x1-v0 --seeds 3 --out docs/training
-python examples/ppo.py --id farm/bean-clay-1x1-v0 --seeds 3 --out docs/training
-python examples/ppo.py --id farm/paid-looks-1x1-v0 --updates 250 --seeds 3 --out docs/training
+python examples/ppo.py --id farm/tomato-sand-1x1-v1 farm/corn-sand-1x1-v1 --seeds 3 --out docs/training
+python examples/ppo.py --id farm/bean-clay-1x1-v1 --seeds 3 --out docs/training
+python examples/ppo.py --id farm/paid-looks-1x1-v1 --updates 250 --seeds 3 --out docs/training
 python tools/make_training.py             # curves and table of what is in docs/training
 python tools/make_training.py contexts    # and an agent in contexts that it was not trained in
 """
@@ -67,12 +67,12 @@ def draw(run: dict[str, Any]) -> str:
     axes.axhline(mine, color="#2a7f3f", ls=":", label="agents, held out")
     axes.set(title=run["id"], xlabel="million days of training", ylabel="return of the seasons that ended")
     axes.legend(frameon=False, fontsize=8)
-    name = f"ppo-{run['id'].partition('/')[2].removesuffix('-v0')}.png"
+    name = f"ppo-{run['id'].partition('/')[2].rpartition('-v')[0]}.png"
     page.savefig(PICTURES / name, dpi=90)
     return name
 
 
-SEASONS, ID = 500, "farm/contexts-1x1-v0"
+SEASONS, ID = 500, "farm/contexts-1x1-v1"
 HELD_OUT = {
     "nothing": (),
     "soil": ("soil",),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-DEFAULT_FARM = "farm/bean-clay-1x1-v0"
+DEFAULT_FARM = "farm/bean-clay-1x1-v1"
 DEFAULT_FISHERY = "fishing/logistic-v0"
 DEFAULT_FORAGER = "forager/flowers-v1"
 

@@ -20,7 +20,7 @@ from harvestgym.cli.app import CommandGroup
 from harvestgym.cli.environments import print_ids
 from harvestgym.core.errors import ConfigError
 
-ID = "farm/bean-clay-1x1-v0"
+ID = "farm/bean-clay-1x1-v1"
 SCREEN_LINES = 45
 runner = CliRunner()
 
@@ -37,21 +37,21 @@ def test_list_prints_all_ids_or_those_of_a_family() -> None:
 
 
 def test_list_on_a_terminal_prints_one_line_with_description_per_id(capsys: pytest.CaptureFixture[str]) -> None:
-    print_ids(["farm/game0-v0", "fishing/fox-v0"])
+    print_ids(["farm/game0-v1", "fishing/fox-v0"])
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("farm/game0-v0   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
+    assert first.startswith("farm/game0-v1   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
     assert len(first) <= 80, "a line each"
 
 
 def test_list_filters_by_tag() -> None:
     found = run_command("list", "--tag", "polyculture").split()
-    assert "farm/polyculture-3x4-v0" in found and "farm/bean-clay-1x1-v0" not in found
+    assert "farm/polyculture-3x4-v1" in found and "farm/bean-clay-1x1-v1" not in found
     refused = runner.invoke(app, ["list", "--tag", "watring"])
     assert refused.exit_code == 2 and "try 'watering'" in refused.output
 
 
 @pytest.mark.parametrize(
-    "id", [ID, "farm/full-10x10-v0", "farm/contexts-1x1-v0", "fishing/patches-v0", "forager/unending-v1"]
+    "id", [ID, "farm/full-10x10-v1", "farm/contexts-1x1-v1", "fishing/patches-v0", "forager/unending-v1"]
 )
 def test_show_fits_within_a_screen_and_names_spaces_and_sections(id: str) -> None:
     text = run_command("show", id)
@@ -111,7 +111,7 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("args", "words"),
-    [(("run", "farm/been-clay-1x1-v0"), f"try '{ID}'"),
+    [(("run", "farm/been-clay-1x1-v1"), f"try '{ID}'"),
      (("run", ID, "--policy", "expurt"), "expected a known policy, got 'expurt'; try 'expert'"),
      (("list", "farms"), "family: expected a known name, got 'farms'; try 'farm'"),
      (("list", "fishing", "--tag", "watering"), "fishing: expected no tag"),

@@ -44,7 +44,7 @@ from tests.toy import BoxStock, Stock
 
 from .going import goes_on, played
 
-FARM = "farm/bean-clay-1x1-v0"
+FARM = "farm/bean-clay-1x1-v1"
 GZIP_HEADER = 10
 """Bytes of a gzip file before its content."""
 
@@ -108,7 +108,7 @@ def test_a_farm_goes_on_in_the_middle_of_a_day(tmp_path: Path) -> None:
 
 def test_a_farm_of_a_file_needs_no_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text((CATALOGUE / "paid-looks-1x1-v0.yaml").read_text(), encoding="utf-8")
+    path.write_text((CATALOGUE / "paid-looks-1x1-v1.yaml").read_text(), encoding="utf-8")
     (tmp_path / "one-plot.yaml").write_text((CATALOGUE / "one-plot.yaml").read_text(), encoding="utf-8")
     game = Farm.from_yaml(path, seed=5)
     save(game, tmp_path / "farm")

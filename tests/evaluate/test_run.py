@@ -151,7 +151,7 @@ def test_none_catches_nothing_in_a_fishery(id: str) -> None:
 
 def test_deaths_are_counted_over_plots() -> None:
     """Two seasons of four plots, on which one, then three plants died; a farm of two fields names the field."""
-    env = harvestgym.make("farm/full-3x4-v0")
+    env = harvestgym.make("farm/full-3x4-v1")
     causes = np.zeros((2, 3, 4), int)
     causes[0, 0, 0], causes[1, 1, :3] = 1, 2
     info = {"Field-0/Plant-0/cause_of_death": causes}

@@ -17,7 +17,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id, evaluate_together
 
-IDS = ("farm/bean-clay-1x1-v0", "fishing/ricker-v0", "forager/flowers-v1")
+IDS = ("farm/bean-clay-1x1-v1", "fishing/ricker-v0", "forager/flowers-v1")
 SITES = "harvestgym.farm.entities.weather.sites"
 
 
@@ -38,7 +38,7 @@ def test_training_never_sees_a_day_of_a_test_year() -> None:
     for name, years in (("train", ("2012", "2014")), ("test", ("2013", "2015"))):
         days = table(splits.make(IDS[0], name))
         np.testing.assert_allclose(days[:, 5], [mm for date, mm in rain.items() if date[:4] in years], rtol=1e-6)
-        np.testing.assert_array_equal(days, table(splits.make("farm/full-1x1-v0", name)))
+        np.testing.assert_array_equal(days, table(splits.make("farm/full-1x1-v1", name)))
 
 
 FARM = """
@@ -95,10 +95,10 @@ def test_training_never_sees_a_site_of_a_test() -> None:
 def test_training_never_sees_a_soil_or_a_site_of_a_test() -> None:
     met = {}
     for name in ("train", "test"):
-        env: Any = splits.make("farm/contexts-1x1-v0", name)
+        env: Any = splits.make("farm/contexts-1x1-v1", name)
         draw = jax.vmap(lambda key, env=env: env.sampler.sample_context(key, env.params).numbers)
         met[name] = np.asarray(draw(jax.random.split(jax.random.key(0), 300)))[:, :2]
-        assert env.observation_space == harvestgym.make("farm/contexts-1x1-v0").observation_space
+        assert env.observation_space == harvestgym.make("farm/contexts-1x1-v1").observation_space
     for column in (0, 1):
         assert not set(met["train"][:, column]) & set(met["test"][:, column])
     assert len(np.unique(met["train"], axis=0)) == 6, "both sites on all three soils"
@@ -109,7 +109,7 @@ def test_the_overrides_are_plain_arguments_of_make() -> None:
     np.testing.assert_array_equal(table(harvestgym.make(IDS[0], **side.overrides)), table(side.make()))
     changed: Any = side.make(rules={"horizon#day": 9})
     assert int(changed.params.horizon) == 9 and len(table(changed)) == 730
-    assert splits.split("farm/two-climates-v0", "test").overrides == {}, "a generator has no years"
+    assert splits.split("farm/two-climates-v1", "test").overrides == {}, "a generator has no years"
 
 
 def test_an_evaluation_takes_the_split_by_name() -> None:
@@ -132,4 +132,4 @@ def test_mistakes_are_refused() -> None:
     with pytest.raises(ConfigError, match="expected a site with a table of days"):
         harvestgym.make(IDS[0], entities={"Weather-0": {"extends": "lille", "years": [2021]}})
     with pytest.raises(ConfigError, match="try 'sand'"):
-        harvestgym.make("farm/contexts-1x1-v0", context={"only": {"Field-0/Soil-0": ["sandy"]}})
+        harvestgym.make("farm/contexts-1x1-v1", context={"only": {"Field-0/Soil-0": ["sandy"]}})

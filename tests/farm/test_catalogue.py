@@ -20,17 +20,17 @@ from harvestgym.testing import check_env
 from tests.short import some
 
 IDS = harvestgym.ids("farm")
-SMALL = ("-clay-1x1-v0", "-sand-1x1-v0", "paid-looks-1x1-v0", "contexts-1x1-v0")
+SMALL = ("-clay-1x1-v1", "-sand-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1")
 """Farms with every form of action, observation and reset; those of one plot share their compiled programs."""
 
-STEPPED = some(IDS, "-clay-1x1-v0", "-sand-1x1-v0", "-loam-1x1-v0", "-silt-1x1-v0", "full-3x4-v0")
+STEPPED = some(IDS, "-clay-1x1-v1", "-sand-1x1-v1", "-loam-1x1-v1", "-silt-1x1-v1", "full-3x4-v1")
 """Farms that the contract test steps: also every kind of entity and several plots. Those with paid observations and
 with contexts are stepped by `tests/test_contract.py`, in the long form also here."""
 
 WRAPPED = some(IDS, *SMALL)
 """Farms that the checkers of other libraries step."""
 CROPS, SOILS = ("bean", "corn", "tomato"), ("clay", "loam", "sand", "silt")
-ONE_PLOT = [f"farm/{crop}-{soil}-1x1-v0" for crop in CROPS for soil in SOILS]
+ONE_PLOT = [f"farm/{crop}-{soil}-1x1-v1" for crop in CROPS for soil in SOILS]
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -81,7 +81,7 @@ def test_tags_name_what_the_farm_has(id: str) -> None:
     assert ("all-kinds" in tags) == (kinds == set(KINDS)) and ("two-fields" in tags) == (len(spec.fields) == 2)
     shape = next(iter(spec.fields.values())).shape
     if "x" in id.rpartition("-v")[0].rpartition("-")[2]:
-        assert id.endswith(f"-{shape.length}x{shape.width}-v0")
+        assert id.endswith(f"-{shape.length}x{shape.width}-v1")
     assert ("one-plot" in tags) == (len(spec.fields) * shape.length * shape.width == 1)
 
 
@@ -101,6 +101,6 @@ def test_other_weather_gives_another_season() -> None:
     ids = {"seattle": None, "montpellier": {"Weather-0": "montpellier"}, "lille": {"Weather-0": "lille"}}
     reset, obs = jit_quickly(lambda env, key, params: env.reset(key, params)[1].obs, static_argnums=0), {}
     for name, entities in ids.items():
-        env = harvestgym.make("farm/bean-clay-1x1-v0", entities=entities or {})
+        env = harvestgym.make("farm/bean-clay-1x1-v1", entities=entities or {})
         obs[name] = np.asarray(reset(env, jax.random.key(0), env.params))
     assert len({tuple(o) for o in obs.values()}) == 3

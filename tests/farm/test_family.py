@@ -9,7 +9,7 @@ import pytest
 import harvestgym
 from harvestgym.core.errors import ConfigError
 
-BEAN, CLIMATES = "farm/bean-clay-1x1-v0", "farm/two-climates-v0"
+BEAN, CLIMATES = "farm/bean-clay-1x1-v1", "farm/two-climates-v1"
 
 
 def find_depth(env: Any, field: int = 0) -> float:

@@ -219,7 +219,7 @@ def test_render_modes_are_those_of_the_environment() -> None:
         GymEnv(Stock(), render_mode="rgb_array")
 
 
-@pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v0", "fishing/logistic-v0", "forager/two-biome-v1"])
+@pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1"])
 def test_the_mode_human_draws_each_step_in_a_window(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
@@ -240,7 +240,7 @@ def test_the_mode_human_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("id", "steps"), [("farm/paid-looks-1x1-v0", 440), ("fishing/may-v0", 100), ("forager/two-biome-v1", None)]
+    ("id", "steps"), [("farm/paid-looks-1x1-v1", 440), ("fishing/may-v0", 100), ("forager/two-biome-v1", None)]
 )
 def test_the_spec_has_the_steps_of_an_episode(id: str, steps: int | None) -> None:
     env = gymnasium.make(id)

@@ -15,7 +15,7 @@ from harvestgym.play.fishing_session import FishingSession
 from harvestgym.play.forager_session import ForagerSession
 from harvestgym.play.sessions import start_session
 
-FARM, PAID = "farm/bean-clay-1x1-v0", "farm/paid-looks-1x1-v0"
+FARM, PAID = "farm/bean-clay-1x1-v1", "farm/paid-looks-1x1-v1"
 DAYS = 6
 
 
@@ -151,5 +151,5 @@ def test_steps_of_a_forager() -> None:
 
 
 def test_an_unknown_id_is_refused() -> None:
-    with pytest.raises(ConfigError, match="bean-clay-1x1-v0"):
+    with pytest.raises(ConfigError, match="bean-clay-1x1-v1"):
         start_session("farm/bean-clay-1x1-v9")

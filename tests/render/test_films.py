@@ -210,7 +210,7 @@ def test_gif_of_a_season_takes_less_than_ten_seconds(tmp_path: Path) -> None:
 
 
 def a_farm() -> Farm:
-    return Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v0.yaml", render_mode="rgb_array", mode="po", seed=1)
+    return Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v1.yaml", render_mode="rgb_array", mode="po", seed=1)
 
 
 def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
     assert not np.array_equal(shown[0], shown[3])
     with pytest.raises(ConfigError, match=r"expected a name in \.gif"):
         farm.generate_gif(tmp_path / "a.mp4")
-    unseen = Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v0.yaml")
+    unseen = Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v1.yaml")
     with pytest.raises(ConfigError, match="render_mode='rgb_array'"):
         unseen.generate_gif(tmp_path / "b.gif")
 

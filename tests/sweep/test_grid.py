@@ -12,7 +12,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.sweep import EpisodeCase, expand, read_sweep_file
 from harvestgym.sweep.grid import nest_path
 
-BEAN, CORN = "farm/bean-clay-1x1-v0", "farm/corn-sand-1x1-v0"
+BEAN, CORN = "farm/bean-clay-1x1-v1", "farm/corn-sand-1x1-v1"
 
 
 def test_a_grid_is_all_combinations() -> None:
@@ -87,7 +87,7 @@ def test_a_path_is_the_arguments_of_make(path: str, expected: dict[str, Any]) ->
         ({"ids": [BEAN], "overrides": {"mode": "fo"}}, "overrides > mode: expected a valid list"),
         ({"ids": [BEAN], "seeds": {"first": 3}}, r"seeds: expected a list, or \{first: 0, count: 10\}"),
         ({"ids": [BEAN], "seeds": [-1]}, "seed: expected greater than or equal to 0, got -1"),
-        ({"ids": ["farm/been-clay-1x1-v0"]}, f"got 'farm/been-clay-1x1-v0'; try '{BEAN}'"),
+        ({"ids": ["farm/been-clay-1x1-v1"]}, f"got 'farm/been-clay-1x1-v1'; try '{BEAN}'"),
         ({"cases": [{"id": BEAN, "polici": "x"}]}, "cases > 0: .*\n.*got 'polici'; try 'policy'"),
     ],
 )

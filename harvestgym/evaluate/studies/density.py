@@ -80,7 +80,7 @@ def make_sown_farm(crop: str) -> FarmModel:
     start = {"stage": ["seed"], "population#nb": [1], "spacing#cm": [0]}
     base = crop if crop in CROPS else "bean"
     rules = {"init": {"Field-0": {"Plant-0": start}}}
-    return make(f"{base}-loam-1x1-v0", entities={"Plant-0": crop}, rules=rules)
+    return make(f"{base}-loam-1x1-v1", entities={"Plant-0": crop}, rules=rules)
 
 
 def fit_reciprocal(density: np.ndarray, grams: np.ndarray) -> Reciprocal:

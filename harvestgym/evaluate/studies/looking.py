@@ -31,7 +31,7 @@ from .common.report import open_figure, write_seasons
 
 FREE = ("day#int365", "rain/amount#mm", "consecutive_dry#day")
 PRICE = 0.003
-"""The price of an observed number in `paid-looks-1x1-v0`, and here on the other farms."""
+"""The price of an observed number in `paid-looks-1x1-v1`, and here on the other farms."""
 
 PRICES = (0.0, 0.0003, 0.001, PRICE, 0.01, 0.03)
 LOOK_INTERVALS = (1, 2, 3, 5, 7, 10, 14, 21, 28)
@@ -71,10 +71,10 @@ ALWAYS = (1, 0)
 WATER, STAGE, WEEDS = ("Soil-0", "available_Water#L"), ("Plant-0", "stage"), ("Weeds-0", "grow#nb")
 SIZES = (("Plant-0", "size#cm"), ("Plant-0", "fruit_weight#g"))
 PAID_FARMS = {
-    "paid-looks-1x1-v0": PaidFarm(
+    "paid-looks-1x1-v1": PaidFarm(
         {WATER: (1, 3), STAGE: (165, 0), WEEDS: (130, 0)}, (*SIZES, ("Weeds-0", "flowers#nb")), 20
     ),
-    "tomato-clay-1x1-v0": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
+    "tomato-clay-1x1-v1": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
 }
 
 

@@ -98,7 +98,7 @@ def test_a_function_is_traced_once() -> None:
 
 
 @marks
-@pytest.mark.parametrize("id", ["farm/full-1x1-v0", "farm/full-10x10-v0", "fishing/may-v0"])
+@pytest.mark.parametrize("id", ["farm/full-1x1-v1", "farm/full-10x10-v1", "fishing/may-v0"])
 def test_the_environments_have_no_obstacle_to_a_single_kernel(id: str) -> None:
     env = harvestgym.make(id)
     state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)

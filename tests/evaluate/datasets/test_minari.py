@@ -26,8 +26,8 @@ from harvestgym.gym.env import GymEnv
 
 pytest.importorskip("pyarrow")
 
-FARM = "farm/bean-clay-1x1-v0"
-LOOKS = "farm/paid-looks-1x1-v0"
+FARM = "farm/bean-clay-1x1-v1"
+LOOKS = "farm/paid-looks-1x1-v1"
 FILES = ("kept.parquet", "kept-v3")
 """A file, and a folder that Minari reads."""
 
@@ -202,7 +202,7 @@ def test_a_season_in_the_language_of_the_paper_is_played_again_by_its_id(by_hand
 
 
 def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
-    model: Any = harvestgym.make("farm/full-3x4-v0")
+    model: Any = harvestgym.make("farm/full-3x4-v1")
     language, me = Language(model, []), ("BasicFarmer-0", "Field-0")
     said = [
         (*me, "Facility-0", "put_scarecrow", {"type": "advanced"}),
@@ -214,7 +214,7 @@ def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
 
 
 def test_observing_one_plot_in_integer_form_is_refused() -> None:
-    model: Any = harvestgym.make("farm/full-3x4-v0", mode="ao")
+    model: Any = harvestgym.make("farm/full-3x4-v1", mode="ao")
     ask = ObservationPath(("Field-0", "Plant-0"), "population#nb", ((0, 0),))
     language = Language(model, [ask, ask._replace(path=())])
     part, whole = (language.to_pair(ObservationRequest(0, one)) for one in language.paths)

@@ -13,7 +13,7 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather.table import read_table
 
-ID = "farm/bean-clay-1x1-v0"
+ID = "farm/bean-clay-1x1-v1"
 INF, NAN = float("inf"), float("nan")
 STAGE = ["Field-0", "Plant-0", "global_stage", []]
 WATER = ["Field-0", "Soil-0", "available_Water#L"]

@@ -20,14 +20,14 @@ from harvestgym.farm.entities.weather.site import FOLDER
 from harvestgym.farm.family import CATALOGUE, from_yaml
 from harvestgym.farm.schema import json_schema, read_farm
 
-ID = "farm/bean-clay-1x1-v0"
+ID = "farm/bean-clay-1x1-v1"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with a farm file, the file that it extends and a weather table."""
     shutil.copy(CATALOGUE / "one-plot.yaml", tmp_path / "base.yaml")
-    text = (CATALOGUE / "bean-clay-1x1-v0.yaml").read_text(encoding="utf-8")
+    text = (CATALOGUE / "bean-clay-1x1-v1.yaml").read_text(encoding="utf-8")
     own = text.replace("extends: one-plot", "extends: base").replace(
         "[Weather, seattle]", "[Weather, {table: mine.csv}]"
     )
@@ -47,7 +47,7 @@ def test_a_file_is_the_farm_that_it_says(folder: Path) -> None:
 def test_a_path_stands_wherever_an_id_does(folder: Path) -> None:
     path = str(folder / "my-farm.yaml")
     env = harvestgym.make(path, entities={"Soil-0": "sand"})
-    sand = harvestgym.make("farm/bean-sand-1x1-v0")
+    sand = harvestgym.make("farm/bean-sand-1x1-v1")
     for a, b in zip(*(jax.tree.leaves(e.params.fields[0].entities[1]) for e in (env, sand)), strict=True):
         np.testing.assert_array_equal(a, b)
     assert harvestgym.make_vec(path, 2).num_envs == 2

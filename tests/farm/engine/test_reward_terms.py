@@ -82,7 +82,7 @@ def test_each_crop_fetches_its_own_price() -> None:
 def test_market_without_its_crop_is_refused(plant: str, words: str) -> None:
     market = {"kind": "Market", "prices": {plant: 1.0}}
     with pytest.raises(ConfigError, match=words):
-        make("farm/bean-clay-1x1-v0", scoring={"terms": {"market": market}})
+        make("farm/bean-clay-1x1-v1", scoring={"terms": {"market": market}})
 
 
 def farm(prices: dict[str, float]) -> FarmModel:

@@ -12,8 +12,8 @@ from harvestgym.farm.family import make as farm
 from tests.short import ALL, some
 
 IDS = some(
-    harvestgym.ids("farm"), "-clay-1x1-v0", "-sand-1x1-v0", "full-1x1-v0", "paid-looks-1x1-v0",
-    "contexts-1x1-v0",
+    harvestgym.ids("farm"), "-clay-1x1-v1", "-sand-1x1-v1", "full-1x1-v1", "paid-looks-1x1-v1",
+    "contexts-1x1-v1",
 )  # fmt: skip
 """In the short form those that compile soonest; `harvestgym leaderboard` compares the three on every id."""
 SEASONS = 200 if ALL else 100
@@ -35,14 +35,14 @@ def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
 
 def test_the_expert_also_acts_where_observations_cost() -> None:
     """It asks for nothing and does as well: the free observations are the same."""
-    id = "farm/bean-clay-1x1-v0"
+    id = "farm/bean-clay-1x1-v1"
     asking = evaluate_id(id, "expert", episodes=50, seed=1, env=harvestgym.make(id, mode="ao"))
     plain = evaluate_id(id, "expert", episodes=50, seed=1)
     assert abs(asking.summary.mean - plain.summary.mean) < 0.15, "one season's sd is 0.17, that of a mean of 50 is 0.03"
     assert asking.lengths.mean() == pytest.approx(2 * plain.lengths.mean(), rel=0.1), "a day is two steps"
 
 
-LOOKS = "farm/paid-looks-1x1-v0"
+LOOKS = "farm/paid-looks-1x1-v1"
 DAY = ["Field-0", "Weather-0", "day#int365", []]
 DRY = ["Field-0", "Weather-0", "consecutive_dry#day", []]
 

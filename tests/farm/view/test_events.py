@@ -15,7 +15,7 @@ from harvestgym.farm.view.events import find_last_event, list_events
 from harvestgym.farm.view.goal import goal_lines
 from harvestgym.farm.view.recorder import known
 
-ID = "farm/full-3x4-v0"
+ID = "farm/full-3x4-v1"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_every_death_and_harvest_is_an_event(season: tuple[Any, dict[str, np.nda
 
 
 def test_what_was_not_observed_is_no_event() -> None:
-    id = "farm/paid-looks-1x1-v0"
+    id = "farm/paid-looks-1x1-v1"
     env = harvestgym.make(id)
     record = record_episode(id, env, policy_named(id, env, "none"), 0)
     assert list_events(env, record, 0, 120)
@@ -60,17 +60,17 @@ def test_last_event_is_followed_by_nothing_but_the_final_reward(season: tuple[An
 
 
 def test_goal_names_gains_costs_and_ends() -> None:
-    lines = list(goal_lines(harvestgym.make("farm/bean-clay-1x1-v0")))
+    lines = list(goal_lines(harvestgym.make("farm/bean-clay-1x1-v1")))
     assert (
         lines[0] == "The score counts 1 for each kg of harvest, and 0.1 for each new stage of a plant, less all costs."
     )
     assert "Costs: 0 to 0.005 for an action." in lines
     assert lines[-1] == "The season has 220 days, and ends early if Plant global stage is harvested or dead."
-    looks = list(goal_lines(harvestgym.make("farm/paid-looks-1x1-v0")))
+    looks = list(goal_lines(harvestgym.make("farm/paid-looks-1x1-v1")))
     assert "Costs: 0 to 0.005 for an action, 0.003 for an observation." in looks
 
 
 def test_action_words_differ_within_an_entity() -> None:
-    env = harvestgym.make("farm/full-1x1-v0")
+    env = harvestgym.make("farm/full-1x1-v1")
     words = [(row.names, action_words(env, row)) for row in env.actions.rows]
     assert len(set(words)) == len(words) and all("_" not in text for _, text in words)

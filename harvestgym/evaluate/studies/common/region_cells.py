@@ -25,7 +25,7 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.registry import make
 from harvestgym.sweep import SweepCase
 
-FARM = "farm/bean-loam-1x1-v0"
+FARM = "farm/bean-loam-1x1-v1"
 SITES = ({"Weather-0": "montpellier", "Field-0/latitude#°": 43.62}, {"Weather-0": "lille", "Field-0/latitude#°": 50.62})
 """The climates at the south and at the north end."""
 
