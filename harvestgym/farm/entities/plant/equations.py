@@ -53,13 +53,13 @@ def refused_share(refused: jax.Array, needed: jax.Array) -> jax.Array:
     return jnp.where(needed > 0, jnp.minimum(refused / jnp.where(needed > 0, needed, 1.0), 1.0), 0.0)
 
 
-LEAST_SHARE = 1e-3
+LEAST_RESPONSE = 1e-3
 """Smallest share that is distinguished from zero, so that logarithms are finite."""
 
 
 def minus_log(share: jax.Array) -> jax.Array:
     """Return the exponent of a response that is a share (0 to 1) itself."""
-    return -jnp.log(jnp.maximum(share, LEAST_SHARE))
+    return -jnp.log(jnp.maximum(share, LEAST_RESPONSE))
 
 
 def size_left(stress: jax.Array) -> jax.Array:

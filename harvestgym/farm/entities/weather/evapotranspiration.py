@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 SOLAR_CONSTANT = 0.0820  # MJ/m2/min
-INLAND = 0.16
+INLAND_COEFFICIENT = 0.16
 """k_Rs of FAO-56 eq. (50), away from the coast."""
 CLEAR_SKY = 0.75
 """Share of the extraterrestrial radiation that passes a clear sky (FAO-56 eq. 37)."""
@@ -38,7 +38,7 @@ def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
     It is at most that of a clear sky near sea level (FAO-56 eq. 37). The paper's crops do not respond to light.
     """
     spread = jnp.maximum(jnp.asarray(t_max, jnp.float32) - t_min, 0.0)
-    return jnp.minimum(INLAND * _power(spread, 0.5), CLEAR_SKY) * extraterrestrial
+    return jnp.minimum(INLAND_COEFFICIENT * _power(spread, 0.5), CLEAR_SKY) * extraterrestrial
 
 
 def _sunrise(cosine: jax.Array) -> jax.Array:

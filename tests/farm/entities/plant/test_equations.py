@@ -117,7 +117,7 @@ def test_5_the_water_below_which_drought_begins() -> None:
         found = drivers(hardy, stand(1, stage), ground(water=70.0))
         assert float(found["water"][0, 0]) == pytest.approx(-math.log(10 / (65 * drought)), rel=1e-5)
     parched = drivers(hardy, stand(1, Stage.GROW), ground(water=50.0))
-    assert float(parched["water"][0, 0]) == pytest.approx(math.log(1 / equations.LEAST_SHARE), rel=1e-5)
+    assert float(parched["water"][0, 0]) == pytest.approx(math.log(1 / equations.LEAST_RESPONSE), rel=1e-5)
 
 
 def test_6_growth_is_logistic_with_a_root() -> None:
