@@ -63,13 +63,13 @@ def test_known_values_are_the_observed_ones(season: FarmSession) -> None:
 
 def test_accounts_sum_to_the_score(season: FarmSession) -> None:
     assert sum(season.accounts.values()) == pytest.approx(season.total, abs=1e-6)
-    assert season.accounts["intervention cost"] == pytest.approx(-0.005)
+    assert season.accounts["intervention cost"] == pytest.approx(-0.002)
 
 
 def test_an_observation_costs_once_and_is_remembered() -> None:
     session = farmer(PAID)
     assert session.value(0, "available_Water#L") is None
-    assert session.look([0]) == pytest.approx(0.003)
+    assert session.look([0]) == pytest.approx(0.001)
     with pytest.raises(ConfigError, match="expected one request a day"):
         session.look([1])
     session.order(0, (0, 0), (1, 0))
@@ -78,7 +78,7 @@ def test_an_observation_costs_once_and_is_remembered() -> None:
     ages = {fact.name: fact.age for fact in session.facts(0, (0, 0))}
     assert ages == {"Soil available Water": 2}
     assert session.yesterday == [] and session.titles["Field-0", "Weeds-0"] == "Weeds"
-    assert session.accounts["observation cost"] == pytest.approx(-0.003)
+    assert session.accounts["observation cost"] == pytest.approx(-0.001)
 
 
 @pytest.mark.parametrize(

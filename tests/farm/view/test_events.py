@@ -62,12 +62,12 @@ def test_last_event_is_followed_by_nothing_but_the_final_reward(season: tuple[An
 def test_goal_names_gains_costs_and_ends() -> None:
     lines = list(goal_lines(harvestgym.make("farm/bean-clay-1x1-v1")))
     assert (
-        lines[0] == "The score counts 1 for each kg of harvest, and 0.1 for each new stage of a plant, less all costs."
+        lines[0] == "The score counts 1 for each kg of harvest, and 0.01 for each new stage of a plant, less all costs."
     )
-    assert "Costs: 0 to 0.005 for an action." in lines
+    assert "Costs: 0 to 0.002 for an action." in lines
     assert lines[-1] == "The season has 220 days, and ends early if Plant global stage is harvested or dead."
     looks = list(goal_lines(harvestgym.make("farm/paid-looks-1x1-v1")))
-    assert "Costs: 0 to 0.005 for an action, 0.003 for an observation." in looks
+    assert "Costs: 0 to 0.002 for an action, 0.001 for an observation." in looks
 
 
 def test_action_words_differ_within_an_entity() -> None:
