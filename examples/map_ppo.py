@@ -2,7 +2,7 @@
 
     pip install 'harvestgym[train]'
     python examples/map_ppo.py                                       # some minutes on two cores
-    python examples/map_ppo.py --id farm/full-1x1-v0 farm/full-3x4-v0   # a curriculum: the weights go along
+    python examples/map_ppo.py --id farm/full-1x1-v1 farm/full-3x4-v1   # a curriculum: the weights go along
     python examples/map_ppo.py --updates 2 --num-envs 8 --seasons 8  # a quick look that everything works
 
 The trunk is a small convolution over the plots with a pooled summary; the heads choose what, then where, then how much,
@@ -296,7 +296,7 @@ def score(id: str, env: Env[Any, Any], policy: Policy, seasons: int) -> dict[str
 def main() -> None:
     """Train on each id in turn, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-weeds-3x4-v0"], help="of a curriculum, in order")
+    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"], help="of a curriculum, in order")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
     parser.add_argument("--out", type=Path, help="a file for settings, learning curves and scores as JSON")

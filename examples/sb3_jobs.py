@@ -83,7 +83,7 @@ def returns(model: Any, farms: SB3VecEnv) -> np.ndarray:
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", default="farm/bean-clay-weeds-3x4-v0")
+    parser.add_argument("--id", default="farm/bean-clay-weeds-3x4-v1")
     parser.add_argument("--learner", default="ppo", choices=["ppo", "dqn"])
     parser.add_argument("--steps", type=int, default=500_000)
     parser.add_argument("--num-envs", type=int, default=32)
