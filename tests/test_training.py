@@ -130,8 +130,8 @@ def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
     half, evening_half = step(day, start, action, params)
     whole, morning = step(look, half, action, params)
     assert float(seen.reward) == pytest.approx(float(evening_half.reward + morning.reward))
-    assert float(morning.reward) == pytest.approx(-2 * 0.001)
-    assert float(evening_half.reward) == pytest.approx(-0.002)
+    assert float(morning.reward) == pytest.approx(-2 * 0.003)
+    assert float(evening_half.reward) == pytest.approx(-0.005)
     np.testing.assert_array_equal(seen.obs["mask"], [1, 1, 1, 1, 0, 0, 0, 1, 0])
     np.testing.assert_allclose(seen.obs["values"], morning.obs["values"], rtol=1e-5)
     assert bool(state.acting) and int(state.day) == int(whole.day) == 1

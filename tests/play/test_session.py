@@ -69,7 +69,7 @@ def test_accounts_sum_to_the_score(season: FarmSession) -> None:
 def test_an_observation_costs_once_and_is_remembered() -> None:
     session = farmer(PAID)
     assert session.value(0, "available_Water#L") is None
-    assert session.look([0]) == pytest.approx(0.001)
+    assert session.look([0]) == pytest.approx(0.003)
     with pytest.raises(ConfigError, match="expected one request a day"):
         session.look([1])
     session.order(0, (0, 0), (1, 0))
@@ -78,7 +78,7 @@ def test_an_observation_costs_once_and_is_remembered() -> None:
     ages = {fact.name: fact.age for fact in session.facts(0, (0, 0))}
     assert ages == {"Soil available Water": 2}
     assert session.yesterday == [] and session.titles["Field-0", "Weeds-0"] == "Weeds"
-    assert session.accounts["observation cost"] == pytest.approx(-0.001)
+    assert session.accounts["observation cost"] == pytest.approx(-0.003)
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,10 @@ from harvestgym.farm.schema import ExpertRule
 from .common.report import open_figure, write_seasons
 
 FREE = ("day#int365", "rain/amount#mm", "consecutive_dry#day")
-PRICE = 0.001
+PRICE = 0.003
 """The price of an observed number in `paid-looks-1x1-v1`, and here on the other farms."""
 
-PRICES = (0.0, 0.0003, PRICE, 0.003, 0.01, 0.03)
+PRICES = (0.0, 0.0003, 0.001, PRICE, 0.01, 0.03)
 LOOK_INTERVALS = (1, 2, 3, 5, 7, 10, 14, 21, 28)
 """Days between two observations."""
 

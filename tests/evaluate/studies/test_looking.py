@@ -32,7 +32,7 @@ def test_the_best_farmer_observes_now_and_then(tmp_path: Path) -> None:
     for other in (0, 1, 3, 4):
         assert summarise(net[2] - net[other]).low > 0, farmers[other]
     best = {row[1]: row[2] for row in table.rows}
-    assert best["0.001"] == "needed, every 5 days" and "nothing" in best["0.03"]
+    assert best["0.003"] == "needed, every 5 days" and "nothing" in best["0.03"]
     assert (tmp_path / "looking.png").stat().st_size > 0
 
 

@@ -20,6 +20,9 @@ from harvestgym.farm.policies.rule_numbers import list_numbers, make_rule_famili
 WATER = "2 watering_discrete: Soil-0/available_Water#L <"
 AMOUNT = "2 watering_discrete: amount#L"
 DURATION = "2 watering_discrete: duration#min"
+YOUNG = {f"3 watering_discrete: {key}": value for key, value in
+         (("Soil-0/available_Water#L <", 145.0), ("amount#L", 10), ("duration#min", 60))}  # fmt: skip
+"""The numbers of the rule for young crops, as they are written in the file."""
 
 
 def written(name: str) -> list:
@@ -29,7 +32,7 @@ def written(name: str) -> list:
 
 
 def test_numbers_are_named_by_rule_action_and_comparison() -> None:
-    assert list_numbers(written("bean-clay-1x1-v1")) == {WATER: 145.0, AMOUNT: 10, DURATION: 60}
+    assert list_numbers(written("bean-clay-1x1-v1")) == {WATER: 145.0, AMOUNT: 10, DURATION: 60, **YOUNG}
 
 
 def test_pauses_and_observations_have_numbers() -> None:
@@ -54,7 +57,8 @@ def test_replaced_numbers_are_those_that_are_listed() -> None:
 
 def test_numbers_of_other_rules_are_refused_and_missing_ones_stay() -> None:
     rules = written("bean-clay-1x1-v1")
-    assert list_numbers(replace_numbers(rules, {WATER: 99.0}, "test")) == {WATER: 99.0, AMOUNT: 10, DURATION: 60}
+    changed = replace_numbers(rules, {WATER: 99.0}, "test")
+    assert list_numbers(changed) == {WATER: 99.0, AMOUNT: 10, DURATION: 60, **YOUNG}
     with pytest.raises(ConfigError, match="tuned/bean.yaml: expected a number of the expert's rules, got '3 weeding'"):
         replace_numbers(rules, {"3 weeding": 1.0}, "tuned/bean.yaml")
 
@@ -75,7 +79,8 @@ def test_an_amount_is_one_that_the_farm_allows() -> None:
 def test_a_family_builds_policies_of_one_structure_that_act_differently() -> None:
     env = make("bean-clay-1x1-v1")
     family = make_rule_families(env)["expert"]
-    never, always = (family.build({WATER: limit, AMOUNT: 20.0}) for limit in (0.0, 290.0))
+    young, _, _ = YOUNG
+    never, always = (family.build({WATER: 0.0, young: limit, AMOUNT: 20.0}) for limit in (0.0, 290.0))
     assert jax.tree.structure(never.traced()) == jax.tree.structure(always.traced())
     _, first = env.reset(jax.random.key(0), env.params)
     actions = [int(policy.act(policy.init, first.obs, jax.random.key(0))[1]) for policy in (never, always)]
@@ -86,7 +91,7 @@ def test_a_farm_file_has_the_numbers_of_its_tuned_file(tmp_path: Path) -> None:
     file = tmp_path / "bean-clay-1x1-v1.yaml"
     for name in (file.name, "one-plot.yaml"):
         shutil.copy(registry.locate_file("farm/bean-clay-1x1-v1").with_name(name), tmp_path / name)
-    numbers = {WATER: 123.0, AMOUNT: 20.0, DURATION: 60.0}
+    numbers = {WATER: 123.0, AMOUNT: 20.0, DURATION: 60.0, **YOUNG}
     TunedRule(rule="expert", numbers=numbers).write(locate_tuned(file))
     assert list_numbers(from_yaml(file).spec.expert) == numbers
     assert list_numbers(from_yaml(file, mode="fo").spec.expert) == numbers

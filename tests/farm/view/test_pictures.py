@@ -183,9 +183,9 @@ def test_observations_are_drawn_with_their_cost() -> None:
     env, kept = looks()
     seen = scene(env, kept, 1)
     assert "looked at" in meanings(seen) and "morning" in seen.title
-    assert "looked at Plant-0 stage: cost 0.001" in words(seen) and "observation 0.002" in words(seen)
+    assert "looked at Plant-0 stage: cost 0.003" in words(seen) and "observation 0.006" in words(seen)
     evening = scene(env, kept, 2)
-    assert "looked at Plant-0 stage: cost 0.001" in words(evening) and "morning" not in evening.title
+    assert "looked at Plant-0 stage: cost 0.003" in words(evening) and "morning" not in evening.title
     assert "looked at" not in meanings(scene(env, kept, 0))
 
 

@@ -100,7 +100,7 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
 
 
 def lack_of_light(crop: Crop, state: PlantState, radiation: jax.Array) -> jax.Array:
-    """Share (0 to 1) by which the day's radiation on the plants, MJ/m2, falls short of what the crop can use."""
+    """Share (0 to 1) by which the day's radiation, MJ/m2, falls short of what the crop can use."""
     wanted = jnp.where(state.stage == Stage.FRUIT, crop.fruit.rate.radiation.low, crop.grow.rate.radiation.low)
     lacks = wanted > radiation
     return jnp.where(lacks, 1 - radiation / jnp.where(lacks, wanted, 1.0), 0.0)

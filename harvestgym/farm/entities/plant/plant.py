@@ -196,7 +196,7 @@ class Plant(Crop, Entity):
         lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
         thirst = needs.water_demand(self, state, light * full)
         refused = jnp.maximum(thirst - share.water, 0.0)
-        lacking = needs.lack_of_light(self, state, light * air.radiation)
+        lacking = needs.lack_of_light(self, state, air.radiation)
         dimness = state.dimness + (lacking - state.dimness) / LIGHT_MEMORY
         new = replace(
             state,

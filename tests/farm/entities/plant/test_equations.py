@@ -187,7 +187,7 @@ def test_10_flowers_are_binomial_with_the_share_of_the_height() -> None:
 def test_10_crowded_and_shaded_plants_open_fewer_flowers() -> None:
     """By hand, 0.5 of the ground lacking, 0.3 more than is borne; at the usual density of each crop none is lost."""
     state, opens = stand(2000, Stage.GROW, size=45.0), jnp.full((1, 2000), True)
-    for lack, share in (({"crowding": 0.5}, math.exp(-1.8 * 0.3)), ({"light": 0.4}, math.exp(-2 * 0.4))):
+    for lack, share in (({"crowding": 0.5}, math.exp(-1.8 * 0.3)), ({"light": 0.4}, math.exp(-2.4 * 0.4))):
         flowers = np.asarray(growth.bloom(BEAN, state, day(2000, **lack), opens, grid()).flowers)
         assert flowers.mean() == pytest.approx(14 * 0.75 * share, abs=0.02)
     for crop in CROPS.values():
