@@ -10,7 +10,7 @@ import typer
 
 from .console import print_table, progress_bars
 
-DEFAULT = ["farm/full-1x1-v0"]
+DEFAULT = ["farm/full-1x1-v1"]
 
 group = typer.Typer()
 cache = typer.Typer(no_args_is_help=True, help="Show or clear the cache of compiled programs.")
