@@ -182,7 +182,9 @@ class MacroJobs(Wrapper[FarmParams]):
     def _begin(self, inner: MapState, first: Timestep) -> tuple[JobState, Timestep]:
         return JobState(inner, first.obs), first._replace(obs=flatten_maps(first.obs))
 
-    def step(self, key: jax.Array, state: JobState, action: Any, params: FarmParams) -> tuple[JobState, Timestep]:
+    def step(
+        self, key: jax.Array, state: JobState, action: Any, params: FarmParams | None = None
+    ) -> tuple[JobState, Timestep]:
         return self._begin(*self.env.step(key, state.inner, self.orders(state.obs)[action], params))
 
 

@@ -237,6 +237,7 @@ class MapFarm(ActionWrapper):
     def step(
         self, key: jax.Array, state: MapState, action: Any, params: FarmParams | None = None
     ) -> tuple[MapState, Timestep]:
+        params = self.params if params is None else params
         chosen, item = self.table.number(action), self.table.request(action)
         asks = self._may_ask(state, item, params)
         pending = state.pending.at[state.placed].set(chosen)
