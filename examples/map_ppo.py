@@ -208,11 +208,11 @@ class Learner:
         rate = optax.linear_schedule(s.learning_rate, 0.1 * s.learning_rate, s.updates * s.epochs * s.minibatches)
         return optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate, eps=1e-5))
 
-    def start(self, key: jax.Array, weights: Weights) -> Loop:
+    def start(self, key: jax.Array, weights: Weights, scale: Any) -> Loop:
         """Begin with environments at the start of their first seasons."""
         reset, later = jax.random.split(key)
         states, first = start_episode(self.env, jax.random.split(reset, self.settings.num_envs), self.params)
-        return Loop(weights, self.optimiser.init(weights), jnp.float32(1.0), states, first.obs, later)
+        return Loop(weights, self.optimiser.init(weights), jnp.float32(scale), states, first.obs, later)
 
     def update(self, loop: Loop, left: jax.Array) -> tuple[Loop, jax.Array]:
         """Run some steps of all environments and learn from them; return the mean return of the seasons that ended."""
@@ -277,10 +277,13 @@ class Learner:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def train(env: MapFarm, settings: Settings, params: Any, key: jax.Array, weights: Weights) -> tuple[Weights, jax.Array]:
+def train(
+    env: MapFarm, settings: Settings, params: Any, key: jax.Array, weights: Weights, scale: Any = 1.0
+) -> tuple[Weights, jax.Array]:
     """Train an agent; return its weights and the mean return of the seasons that ended in each update."""
     learner = Learner(Log(env), settings, params)
-    loop, curve = jax.lax.scan(learner.update, learner.start(key, weights), jnp.linspace(1.0, 0.0, settings.updates))
+    start = learner.start(key, weights, scale)
+    loop, curve = jax.lax.scan(learner.update, start, jnp.linspace(1.0, 0.0, settings.updates))
     return loop.weights, curve
 
 

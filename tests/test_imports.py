@@ -45,6 +45,8 @@ NEEDS_OPTIONAL = {
     "harvestgym.play.web": "the browser game is imported by `harvestgym play` only",
     "harvestgym.forager.numba_engine.parallel_env": "a PettingZoo environment",
     "harvestgym.fishing.parallel_env": "a PettingZoo environment",
+    "harvestgym.farm.interface.parallel_env": "a PettingZoo environment",
+    "harvestgym.gym.parallel_env": "the base of PettingZoo environments",
 }
 """Modules that may import an optional library at their top, and why."""
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
-from pettingzoo import ParallelEnv
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.gym.env import GymEnv
+from harvestgym.gym.parallel_env import JointStep, MultiAgentEnv
 
 from .growth import GrowthLaw
 from .model import FishingModel, FishingParams
@@ -53,63 +51,34 @@ def share_stock(env: FishingModel, fleets: FleetCount) -> CommonsModel:
     return CommonsModel(env.params, replace(env.units, targets=fleets), env.order, env.shows_year)
 
 
-class FleetsEnv(ParallelEnv[str, Any, Any]):
-    """PettingZoo environment of the commons: agents `fleet_0`, ... see the same stock; each is paid its own catch.
-
-    An action outside its space, NaN included, or for the wrong agents, raises ConfigError and changes nothing.
-    """
+class FleetsEnv(MultiAgentEnv):
+    """PettingZoo environment of the commons: agents `fleet_0`, ... see the same stock; each is paid its own catch."""
 
     metadata = {"name": "fishing_commons_v0", "render_modes": []}
 
     @check_arguments
     def __init__(self, env: FishingModel, fleets: FleetCount = 2) -> None:
         self.core = share_stock(env, fleets)
-        self.possible_agents = [f"fleet_{i}" for i in range(fleets)]
-        self.agents: list[str] = []
         one = replace(self.core.units, targets=1)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, one.observation_space)
-        self.action_spaces = dict.fromkeys(self.possible_agents, one.action_space)
-        self.render_mode = None
+        self._set_agents([f"fleet_{i}" for i in range(fleets)], one.observation_space, one.action_space)
         self._joint = GymEnv(self.core)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.possible_agents)} fleets, {self.core!r}>"
 
-    def __copy__(self) -> FleetsEnv:
-        """Return a copy in mid-episode that steps by itself."""
-        return deepcopy(self)
-
-    def observation_space(self, agent: str) -> gymnasium.Space[Any]:
-        """Return the observation space of an agent."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> gymnasium.Space[Any]:
-        """Return the action space of an agent."""
-        return self.action_spaces[agent]
-
-    def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begin an episode; the same seed gives the same episode."""
+    def _begin(self, seed: int | None) -> tuple[list[Any], list[dict[str, Any]]]:
         obs, _ = self._joint.reset(seed=seed)
-        self.agents = list(self.possible_agents)
-        return self._by_agent([obs.copy() for _ in self.agents]), {agent: {} for agent in self.agents}
+        return [obs.copy() for _ in self.possible_agents], [{} for _ in self.possible_agents]
 
-    def step(
-        self, actions: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Fish for a year, all fleets at once: observations, rewards, terminations, truncations, infos by agent."""
-        if not self.agents:
-            raise gymnasium.error.ResetNeeded("step: expected an episode, got none; try reset() first")
-        self._check(actions)
-        joint = np.asarray([np.asarray(actions[agent]).reshape(-1)[0] for agent in self.agents])
+    def _advance(self, actions: list[Any]) -> JointStep:
+        """Fish for a year, all fleets at once."""
+        joint = np.asarray([np.asarray(action).reshape(-1)[0] for action in actions])
         obs, _, *ended, _ = self._joint.step(joint if len(joint) > 1 or not self.core.units.levels else joint[0])
-        state, fleets = self._joint.run_state.state, self.possible_agents
-        infos = self._by_agent([{"catch": float(catch)} for catch in np.asarray(state.catch)])
-        rewards = self._by_agent(np.asarray(_worth(self.core, state, self.core.params)).tolist())
-        terminated, truncated = (dict.fromkeys(fleets, flag) for flag in ended)
-        self.agents = [] if any(ended) else self.agents
-        return self._by_agent([obs.copy() for _ in fleets]), rewards, terminated, truncated, infos
+        state = self._joint.run_state.state
+        infos = [{"catch": float(catch)} for catch in np.asarray(state.catch)]
+        rewards = np.asarray(_worth(self.core, state, self.core.params)).tolist()
+        terminated, truncated = ([flag] * len(rewards) for flag in ended)
+        return JointStep([obs.copy() for _ in rewards], rewards, terminated, truncated, infos)
 
     def recipe(self) -> dict[str, Any]:
         """Describe how it is made, for `core.checkpoint`."""
@@ -126,14 +95,3 @@ class FleetsEnv(ParallelEnv[str, Any, Any]):
         self._joint.restore(kept["joint"])
         self.agents = kept["agents"]
         return self
-
-    def _by_agent(self, values: list[Any]) -> dict[str, Any]:
-        return dict(zip(self.possible_agents, values, strict=True))
-
-    def _check(self, actions: dict[str, Any]) -> None:
-        if sorted(actions) != sorted(self.agents):
-            raise ConfigError(f"step: expected an action for each of {self.agents}, got {sorted(actions)}")
-        for agent, action in actions.items():
-            space = self.action_spaces[agent]
-            if not space.contains(action):
-                raise ConfigError(f"step: {agent}: expected an action in {space}, got {action!r}")

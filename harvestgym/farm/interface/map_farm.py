@@ -126,7 +126,9 @@ class MapFarm(ActionWrapper):
         """Return the sum over today's orders of (1 + amount) / amounts, float32 (orders, places)."""
         what, where, amount = jax.vmap(self.table.order)(state.pending).T
         size = jnp.where(state.pending > 0, (1 + amount) / jnp.asarray(self.table.amounts)[what], 0.0)
-        return jnp.zeros(self.table.shape[:2]).at[what, where].add(size)
+        orders, places, _ = self.table.shape
+        at = (what[:, None] == jnp.arange(orders))[:, :, None] & (where[:, None] == jnp.arange(places))[:, None]
+        return jnp.sum(jnp.where(at, size[:, None, None], 0.0), axis=0)
 
     def flatten(self, obs: Any) -> Any:
         """Return the observation of the farm inside, exactly: a vector, or values and mask."""
@@ -154,21 +156,15 @@ class MapFarm(ActionWrapper):
         Possible is what the rules permit and a farmer takes. Where a rule of Python depends on place and amount
         together, a place counts as possible with one of the amounts.
         """
-        orders, places, amounts = self.table.shape
-        where = jnp.zeros((orders, places), bool).at[0, 0].set(True)
-        amount = jnp.zeros((orders, amounts), bool).at[0, 0].set(True)
-        if len(self._candidates):
-            what, place, size = self._candidates.T
-            accepted = self._accepts(state, params)
-            amount = amount.at[what, size].max(accepted)
-            where = where.at[what, place].max(accepted)
-            if not params.rules:  # without rules no acceptance depends on the place
-                where = where | (jnp.asarray(self.table.position >= 0) & where.any(1, keepdims=True))
+        valid, candidate = self.table.valid, self._candidate_at
+        accepted = jnp.append(self._accepts(state, params), jnp.asarray([True, False]))[candidate]
+        amount = accepted.any(1) if params.rules else accepted[:, 0]
+        where = accepted.any(2) if params.rules else jnp.asarray(valid["where"]) & amount.any(1, keepdims=True)
         if self.requests:
-            asked = np.argwhere(self.table.item >= 0)
-            answered = self._answers(state, params)[self.table.item[tuple(asked.T)]]
-            where = where.at[tuple(asked.T)].set(answered)
-            amount = amount.at[asked[:, 0], 0].max(answered)
+            answered = self._answers(state, params)[np.maximum(self.table.item, 0)] & (self.table.item >= 0)
+            asks = (self.table.item >= 0).any(1, keepdims=True)
+            where = jnp.where(asks, answered, where)
+            amount = jnp.where(asks, answered.any(1, keepdims=True) & valid["amount"], amount)
         return {"what": where.any(1), "where": where, "amount": amount}
 
     @cached_property
@@ -179,13 +175,30 @@ class MapFarm(ActionWrapper):
             return choices
         return choices[np.unique(choices[:, [0, 2]], axis=0, return_index=True)[1]]
 
+    @cached_property
+    def _candidate_at(self) -> np.ndarray:
+        """The candidate of each order, place and amount, int; without rules one place stands for all.
+
+        The number after the last candidate is that of "stop", the one after it stands for none.
+        """
+        orders, places, amounts = self.table.shape
+        places = places if self.env.defaults.rules else 1
+        at = np.full((orders, places, amounts), len(self._candidates) + 1)
+        what, where, amount = self._candidates.T
+        at[what, where if places > 1 else 0, amount] = np.arange(len(self._candidates))
+        at[0, 0, 0] = len(self._candidates)
+        return at
+
     def _accepts(self, state: MapState, params: FarmParams) -> jax.Array:
         """Return which candidates would be carried out after those chosen today, bool (candidates,)."""
 
         def accepts(number: jax.Array) -> jax.Array:
-            orders = self.env.actions.orders(state.pending.at[state.placed].set(number))
-            return self.env.accepts(state.inner, orders, params)[state.placed]
+            here = jnp.arange(self.env.schedule) == state.placed
+            orders = self.env.actions.orders(jnp.where(here, number, state.pending))
+            return (self.env.accepts(state.inner, orders, params) & here).any()
 
+        if not len(self._candidates):
+            return jnp.zeros(0, bool)
         numbers = jax.vmap(self.table.number)(jnp.asarray(self._candidates, jnp.int32))
         return jax.vmap(accepts)(numbers)
 
@@ -194,7 +207,7 @@ class MapFarm(ActionWrapper):
         assert isinstance(self.env, ActiveFarm)
         sizes = np.asarray([item.size for item in self.env.offered.items])
         owner = np.repeat(np.arange(len(sizes)), sizes)
-        known = jnp.zeros(len(sizes)).at[owner].add(state.inner.asked) >= sizes
+        known = ~((owner == np.arange(len(sizes))[:, None]) & ~state.inner.asked).any(1)
 
         def answers(wanted: jax.Array) -> jax.Array:
             return self.env.answers(state.inner, wanted, params).any()  # type: ignore[attr-defined]
@@ -216,8 +229,8 @@ class MapFarm(ActionWrapper):
         return state.inner
 
     def read(self, action: jax.Array) -> Any:
-        number = jnp.zeros(self.env.schedule, jnp.int32).at[0].set(self.table.number(action))
-        return self._day_action(number, self.table.request(action))
+        first = jnp.arange(self.env.schedule) == 0
+        return self._day_action(jnp.where(first, self.table.number(action), 0), self.table.request(action))
 
     def _day_action(self, numbers: jax.Array, item: jax.Array) -> Any:
         order = numbers if self.env.schedule > 1 else numbers[0]
@@ -240,7 +253,7 @@ class MapFarm(ActionWrapper):
         params = self.params if params is None else params
         chosen, item = self.table.number(action), self.table.request(action)
         asks = self._may_ask(state, item, params)
-        pending = state.pending.at[state.placed].set(chosen)
+        pending = jnp.where(jnp.arange(self.env.schedule) == state.placed, chosen, state.pending)
         count = state.placed + (chosen > 0)
         acts = ~asks & ((chosen == 0) | (count == self.env.schedule))
         if isinstance(self.env, ActiveFarm):

@@ -7,12 +7,10 @@ that collect in the same step share it.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
-from pettingzoo import ParallelEnv
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
@@ -23,13 +21,12 @@ from harvestgym.forager.observations import MODES, add_hint, check_view_mode, co
 from harvestgym.forager.reward_context import HostContext
 from harvestgym.forager.reward_payment import RATE
 from harvestgym.forager.world import EMPTY
+from harvestgym.gym.parallel_env import JointStep, MultiAgentEnv
 
 from . import arrays as col
 from . import lookup, step
 from .arrays import CHANGING, new_arrays
 from .rewards import CollisionRewards, is_steady, region_values
-
-Actions = dict[str, int]
 
 MAX_FORAGERS = 1024
 
@@ -37,7 +34,7 @@ AGENT = (20, 20, 20)
 """The colour of another agent, in worlds that are seen in colours."""
 
 
-class ForagerParallel(ParallelEnv[str, Any, int]):
+class ForagerParallel(MultiAgentEnv):
     """`number` foragers in the world of a functional `Forager`."""
 
     metadata = {"name": "forager", "render_modes": []}
@@ -46,9 +43,6 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
     def __init__(self, model: Forager, number: Annotated[int, Field(ge=1, le=MAX_FORAGERS)] = 2) -> None:
         _check(model)
         self.model = model
-        self.render_mode = None
-        self.possible_agents = [f"forager_{i}" for i in range(number)]
-        self.agents: list[str] = []
         self._mode = MODES[model.mode]
         self._colored = self._mode.table is color_table
         self._arrays = new_arrays(model.world, self._mode.table(model.world), model.aperture, agents=number)
@@ -57,66 +51,44 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
         self._rate, self._steps = np.zeros(number), 0
         self._values = self._region_values() if is_steady(model.world) else None
         more = 0 if self._colored else 1
-        self._space = make_space(model.world, model.mode, model.aperture, model.hint, more)
-        self._actions = gymnasium.spaces.Discrete(4)
+        space = make_space(model.world, model.mode, model.aperture, model.hint, more)
+        self._set_agents([f"forager_{i}" for i in range(number)], space, gymnasium.spaces.Discrete(4))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.possible_agents)} agents, {self.model!r}>"
 
-    def __copy__(self) -> ForagerParallel:
-        """Return a copy in mid-episode that steps by itself."""
-        return deepcopy(self)
-
-    def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
-        """Return the space of the observation mode, with one more kind for other agents unless they are a colour."""
-        return self._space
-
-    def action_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
-        """North, east, south, west."""
-        return self._actions
-
-    def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    def _begin(self, seed: int | None) -> tuple[list[Any], list[dict[str, Any]]]:
         """Begin: the first agent in the middle, the others on random free cells."""
         if seed is not None:
             self._seeds = np.random.default_rng(seed)
         words = seed_words(int(self._seeds.integers(0, 2**63)))
         step.begin(self._arrays, *words, *self.model.world.start)
-        self.agents, self._steps = list(self.possible_agents), 0
+        self._steps = 0
         self._rewards.delayed.clear()
         self._rate[:] = 0.0
-        return self._views(self._arrays.views[:, self._arrays.head[col.SIDE]]), self._infos(
-            np.full(len(self.agents), EMPTY)
-        )
+        views = self._views(self._arrays.views[:, self._arrays.head[col.SIDE]])
+        return views, self._infos(np.full(len(self.possible_agents), EMPTY))
 
-    def step(self, actions: Actions) -> tuple[dict[str, Any], ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return one step of all agents."""
-        n = len(self.possible_agents)
-        moves = np.array([self._move(actions, agent) for agent in self.agents], np.int64)
+    def _advance(self, actions: list[Any]) -> JointStep:
+        """Do one step of all agents."""
+        n = len(actions)
         room = len(self._arrays.slots)
         if self._arrays.head[col.USED] + n > room and room < self.model.capacity:
             self._arrays = lookup.grow_arrays(self._arrays, 2 * room)
         out, hits = np.empty((n, self._arrays.views.shape[-1]), np.uint8), np.empty(n, np.int64)
-        step.step_together(self._arrays, moves, out, hits)
+        step.step_together(self._arrays, np.asarray(actions, np.int64), out, hits)
         earned = self._rewards.pay(hits, np.full(n, self._steps), self._context)
         self._rate += RATE * (earned - self._rate)
         self._steps += 1
-        over = self._steps == self.model.horizon
-        by = lambda values: dict(zip(self.possible_agents, values, strict=True))  # noqa: E731
-        views, rewards = self._views(out), by(earned.tolist())
-        infos = self._infos(hits)
-        if over:
-            self.agents = []
-        return views, rewards, by([False] * n), by([over] * n), infos
+        over = [self._steps == self.model.horizon] * n
+        return JointStep(self._views(out), earned.tolist(), [False] * n, over, self._infos(hits))
 
-    def _infos(self, hits: np.ndarray) -> dict[str, dict[str, Any]]:
+    def _infos(self, hits: np.ndarray) -> list[dict[str, Any]]:
         """Return for each agent its collision, its running rate, and the value of its region compared with the best."""
-        values, infos = self._values or self._region_values(), {}
-        rows = zip(self.possible_agents, self._rate.tolist(), hits.tolist(), self._biomes.tolist(), strict=True)
-        for agent, rate, hit, biome in rows:
+        values, infos = self._values or self._region_values(), []
+        for rate, hit, biome in zip(self._rate.tolist(), hits.tolist(), self._biomes.tolist(), strict=True):
             here = {"biome": biome, "biome_value": values[biome], "biome_regret": max(values) - values[biome]}
-            infos[agent] = {"reward_rate": rate, "collided": hit} | here
+            infos.append({"reward_rate": rate, "collided": hit} | here)
         return infos
 
     def _region_values(self) -> list[float]:
@@ -159,19 +131,13 @@ class ForagerParallel(ParallelEnv[str, Any, int]):
     def _biomes(self) -> np.ndarray:
         return self.model.world.region_at(self._arrays.agents[:, col.AGENT_X], self._arrays.agents[:, col.AGENT_Y])
 
-    def _move(self, actions: Actions, agent: str) -> int:
-        action = actions.get(agent, -1)
-        if action not in (0, 1, 2, 3):
-            raise ConfigError(f"action of {agent}: expected 0, 1, 2 or 3, got {actions.get(agent)!r}")
-        return int(action)
-
-    def _views(self, encoded: np.ndarray) -> dict[str, Any]:
+    def _views(self, encoded: np.ndarray) -> list[Any]:
         """Return the observation of each agent, the other agents included."""
         model, every = self.model, max(self.model.hint[1], 1)
         phase = np.full(len(encoded), self._steps % every)
         seen = add_hint(model.world, model.hint, self._mode.observe(self._cells(encoded), np), phase, self._biomes)
         part = (lambda i: {k: v[i] for k, v in seen.items()}) if model.hint[0] else (lambda i: seen[i])
-        return {agent: part(i) for i, agent in enumerate(self.possible_agents)}
+        return [part(i) for i in range(len(self.possible_agents))]
 
     def _cells(self, encoded: np.ndarray) -> np.ndarray:
         rows, cols = self.model.aperture

@@ -1,0 +1,136 @@
+"""A commons of farms: neighbours with the same weather and one quota of water for the season."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium import spaces
+
+from harvestgym.core.env import Timestep
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.wrappers import Wrapper
+from harvestgym.farm.engine.actions import Choice
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.model import FarmModel
+
+WATER_AMOUNT = "amount#L"
+"""The parameter of an order that says how much water it takes."""
+
+
+class SharedWaterState(NamedTuple):
+    """The state of each farm, with a leading axis, and the litres that are left of the quota."""
+
+    inner: Any
+    left: jax.Array
+
+
+class SharedWaterParams(NamedTuple):
+    """The parameters of each farm, with a leading axis, and the litres of the season."""
+
+    farms: Any
+    quota: Any
+
+
+@dataclass(frozen=True, repr=False)
+class SharedWater(Wrapper[Any]):
+    """Farms of one structure, one order a day each, that share a quota of water.
+
+    An action is one integer per farm; an observation (farms, numbers) is that of each farm and the share of the quota
+    that is left. The first farm in the queue of the day gets its water first, and the queue moves on by one each day;
+    an order for more than is left is refused, with the water orders behind it. The reward is the sum over the farms,
+    and `info["own reward"]` is that of each. The episode ends with that of the last farm.
+
+    Attributes:
+        farms: how many.
+        quota: litres for the season.
+        sets: the parameters of each farm, with a leading axis.
+    """
+
+    env: FarmModel
+    farms: int
+    quota: float = field(compare=False)
+    sets: Any = field(compare=False)
+
+    def __post_init__(self) -> None:
+        if self.env.schedule != 1 or isinstance(self.env, ActiveFarm):
+            raise ConfigError("shared water: expected a farm with one order a day in mode po or fo, got another")
+        if not self.quota > 0:
+            raise ConfigError(f"quota: expected litres above 0, got {self.quota}")
+
+    @property
+    def params(self) -> SharedWaterParams:
+        return SharedWaterParams(self.sets, np.float32(self.quota))
+
+    @cached_property
+    def litres(self) -> np.ndarray:
+        """The water that each integer action takes."""
+        return np.asarray(
+            [0.0 if choice is None else _water(choice) for choice in self.env.actions.choices], np.float32
+        )
+
+    @property
+    def own_space(self) -> spaces.Box:
+        """The space of the observation of one farm."""
+        inside: Any = self.env.observation_space
+        return spaces.Box(
+            *(np.append(end, more).astype(np.float32) for end, more in ((inside.low, 0), (inside.high, 1)))
+        )
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        own = self.own_space
+        low, high = (np.tile(end, (self.farms, 1)) for end in (own.low, own.high))
+        return spaces.Box(low, high, dtype=np.float32)
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return spaces.MultiDiscrete([len(self.env.actions.choices)] * self.farms)
+
+    def reset(self, key: jax.Array, params: Any = None) -> tuple[SharedWaterState, Timestep]:
+        params = self.params if params is None else params
+        inner, first = jax.vmap(self.env.reset, (None, 0))(key, params.farms)
+        state = SharedWaterState(inner, jnp.float32(params.quota))
+        return state, self._together(state, first, jnp.zeros(self.farms, bool), params)
+
+    def again(self, key: jax.Array, last: Any, renew: jax.Array, params: Any) -> tuple[Any, Timestep]:
+        return self.reset(key, params)
+
+    def step(self, key: jax.Array, state: SharedWaterState, action: Any, params: Any = None) -> tuple[Any, Timestep]:
+        params = self.params if params is None else params
+        over = jax.vmap(self.env.ended)(state.inner, params.farms)
+        wanted = jnp.where(over, 0, action)
+        granted = self._grant(jnp.asarray(self.litres)[wanted], state.left, state.inner.day[0])
+        orders = jnp.where(granted, wanted, 0)
+        inner, shown = jax.vmap(self.env.step, (None, 0, 0, 0))(key, state.inner, orders, params.farms)
+        used = jnp.where(shown.info["accepted"][:, 0], jnp.asarray(self.litres)[orders], 0.0).sum()
+        after = SharedWaterState(inner, jnp.maximum(state.left - used, 0.0))
+        return after, self._together(after, shown, over, params)
+
+    def _grant(self, litres: jax.Array, left: jax.Array, day: jax.Array) -> jax.Array:
+        """Return which farms get their order, bool (farms,)."""
+        rank = (jnp.arange(self.farms) - day) % self.farms
+        taken = jnp.sum(jnp.where(rank[:, None] >= rank, litres, 0.0), axis=1)
+        return (taken <= left) | (litres == 0)
+
+    def _together(self, state: SharedWaterState, each: Timestep, over: jax.Array, params: Any) -> Timestep:
+        """Return the joint outcome of the farms; those that were over are paid nothing."""
+        share = jnp.full((self.farms, 1), state.left / params.quota, jnp.float32)
+        reward = jnp.where(over, 0.0, each.reward)
+        ended = each.terminated | each.truncated
+        info = {"own reward": reward, "ended": ended, "own terminated": each.terminated, "water left#L": state.left}
+        truncated = ended.all() & each.truncated.any()
+        obs = jnp.concatenate([each.obs, share], -1)
+        return Timestep(obs, reward.sum(), ended.all() & ~truncated, truncated, info)
+
+
+def _water(choice: Choice | None) -> float:
+    if choice is None:
+        return 0.0
+    keys = [parameter.key for parameter in choice.row.allowed]
+    return choice.values[keys.index(WATER_AMOUNT)] if WATER_AMOUNT in keys else 0.0

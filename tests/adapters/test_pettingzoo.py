@@ -1,0 +1,113 @@
+"""Multi-agent environments: PettingZoo's own tests, a shared quota, own and shared rewards, experts, and errors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from pettingzoo.test import parallel_api_test
+
+from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel, make_shared_water
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.interface.parallel_env import FarmsEnv
+
+SHARED_WATER = "farm/shared-water-v0"
+SHORT: dict[str, dict[str, Any]] = {"fishing/fleets-v0": {"Tmax": 20}, "forager/several-v0": {"horizon": 20}}
+
+
+@pytest.fixture(scope="module")
+def farms() -> FarmsEnv:
+    """Return four neighbours with water for four of the largest orders."""
+    return make_shared_water(quota=80.0)
+
+
+@pytest.mark.parametrize("id", PARALLEL)
+def test_parallel_api_of_pettingzoo_holds(id: str) -> None:
+    env = make_parallel(id, **SHORT.get(id, {}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the test of pettingzoo advises on names
+        parallel_api_test(env, num_cycles=30)
+
+
+def largest_order(env: FarmsEnv) -> int:
+    return int(np.argmax(env.core.litres))
+
+
+def test_the_quota_is_shared_and_the_queue_moves(farms: FarmsEnv) -> None:
+    """Four orders of 20 L empty 80 L: the first day gets all of it, or half of the farms on two days."""
+    obs, _ = farms.reset(seed=0)
+    agents, pour = farms.possible_agents, largest_order(farms)
+    assert [obs[agent][-1] for agent in agents] == [1.0] * 4
+    _, rewards, _, _, infos = farms.step(dict.fromkeys(agents, pour))
+    assert infos[agents[0]]["water left#L"] == 0 and all(reward < 0 for reward in rewards.values())
+    obs, rewards, *_ = farms.step(dict.fromkeys(agents, pour))
+    assert [obs[agent][-1] for agent in agents] == [0.0] * 4
+    assert all(reward >= 0 for reward in rewards.values()), "a refused order costs nothing"
+
+
+def test_the_first_of_the_queue_is_served_first() -> None:
+    env = make_shared_water(quota=30.0)
+    env.reset(seed=0)
+    pour = largest_order(env)
+    for day in range(2):
+        _, rewards, _, _, infos = env.step(dict.fromkeys(env.agents, pour if day else 0))
+        assert infos["farm_1"]["water left#L"] == (10.0 if day else 30.0)
+    assert [reward < 0 for reward in rewards.values()] == [False, True, False, False]  # pyright: ignore
+
+
+def test_rewards_are_own_or_shared(farms: FarmsEnv) -> None:
+    shared = make_shared_water(quota=80.0, shared_reward=True)
+    actions = {agent: largest_order(farms) if agent == "farm_0" else 0 for agent in farms.possible_agents}
+    for env in (farms, shared):
+        env.reset(seed=0)
+    own, together = (env.step(actions)[1] for env in (farms, shared))
+    assert own["farm_0"] < 0 == own["farm_1"] and len(set(together.values())) == 1
+    assert sum(own.values()) == pytest.approx(sum(together.values()), abs=1e-6)
+
+
+def test_each_agent_has_an_expert() -> None:
+    """With water for all, each expert harvests; with little, they harvest less together."""
+    total = {}
+    for quota in (1e6, 80.0):
+        env = make_shared_water(quota=quota)
+        obs, _ = env.reset(seed=0)
+        experts, total[quota] = env.experts(), 0.0
+        while env.agents:
+            obs, rewards, *_ = env.step({agent: experts[agent](obs[agent]) for agent in env.agents})
+            total[quota] += sum(rewards.values())
+    assert total[1e6] > 1.2 and total[80.0] < total[1e6]
+
+
+def test_agents_leave_when_their_own_season_is_over(farms: FarmsEnv) -> None:
+    """A harvest ends the season of a farm, and its actions are asked for no more."""
+    farms.reset(seed=0)
+    harvest = len(farms.core.litres) - 1
+    actions = {agent: harvest if agent == "farm_2" else 0 for agent in farms.agents}
+    terminated: dict[str, bool] = {}
+    while farms.agents and "farm_2" in farms.agents:
+        _, _, terminated, *_ = farms.step({agent: actions[agent] for agent in farms.agents})
+    assert terminated["farm_2"] and farms.agents
+    obs, rewards, *_ = farms.step(dict.fromkeys(farms.agents, 0))
+    assert sorted(obs) == sorted(rewards) and "farm_2" not in obs
+
+
+def test_bad_actions_are_refused_and_change_nothing(farms: FarmsEnv) -> None:
+    farms.reset(seed=0)
+    with pytest.raises(ConfigError, match="step: expected an action for each of"):
+        farms.step({"farm_0": 0})
+    with pytest.raises(ConfigError, match=r"step: farm_1: expected an action in Discrete\(7\), got 99"):
+        farms.step({agent: 99 if agent == "farm_1" else 0 for agent in farms.agents})
+    assert farms.day == 0
+
+
+def test_mistakes_are_refused() -> None:
+    with pytest.raises(ConfigError, match="environment: .*'farm/shared-waters-v0'; try 'farm/shared-water-v0'"):
+        make_parallel("farm/shared-waters-v0")
+    with pytest.raises(ConfigError, match="quota: expected litres above 0, got 0"):
+        make_shared_water(quota=0.0)
+    env = make_parallel("fishing/fleets-v0")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step({})
