@@ -77,7 +77,7 @@ def clone(
 def main() -> None:
     """Imitate, improve, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", default="farm/bean-clay-weeds-3x4-v0")
+    parser.add_argument("--id", default="farm/bean-clay-weeds-3x4-v1")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
     parser.add_argument("--demos", type=int, default=1024, help="orders that each environment shows")

@@ -14,7 +14,6 @@ from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel, make_shared_
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.interface.parallel_env import FarmsEnv
 
-SHARED_WATER = "farm/shared-water-v0"
 SHORT: dict[str, dict[str, Any]] = {"fishing/fleets-v0": {"Tmax": 20}, "forager/several-v0": {"horizon": 20}}
 
 
