@@ -16,7 +16,7 @@ NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")
 """The soils of the neighbours of `farm/shared-water-v0`."""
 
 QUOTA = 300.0
-"""Litres for the season of `farm/shared-water-v0`: about half of what its four experts take without a quota."""
+"""Litres for the season of `farm/shared-water-v0`: about half of what its four experts take without one."""
 
 
 def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> FarmsEnv:

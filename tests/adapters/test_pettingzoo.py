@@ -68,7 +68,7 @@ def test_rewards_are_own_or_shared(farms: FarmsEnv) -> None:
 
 
 def test_each_agent_has_an_expert() -> None:
-    """With water for all, each expert harvests; with little, they harvest less together."""
+    """With water for all, the experts harvest; with little, they earn less than half of it together."""
     total = {}
     for quota in (1e6, 80.0):
         env = make_shared_water(quota=quota)
@@ -77,7 +77,7 @@ def test_each_agent_has_an_expert() -> None:
         while env.agents:
             obs, rewards, *_ = env.step({agent: experts[agent](obs[agent]) for agent in env.agents})
             total[quota] += sum(rewards.values())
-    assert total[1e6] > 1.2 and total[80.0] < total[1e6]
+    assert total[1e6] > 2 * total[80.0] > 0
 
 
 def test_agents_leave_when_their_own_season_is_over(farms: FarmsEnv) -> None:
