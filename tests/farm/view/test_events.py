@@ -49,7 +49,7 @@ def test_what_was_not_observed_is_no_event() -> None:
 
 
 def test_last_event_is_followed_by_nothing_but_the_final_reward() -> None:
-    """Where nobody sows, a crop lives for a third of the season."""
+    """A crop that nobody sows again lives for a third of the season."""
     id = "farm/full-1x1-v1"
     env = harvestgym.make(id)
     record = record_episode(id, env, policy_named(id, env, "none"), 0)
