@@ -23,7 +23,17 @@ FieldKind = Literal["var", "par", "open", "static"]
 Dtype = Literal["float", "int", "bool"]
 
 WIDE = 1e9
-"""The end of a range that has no natural one: finite, as an unbounded space is a warning in every learner."""
+"""The end of a range that has no natural one."""
+
+UNIT_LIMITS = {"L": 1e8, "g": 1e8, "kg": 1e6, "cm": 1e4, "day": 36_500}
+"""The greatest value of a variable that declares none, by its unit, on a plot of a hectare, the largest one.
+
+These are ten metres of water, ten kg of a nutrient and a hundred kg of harvest per m2, plants of 100 m, and a century.
+Observation spaces end there, and observations are clipped to them.
+"""
+
+OTHER_LIMIT = 1e6
+"""The limit of variables with another unit, or without one."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,11 @@ class Meta:
         return unit_of(self.keys[0])
 
 
+def find_limit(unit: str) -> float:
+    """Return the greatest value of a variable with this unit that declares none."""
+    return UNIT_LIMITS.get(unit, OTHER_LIMIT)
+
+
 def unit_of(key: str) -> str:
     """Return the unit part of a `name#unit` key."""
     return key.partition("#")[2]
@@ -89,14 +104,18 @@ def var(
     doc: str,
     *,
     low: float = 0.0,
-    high: float = WIDE,
+    high: float | None = None,
     dtype: Dtype = "float",
     labels: tuple[str, ...] = (),
     axes: tuple[str, ...] = ("plot",),
     hidden: bool = False,
     settled: bool = False,
 ) -> Any:
-    """Declare a state variable: traced, observed under `key` unless hidden, in `[low, high]`; per plot by default."""
+    """Declare a state variable: traced, observed under `key` unless hidden, in `[low, high]`; per plot by default.
+
+    `high` is by default the limit of its unit.
+    """
+    high = find_limit(unit_of(_keys(key)[0])) if high is None else high
     if labels:
         dtype, low, high = "int", 0, len(labels) - 1
     if dtype == "bool":

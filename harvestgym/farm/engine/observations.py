@@ -79,9 +79,9 @@ class ObservationPlan:
         return gymnasium.spaces.Box(low, high, dtype=np.float32)
 
     def see(self, values: Any) -> jax.Array:
-        """Return the observation; `values` maps a `Variable` to its array."""
-        seen = [item.take(values(item.variable)) for item in self.items]
-        return jnp.concatenate(seen) if seen else jnp.zeros(0, jnp.float32)
+        """Return the observation, clipped to the space; `values` maps a `Variable` to its array."""
+        seen, space = [item.take(values(item.variable)) for item in self.items], self.space
+        return jnp.clip(jnp.concatenate(seen), space.low, space.high) if seen else jnp.zeros(0, jnp.float32)
 
     @cached_property
     def positions(self) -> dict[str, np.ndarray]:
