@@ -50,7 +50,7 @@ def draw_value(value: Any, metadata: Any, rng: np.random.Generator) -> Any:
 
 
 def test_parameters_at_their_limits_keep_observations_in_their_space() -> None:
-    env, rng = harvestgym.make("farm/bean-clay-1x1-v0", mode="fo"), np.random.default_rng(0)
+    env, rng = harvestgym.make("farm/bean-clay-1x1-v1", mode="fo"), np.random.default_rng(0)
     (field,) = env.params.fields
     fields = [replace(field, entities=tuple(draw_limits(e, rng) for e in field.entities)) for _ in range(SETS)]
     sets = [replace(env.params, fields=(drawn,)) for drawn in fields]
