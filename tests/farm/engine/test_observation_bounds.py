@@ -1,4 +1,4 @@
-"""Observations stay within their space, whose ends mean something, whatever values the limits of parameters allow."""
+"""Observations stay within their space, whose ends mean something, for all values that parameters may have."""
 
 from __future__ import annotations
 
