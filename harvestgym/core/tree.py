@@ -32,7 +32,7 @@ These are ten metres of water, ten kg of a nutrient and a hundred kg of harvest 
 Observation spaces end there, and observations are clipped to them.
 """
 
-OTHER_LIMIT = 1e6
+OTHER_LIMIT = 1e7
 """The limit of variables with another unit, or without one."""
 
 
