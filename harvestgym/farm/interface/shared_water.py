@@ -78,9 +78,8 @@ class SharedWater(Wrapper[Any]):
     def own_space(self) -> spaces.Box:
         """The space of the observation of one farm."""
         inside: Any = self.env.observation_space
-        return spaces.Box(
-            *(np.append(end, more).astype(np.float32) for end, more in ((inside.low, 0), (inside.high, 1)))
-        )
+        low, high = np.append(inside.low, np.float32(0)), np.append(inside.high, np.float32(1))
+        return spaces.Box(low, high, dtype=np.float32)
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:

@@ -1,0 +1,69 @@
+"""The network of `examples/map_ppo.py`: it chooses what is possible, and its weights go along to a larger farm."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.core.xla.compilation import jit_quickly
+
+pytest.importorskip("optax")
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SMALL, LARGE = "full-1x1", "full-3x4"
+DRAWS = 64
+
+
+@pytest.fixture
+def ppo(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Import the example as a module."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    return importlib.import_module("map_ppo")
+
+
+def make(name: str) -> Any:
+    """Make the newest version of a farm with maps."""
+    return harvestgym.make(max(id for id in harvestgym.ids("farm") if id.startswith(f"farm/{name}-v")), interface="map")
+
+
+def observe(env: Any, allowed: list[str]) -> dict[str, Any]:
+    """Return an observation in which some orders are possible; compiles no dynamics."""
+    values = np.ones(env.env.observation_space.shape, np.float32)
+    obs = env.encode(values, np.zeros(env.table.shape[:2], np.float32), np.int32(0))
+    possible = np.asarray([name in allowed for name in env.table.names])
+    mask = {"what": possible} | {name: env.table.valid[name] & possible[:, None] for name in ("where", "amount")}
+    return jax.tree.map(jax.numpy.asarray, obs | {"mask": mask})
+
+
+def test_orders_are_possible_and_weights_go_along(ppo: Any) -> None:
+    small, large = make(SMALL), make(LARGE)
+    settings = ppo.Settings(width=8, blocks=1)
+    key = jax.random.key(0)
+    fresh = ppo.make_weights(key, large, settings)
+    weights = ppo.transfer(ppo.make_weights(key, small, settings), small, large, fresh)
+    assert jax.tree.map(np.shape, weights) == jax.tree.map(np.shape, fresh)
+    allowed = ["stop", large.table.names[1], large.table.names[2]]
+    obs, mask = observe(large, allowed), observe(large, allowed)["mask"]
+    draw = jit_quickly(jax.vmap(lambda key: ppo.draw(weights, obs, key)))
+    orders, chances = (np.asarray(part) for part in draw(jax.random.split(key, DRAWS)))
+    assert {large.table.names[what] for what in orders[:, 0]} == set(allowed)
+    for what, where, amount in orders:
+        assert mask["where"][what, where] and mask["amount"][what, amount]
+    assert (chances < 0).all() and len(np.unique(orders[:, 1])) > 3
+
+
+def test_a_channel_keeps_its_weights_by_name(ppo: Any) -> None:
+    small, large = make(SMALL), make(LARGE)
+    settings = ppo.Settings(width=8, blocks=1)
+    before, fresh = (ppo.make_weights(jax.random.key(0), env, settings) for env in (small, large))
+    after = ppo.transfer(before, small, large, fresh)
+    names = [[channel.name for channel in env.plot_channels] for env in (small, large)]
+    for i, name in enumerate(names[1]):
+        expected = before["plots"][names[0].index(name)] if name in names[0] else np.zeros(8)
+        np.testing.assert_array_equal(after["plots"][i], expected)
