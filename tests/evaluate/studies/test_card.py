@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
 import pytest
 
+from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.studies import card
-from harvestgym.evaluate.studies.common.yield_response import OPENINGS
+from harvestgym.evaluate.studies.common.yield_response import OPENINGS, PERIODS
 from harvestgym.farm.entities.plant import Plant
 
 
 def test_the_crops_are_what_is_published(tmp_path: Path) -> None:
     """Of bean on four soils every measure; what is outside is marked, and nothing is."""
     reported: list[int] = []
-    table, lengths, responses, sources = card.run(16, tmp_path, reported.append, crops=("bean",))
+    calibrated, predicted, responses, blind, lengths, sources = card.run(16, tmp_path, reported.append, crops=("bean",))
     assert reported == [1]
-    assert len(table.rows) == len(card.RANGED) + len(card.SHARES)
-    assert not [row for row in table.rows if any(cell.endswith("!") for cell in row)], table.rows
+    rows = [*calibrated.rows, *predicted.rows]
+    assert len(calibrated.rows) == len(card.CALIBRATED) and len(rows) == len(card.RANGED) + len(card.SHARES)
+    assert not [row for row in rows if any(cell.endswith("!") for cell in row)], rows
+    assert {row[2] for row in responses.rows if row[1] == "whole season"} == {"predicted"}
+    assert [row[1] for row in blind.rows] == [f"K_y, {period}" for period in PERIODS]
     assert all(source for *_, source in sources.rows) and len(sources.rows) == len(card.RANGED) + 2
     assert len(responses.rows) == sum(len(openings) for openings in OPENINGS.values())
     assert [row[1] for row in lengths.rows] == list(card.GROWTH)
@@ -29,6 +35,21 @@ def test_the_crops_are_what_is_published(tmp_path: Path) -> None:
     assert np.nanmax(young + kept["bloom"] + kept["fruit"] - kept["total"]) <= 0
     assert len(kept["yield"]) == len(card.CARD_SOILS) * 16 and np.nanmin(kept["yield"]) > 0
     assert (tmp_path / "card.png").stat().st_size > 0
+
+
+FROZEN = ("2026-11-22", "9a92ecd883ba0682")
+"""The date of the ranges and a digest of their numbers: a new range needs a new date."""
+
+
+def test_the_ranges_are_those_of_their_date() -> None:
+    numbers = {
+        crop: {name: [said[name]["low"], said[name]["high"]] for name in card.RANGED}
+        | {name: value for name, value in said["k_y"].items() if name != "source"}
+        | {name: said[name] for name in ("stages", "kcb", "kc")}
+        for crop, said in card.read_published().items()
+    }
+    digest = hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:16]
+    assert (str(read_file(card.RANGES_FILE)["frozen"]), digest) == FROZEN
 
 
 def test_what_is_published_is_a_range_with_a_source() -> None:

@@ -22,6 +22,7 @@ from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import DayReport, FarmModel, FarmState
 from harvestgym.farm.entities.plant.stages import Stage
+from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.schema import farm_spec
 
 TUNING, REPORTED = 11, 2026
@@ -69,8 +70,9 @@ def make_trial_farm(
     init: Mapping[str, Any] | None = None,
     day: int = MAY,
     days: int = 200,
+    site: str | None = None,
 ) -> FarmModel:
-    """Make a farm of one square metre in the south of France, watered and harvested, that always runs for `days`.
+    """Make a farm of one square metre, watered and harvested, that always runs for `days`.
 
     Args:
         entities: kinds and parameter sets: weather, soil and crop in this order, then others.
@@ -78,12 +80,17 @@ def make_trial_farm(
         init: initial values of entities, as in a farm file.
         day: day of the year of the start.
         days: length of a season.
+        site: the weather site where the farm lies; by default the south of France.
     """
     interventions: dict[str, dict[str, None]] = {}
     for entity, action in (WATER, HARVEST, *actions):
         interventions.setdefault(entity, {})[action] = None
-    place = {"localization": {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}}
-    field = place | {"shape": {"length#nb": 1, "width#nb": 1, "scale#m": 1.0}, "entities": list(entities)}
+    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30} if site is None else locate_site(site)
+    field = {
+        "localization": place,
+        "shape": {"length#nb": 1, "width#nb": 1, "scale#m": 1.0},
+        "entities": list(entities),
+    }
     rules = {
         "horizon#day": days, "max_action_schedule_size": ORDERS, "terminal_conditions": [],
         "init": {"Field-0": {"Weather-0": {"day#int365": [day]}, **(init or {})}},
@@ -92,6 +99,12 @@ def make_trial_farm(
     }  # fmt: skip
     farmers = [{"kind": "BasicFarmer", "max_daily_interventions": ORDERS}]
     return build(farm_spec({"fields": {"Field-0": field}, "rules": rules, "farmers": farmers}, "trial"))
+
+
+def locate_site(site: str) -> dict[str, Any]:
+    """Return the localization of a weather site, as in a farm file."""
+    about = load_site(site).about
+    return {"latitude#°": about.latitude, "longitude#°": about.longitude, "altitude#m": about.altitude}
 
 
 def soil_of(state: FarmState) -> Any:

@@ -1,4 +1,4 @@
-"""WOFOST 7.2, the crop model of Wageningen, on the weather of a season: needs the extra `validate` (pcse).
+"""WOFOST 7.2, the crop model of Wageningen, on the water and weather of a season: needs the extra `validate` (pcse).
 
 The wheel of pcse brings a demonstration database with the crop parameters of the European monitoring service; so no
 network is needed. Grain maize is the one crop of ours that it knows (its field beans are faba beans, for dry seed).
@@ -19,16 +19,17 @@ import numpy as np
 
 MAIZE = 2
 GRID, YEAR = 31031, 2000
-"""The place and year of a campaign in the database that names the variety."""
+"""The place and year of a campaign in the database."""
 
-SOIL_PARAMETERS = {
-    "SMFCF": 0.4, "SM0": 0.57, "SMW": 0.1, "RDMSOL": 120, "CRAIRC": 0.06, "K0": 10.0, "SOPE": 10.0, "KSUB": 10.0,
-}  # fmt: skip
-SITE = {"IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0, "WAV": 100, "SMLIM": 0.4}
+VARIETY = 2619
+"""The maize variety of the database whose seasons are on the average as long as the farm's (chosen by dates alone)."""
+
+AIR_FILLED = 0.2
+"""Water that a soil holds above field capacity until it drains, share of its volume."""
 
 
 class Season(NamedTuple):
-    """A crop short of nothing: days from sowing to flowers and to maturity, grain (kg dry mass) and mm transpired.
+    """Days from sowing to flowers and to maturity, grain (kg dry mass), mm transpired and mm evaporated from the soil.
 
     A stage that the days given do not reach is NaN.
     """
@@ -37,28 +38,56 @@ class Season(NamedTuple):
     to_maturity: float
     kg: float
     transpired: float
+    evaporated: float
 
 
-def maize(days: Mapping[str, np.ndarray], first: int, latitude: float) -> Season:
-    """Return a season of grain maize sown on the first day.
+class Ground(NamedTuple):
+    """A freely draining soil at field capacity.
+
+    Attributes:
+        capacity, wilting: water at field capacity and at the wilting point, shares of the volume.
+        depth: of the soil that roots can reach, m.
+    """
+
+    capacity: float
+    wilting: float
+    depth: float
+
+    @property
+    def soil(self) -> dict[str, float]:
+        """Return the soil parameters of WOFOST."""
+        fractions = {"SMFCF": self.capacity, "SMW": self.wilting, "SM0": self.capacity + AIR_FILLED, "CRAIRC": 0.06}
+        return fractions | {"RDMSOL": 100 * self.depth, "K0": 10.0, "SOPE": 10.0, "KSUB": 10.0}
+
+    @property
+    def site(self) -> dict[str, float]:
+        """Return the site parameters of WOFOST: the water at the start, cm, and no run-off."""
+        water = 100 * self.depth * (self.capacity - self.wilting)
+        return {"WAV": water, "SMLIM": self.capacity, "IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0}
+
+
+def maize(days: Mapping[str, np.ndarray], first: int, latitude: float, ground: Ground) -> Season:
+    """Return a season of grain maize that is sown on the first day and has the water of soil and rain.
 
     Args:
         days: a value per day: `t_min`, `t_max`, `t_mean` (degC), `wind` (m/s at 2 m), `vapour` (kPa), `radiation`
-            (MJ.m-2) and `et0` (mm).
+            (MJ.m-2), `et0` and `rain` (mm).
         first: day of the year of the first.
         latitude: degrees, north positive.
+        ground: the soil.
     """
     start = datetime.date(YEAR, 1, 1) + datetime.timedelta(first - 1)
     with warnings.catch_warnings():
         for kind in (DeprecationWarning, ResourceWarning):  # pcse 6 calls traitlets the old way and leaves files open
             warnings.simplefilter("ignore", kind)
-        model = _grown(days, start, latitude)
+        model = _grown(days, start, latitude, ground)
     daily, found = model.get_output(), model.get_summary_output()[0]
     return Season(
         to_flowers=_days(start, found["DOA"]),
         to_maturity=_days(start, found["DOM"]),
         kg=float(found["TWSO"]) / 10_000,
         transpired=10 * float(np.nansum([day["TRA"] or 0.0 for day in daily])),
+        evaporated=10 * float(found["CEVST"]),
     )
 
 
@@ -66,12 +95,13 @@ def _days(start: datetime.date, reached: datetime.date | None) -> float:
     return float("nan") if reached is None else float((reached - start).days)
 
 
-def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float) -> Any:
+def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: Ground) -> Any:
     from pcse.base import ParameterProvider
-    from pcse.models import Wofost72_PP
+    from pcse.models import Wofost72_WLP_CWB
 
-    parameters = ParameterProvider(sitedata=SITE, soildata=SOIL_PARAMETERS, cropdata=_crop())
-    model = Wofost72_PP(parameters, _weather(days, start, latitude), _calendar(start, len(days["et0"])))
+    parameters = ParameterProvider(sitedata=ground.site, soildata=ground.soil, cropdata=_crop())
+    weather, calendar = _weather(days, start, latitude), _calendar(start, len(days["et0"]))
+    model = Wofost72_WLP_CWB(parameters, weather, calendar)
     model.run_till_terminate()
     return model
 
@@ -84,6 +114,7 @@ def _crop() -> dict[str, Any]:
     with closing(sqlite3.connect(":memory:")) as base:
         base.row_factory = lambda cursor, row: namedtuple("Row", [column[0] for column in cursor.description])(*row)
         base.executescript(dump.read_text(encoding="utf-8"))
+        base.execute("update crop_calendar set variety_no = ? where crop_no = ?", (VARIETY, MAIZE))
         return db_input.fetch_cropdata(base, GRID, YEAR, MAIZE)
 
 
@@ -97,8 +128,8 @@ def _weather(days: Mapping[str, np.ndarray], start: datetime.date, latitude: flo
         et0 = now["et0"] / 10
         kept = WeatherDataContainer(
             LAT=latitude, LON=0.0, ELEV=0.0, DAY=day, IRRAD=1e6 * now["radiation"], TMIN=now["t_min"],
-            TMAX=now["t_max"], TEMP=now["t_mean"], VAP=10 * now["vapour"], RAIN=0.0, WIND=now["wind"], E0=et0, ES0=et0,
-            ET0=et0,
+            TMAX=now["t_max"], TEMP=now["t_mean"], VAP=10 * now["vapour"], RAIN=now["rain"] / 10,
+            WIND=now["wind"], E0=et0, ES0=et0, ET0=et0,
         )  # fmt: skip
         provider._store_WeatherDataContainer(kept, day)
     return provider

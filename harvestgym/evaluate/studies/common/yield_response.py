@@ -7,6 +7,7 @@ relative loss of yield over the relative loss of evapotranspiration in the perio
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import jax
@@ -67,15 +68,26 @@ class YieldResponse(NamedTuple):
         return self.loss / self.deficit
 
 
-def measure_yield_response(crop: str, soil: str, replicates: int, seed: int) -> list[YieldResponse]:
-    """Return the response of a crop to dry soil in the whole season and in each period, near Montpellier."""
-    entities = [("Weather", "montpellier"), ("Soil", soil), ("Plant", crop), ("Pollinators", "bee")]
-    env = make_trial_farm(entities, day=APRIL, days=DRY_SEASON_DAYS)
+def measure_yield_response(
+    crop: str, soil: str, replicates: int, seed: int, site: str = "montpellier", day: int = APRIL,
+    openings: Mapping[str, Sequence[float]] = OPENINGS,
+) -> list[YieldResponse]:  # fmt: skip
+    """Return the response of a crop to dry soil in the whole season and in each period.
+
+    Args:
+        crop, soil: parameter sets.
+        replicates, seed: the seasons.
+        site: of the weather.
+        day: day of the year of sowing.
+        openings: see `OPENINGS`.
+    """
+    entities = [("Weather", site), ("Soil", soil), ("Plant", crop), ("Pollinators", "bee")]
+    env = make_trial_farm(entities, day=day, days=DRY_SEASON_DAYS, site=site)
     full = jnp.full(len(Stage), find_water_level(env, FULL_SUPPLY))
     drought = float(env.params.fields[0].entities[2].grow.drought)  # pyright: ignore[reportAttributeAccessIssue]
     treatments = [("full supply", full)]
-    for period, openings in OPENINGS.items():
-        dry = [full.at[jnp.asarray(PERIODS[period])].set(find_water_level(env, k * drought)) for k in openings]
+    for period, shares in openings.items():
+        dry = [full.at[jnp.asarray(PERIODS[period])].set(find_water_level(env, k * drought)) for k in shares]
         treatments += [(period, levels) for levels in dry]
     cases = [Case({"case": i}, env, levels) for i, (_, levels) in enumerate(treatments)]
     record = run_seasons(cases, fill_to_level, watch_water, replicates, seed)

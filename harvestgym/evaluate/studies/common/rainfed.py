@@ -1,0 +1,147 @@
+"""Rain-fed maize in two models: twenty seasons here and in WOFOST 7.2 on the same days and the same soil.
+
+Nothing of WOFOST was used to choose a parameter of the farm. Its seasons are kept in `wofost_maize.csv`, made by
+`tools/make_wofost_reference.py`, which needs pcse; the comparison does not. Grain is dry mass in both.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.view.tables import Table
+from harvestgym.farm.entities.plant.stages import Stage
+from harvestgym.farm.entities.soil import Soil
+
+from .season_record import Record, compute_air, find_standing_days, watch_crop
+from .trials import MAY, Case, make_trial_farm, run_seasons, tend
+
+REFERENCE = Path(__file__).with_name("wofost_maize.csv")
+RAINFED_SITES = ("debrecen", "isparta", "lille", "montpellier")
+SEASONS_PER_SITE = 5
+RAINFED_DAYS = 240
+RAINFED_SEED = 2026
+SOIL_DEPTH = 1.5
+DEEP_SILT = {"extends": "silt", "depth#m": SOIL_DEPTH, "start": {"water_min#%": 1, "water_max#%": 1}}
+"""A deep soil for a crop without irrigation, at field capacity; WOFOST has the same water and depth."""
+
+ESTABLISHED = 20
+"""Days after which a stand counts as established."""
+
+DRY_GRAIN = 0.885
+"""Dry mass in the farm's grain, that of FAO's crop information: 10 to 13 % of moisture."""
+
+MEASURES = {
+    "to_flowers": "sowing to flowers, days", "total": "sowing to ripe, days", "grain": "grain, kg.m-2 of dry mass",
+    "water": "evapotranspiration, mm",
+}  # fmt: skip
+
+
+class ModelPair(NamedTuple):
+    """A measure of the same seasons in both models, and how they agree.
+
+    Attributes:
+        here, there: a value per season; NaN where the stage was not reached.
+    """
+
+    name: str
+    here: np.ndarray
+    there: np.ndarray
+
+    @property
+    def known(self) -> np.ndarray:
+        """Return whether both models have a value."""
+        return ~np.isnan(self.here) & ~np.isnan(self.there)
+
+    @property
+    def bias(self) -> float:
+        """Return the mean difference, here less there."""
+        return float((self.here - self.there)[self.known].mean())
+
+    @property
+    def error(self) -> float:
+        """Return the root mean square difference."""
+        return float(np.sqrt(np.square((self.here - self.there)[self.known]).mean()))
+
+    @property
+    def correlation(self) -> float:
+        """Return Pearson's correlation over the seasons."""
+        return float(np.corrcoef(self.here[self.known], self.there[self.known])[0, 1])
+
+
+def grow_rainfed_maize() -> Record:
+    """Return the days of the seasons, (sites, seasons, days) each; nobody waters."""
+    cases = [_make_case(site) for site in RAINFED_SITES]
+    return run_seasons(cases, lambda litres, state: tend(state, litres), watch_crop, SEASONS_PER_SITE, RAINFED_SEED)
+
+
+def _make_case(site: str) -> Case:
+    entities = [("Weather", site), ("Soil", DEEP_SILT), ("Plant", "corn")]
+    env = make_trial_farm(entities, day=MAY, days=RAINFED_DAYS, site=site)
+    return Case({"site": site}, env, jnp.float32(0.0))
+
+
+def find_soil_water() -> tuple[float, float]:
+    """Return the water of the soil at field capacity and at the wilting point, shares of its volume."""
+    soil = Soil.named(DEEP_SILT)
+    return float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000
+
+
+def measure_rainfed(record: Record) -> dict[str, np.ndarray]:
+    """Return the measures of each season, sites after one another.
+
+    Dates are NaN where the stage was not reached, and all measures where frost took the seedlings: WOFOST has no frost.
+    """
+    stands = find_standing_days(record)
+    lost = (record["transpired"] + record["evaporated"])[..., 1:]
+    ripe, stage = record["kg"].sum(-1) > 0, record["stage"]
+    young = ((stage > Stage.NONE) & (stage < Stage.BLOOM)).sum(-1)
+    flowered = (stage >= Stage.BLOOM).any(-1) & (stage != Stage.DEAD).all(-1)
+    found = {
+        "to_flowers": np.where(flowered | ripe, young, np.nan), "total": np.where(ripe, stands.sum(-1), np.nan),
+        "grain": DRY_GRAIN * record["kg"].sum(-1), "water": (lost * stands).sum(-1),
+    }  # fmt: skip
+    stood = stands.sum(-1) > ESTABLISHED
+    return {name: np.where(stood, values, np.nan).ravel() for name, values in found.items()}
+
+
+def describe_weather(record: Record) -> dict[str, np.ndarray]:
+    """Return the mean temperature and the rain of the days of each season, by which a reference is recognised."""
+    air = compute_air(record, 0.0)
+    return {"t_mean": air["t_mean"].mean(-1).ravel(), "rain": air["rain"].sum(-1).ravel()}
+
+
+def read_reference() -> dict[str, np.ndarray]:
+    """Read the seasons of WOFOST, an array per column; an empty cell is NaN."""
+    with REFERENCE.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    numbers = {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0] if name != "site"}
+    return numbers | {"site": np.array([row["site"] for row in rows])}
+
+
+def compare_models(found: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray]) -> list[ModelPair]:
+    """Pair the measures of both models."""
+    return [ModelPair(name, found[name], reference[name]) for name in MEASURES]
+
+
+def tabulate_models(pairs: Sequence[ModelPair]) -> Table:
+    """Tabulate means, bias, error and correlation."""
+    title = f"rain-fed maize, predicted: here and in WOFOST 7.2 (water-limited), {len(pairs[0].here)} seasons"
+    columns = ("measure", "seasons", "here", "WOFOST", "bias", "root mean square", "correlation")
+    rows = [
+        (
+            MEASURES[pair.name], str(int(pair.known.sum())), _format_sd(pair.here[pair.known]),
+            _format_sd(pair.there[pair.known]), f"{pair.bias:+.3g}", f"{pair.error:.3g}", f"{pair.correlation:.2f}",
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    return Table(title, columns, rows)
+
+
+def _format_sd(values: np.ndarray) -> str:
+    return f"{values.mean():.3g} ± {values.std():.2g}"

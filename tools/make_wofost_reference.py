@@ -1,0 +1,52 @@
+"""Make the seasons of WOFOST with which the validation card compares rain-fed maize.
+
+    pip install 'harvestgym[validate]'
+    python tools/make_wofost_reference.py
+
+The farm draws the days of `rainfed.RAINFED_SITES`; WOFOST 7.2 of pcse grows maize on the same days and soil, with the
+parameters of the European monitoring service that pcse brings, unchanged. Writes `wofost_maize.csv`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from importlib.metadata import version
+
+import numpy as np
+
+from harvestgym.evaluate.studies.common import rainfed, wofost
+from harvestgym.evaluate.studies.common.season_record import compute_air
+from harvestgym.evaluate.studies.common.trials import MAY, locate_site
+
+COLUMNS = ("site", "season", "t_mean", "rain", *rainfed.MEASURES)
+
+
+def rows() -> list[tuple[str, ...]]:
+    """Grow every season in WOFOST."""
+    record = rainfed.grow_rainfed_maize()
+    weather = rainfed.describe_weather(record)
+    ground = wofost.Ground(*rainfed.find_soil_water(), rainfed.SOIL_DEPTH)
+    found = []
+    for i, (site, season) in enumerate(np.ndindex(len(rainfed.RAINFED_SITES), rainfed.SEASONS_PER_SITE)):
+        latitude = locate_site(rainfed.RAINFED_SITES[site])["latitude#°"]
+        air = compute_air({name: values[site, season] for name, values in record.items()}, latitude)
+        grown = wofost.maize(air, MAY + 1, latitude, ground)
+        values = (grown.to_flowers, grown.to_maturity, grown.kg, grown.transpired + grown.evaporated)
+        cells = ("" if np.isnan(v) else f"{v:.4g}" for v in values)
+        days = (f"{weather[name][i]:.2f}" for name in ("t_mean", "rain"))
+        found.append((rainfed.RAINFED_SITES[site], str(season), *days, *cells))
+    return found
+
+
+def main() -> None:
+    """Write the file."""
+    head = (
+        f"# WOFOST 7.2 water-limited, pcse {version('pcse')}, made on {datetime.date.today()} by "
+        "tools/make_wofost_reference.py; t_mean and rain are those of the season's days"
+    )
+    lines = [head, ",".join(COLUMNS), *(",".join(row) for row in rows())]
+    rainfed.REFERENCE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
