@@ -1,6 +1,10 @@
 """Watering: the yield of a crop under a constant daily amount of water, on sand and on clay where it never rains.
 
 Section 5.2 and figure 6 of the Farm-Gym paper. The farmer waters every day from the seed on and harvests when ripe.
+
+One parameter builds the difference of the soils in: the share of water that runs past the roots of a dry sand
+(`watering_bypass#%`, 0.8). What follows from it is tested on farms that it was not chosen on (`VARIANTS`): how much
+more water each crop needs on other soils, at other densities and in other weather.
 """
 
 from __future__ import annotations
@@ -19,11 +23,25 @@ from harvestgym.farm.engine.model import FarmState
 from .common.findings import Claim, bootstrap, claim_at_least, claim_at_most, claims_table, difference, ratio
 from .common.report import draw_crops, quartile_table, write_yields
 from .common.trials import CROPS, REPORTED, Case, TreatmentOrder, Yields, make_trial_farm, run_yields, tend
+from .common.variants import Variant, variants_table
 
 SOIL_PAIR = ("clay", "sand")
 DAILY_LITRES = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 4, 5, 10, 15, 20)
+LEAST_LITRES = DAILY_LITRES[1]
+"""Stands for less water than that, where soil and rain alone let half of the seasons ripen."""
 SHOWN = (0, 0.25, 0.5, 1, 2, 5, 10, 20)
 """Litres a day in the table and the figure, those of the paper and more."""
+
+VARIANTS = {
+    "as in the study": Variant(),
+    "without the bypass, which is built in": Variant(soil={"watering_bypass#%": 0}),
+    "loam instead of clay": Variant(soils=("loam", "sand")),
+    "silt instead of clay": Variant(soils=("silt", "sand")),
+    "half as many plants": Variant(density=0.5),
+    "half as many plants again": Variant(density=1.5),
+    "recorded summers of Seattle": Variant(weather="seattle"),
+}
+"""The long form: farms on which the claim about sand and clay is tested again."""
 
 
 def run(
@@ -32,15 +50,31 @@ def run(
     progress: Progress = ignore_progress,
     crops: Sequence[str] = CROPS,
     seed: int = REPORTED,
+    variants: bool = False,
 ) -> list[Table]:
-    """Tabulate yield by litres a day, and the claims of the paper; `progress` counts pairs of crop and soil."""
+    """Tabulate yield by litres a day, and the claims of the paper; `progress` counts pairs of crop and soil.
+
+    With `variants` also the claim about sand and clay on other farms, `VARIANTS`.
+    """
     groups = (_make_cases(crop, soil) for crop in crops for soil in SOIL_PAIR)
     found = run_yields(groups, water_daily, replicates, seed, progress)
     if out is not None:
         write_yields(out / "watering.parquet", found)
         _draw(found, out / "watering.png")
     table = quartile_table("yield, kg.m-2, by litres a day: median [quartiles]", found, {a: f"{a:g} L" for a in SHOWN})
-    return [table, claims_table(_make_claims(found), replicates)]
+    tables = [table, claims_table(_make_claims(found), replicates)]
+    return [*tables, variants_table(claim_variants(replicates, crops, seed, progress))] if variants else tables
+
+
+def claim_variants(replicates: int, crops: Sequence[str], seed: int, progress: Progress) -> list[tuple[str, Claim]]:
+    """Return the claim about sand and its partner in every variant, by crop."""
+    found = []
+    for name, variant in VARIANTS.items():
+        pair = variant.soils or SOIL_PAIR
+        groups = (_make_cases(crop, soil, variant) for crop in crops for soil in pair)
+        kg = run_yields(groups, water_daily, replicates, seed, progress).kg
+        found += [(name, _claim_sand(crop, *kg[i])) for i, crop in enumerate(crops)]
+    return found
 
 
 def water_daily(litres: jax.Array, state: FarmState) -> list[TreatmentOrder]:
@@ -48,8 +82,8 @@ def water_daily(litres: jax.Array, state: FarmState) -> list[TreatmentOrder]:
     return tend(state, litres)
 
 
-def _make_cases(crop: str, soil: str) -> list[Case]:
-    env = make_trial_farm([("Weather", "dry"), ("Soil", soil), ("Plant", crop)])
+def _make_cases(crop: str, soil: str, variant: Variant = VARIANTS["as in the study"]) -> list[Case]:
+    env = make_trial_farm(variant.entities(crop, soil))
     return [Case({"crop": crop, "soil": soil, "litres": a}, env, jnp.float32(a)) for a in DAILY_LITRES]
 
 
@@ -58,15 +92,19 @@ def _make_claims(found: Yields) -> list[Claim]:
     claims = []
     at = DAILY_LITRES.index
     for crop, (clay, sand) in zip(found.levels["crop"], found.kg, strict=True):
-        needs = bootstrap(lambda c, s: litres_for_half(s) / np.maximum(litres_for_half(c), 1e-9), clay, sand)
         gap = difference(*((kg[at(1.5)] > 0).astype(float) for kg in (clay, sand)))
         claims += [
-            claim_at_least(f"{crop}: water at which half the seasons ripen, sand to clay", needs, 2),
+            _claim_sand(crop, clay, sand),
             claim_at_least(f"{crop}: share that ripens at 1.5 L, clay less sand", gap, 0.5),
             claim_at_most(f"{crop} on clay: yield at 20 L to that at 5 L", ratio(clay[at(20)], clay[at(5)]), 0.8),
             claim_at_most(f"{crop} on sand: yield at 20 L to that at 5 L", ratio(sand[at(20)], sand[at(5)]), 0.8),
         ]
     return claims
+
+
+def _claim_sand(crop: str, clay: np.ndarray, sand: np.ndarray) -> Claim:
+    needs = bootstrap(lambda c, s: litres_for_half(s) / np.maximum(litres_for_half(c), LEAST_LITRES), clay, sand)
+    return claim_at_least(f"{crop}: water at which half the seasons ripen, sand to clay", needs, 2)
 
 
 def litres_for_half(kg: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ def describe(env: FarmModel) -> list[Table]:
     """Make the tables of a farm."""
     context = [context_table(env)] if isinstance(env, ContextFarm) else []
     tables = [entities_table(env), rules_table(env), actions_table(env), _observation_table(env), *context]
-    return [*tables, _variables_table(env), *_parameter_tables(env)]
+    return [*tables, _variables_table(env), *parameter_tables(env)]
 
 
 def rules_table(env: FarmModel) -> Table:
@@ -110,7 +110,8 @@ def _codes_text(meta: Meta) -> str:
     return ", ".join(f"{code} {label}" for code, label in enumerate(code_labels(meta))) or describe_range(meta)
 
 
-def _parameter_tables(env: FarmModel) -> Iterator[Table]:
+def parameter_tables(env: FarmModel) -> Iterator[Table]:
+    """Yield the table of each entity's parameters: name, value and source."""
     for field, params, spec in zip(env.fields, env.params.fields, env.spec.fields.values(), strict=True):
         for slot, entity, (_, which) in zip(field.slots, params.entities, spec.entities, strict=True):
             rows = list(_group_rows(entity, type(entity).written(which), "", ""))

@@ -1,0 +1,45 @@
+"""Variants of a study: the same claim on other soils, densities, years, and without the parameter that is built in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from harvestgym.core.view.tables import Table
+from harvestgym.farm.entities.plant import Plant
+
+from .findings import Claim
+
+
+class Variant(NamedTuple):
+    """Changes of the farms of a study.
+
+    Attributes:
+        weather: parameter set of the weather; the studies have `dry`, the same day every day.
+        soils: other soils than those of the study.
+        soil: changes of the parameters of every soil.
+        crop: changes of the parameters of the crop.
+        density: plants per area, relative to the usual number.
+    """
+
+    weather: str = "dry"
+    soils: tuple[str, ...] = ()
+    soil: Mapping[str, Any] = {}
+    crop: Mapping[str, Any] = {}
+    density: float = 1.0
+
+    def entities(self, crop: str, soil: str) -> list[tuple[str, Any]]:
+        """Return weather, soil and crop of a trial farm."""
+        ground = {"extends": soil, **self.soil} if self.soil else soil
+        changes = dict(self.crop)
+        if self.density != 1:
+            changes["population#nb.m-2"] = self.density * float(Plant.named(crop).density)
+        plant = {"extends": crop, **changes} if changes else crop
+        return [("Weather", self.weather), ("Soil", ground), ("Plant", plant)]
+
+
+def variants_table(found: Sequence[tuple[str, Claim]]) -> Table:
+    """Tabulate a claim in each variant."""
+    rows = [(name, claim.text, str(claim.effect), claim.bound, "yes" if claim.holds else "no") for name, claim in found]
+    columns = ("farm", "claim", "effect", "wanted", "holds")
+    return Table("built in and what follows: the claim on other farms", columns, rows)
