@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import harvestgym.farm.entities
+from harvestgym.core.config import choose_set
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.core.view.tables import Table
@@ -29,10 +30,14 @@ from .card import SEASON_DAYS, water_when_dry
 from .common.report import open_figure, write_columns
 from .common.trials import APRIL, CROPS, REPORTED, Case, find_water_level, make_trial_farm, run_seasons, watch_harvest
 
-ORIGINS = ("published", "the paper", "reference implementation", "none")
-"""Kinds of source: the literature, the Farm-Gym paper, its reference implementation; none of a chosen value."""
+ORIGINS = ("published", "calibrated", "the paper", "reference implementation", "none")
+"""Kinds of source: the literature; a published number that the value was fitted to; the Farm-Gym paper; its reference
+implementation; none of a chosen value."""
 
-NOT_SCIENCE = ("source", "extends", "site", "table", "generate")
+NOT_NUMBERS = ("source", "extends", "site", "table", "generate")
+CITED = ("FAO", "Monteith", "WMO")
+"""Begin sources that name the reference implementation besides."""
+
 SENSITIVITY_SOIL = "loam"
 STEP = 0.2
 LEVELS = {"moist": 0.75, "dry": 0.3}
@@ -78,28 +83,50 @@ def count_sources() -> dict[str, Counter[str]]:
     """Count the numbers that each kind's parameter file states, by origin."""
     folder = Path(harvestgym.farm.entities.__path__[0])
     files = sorted(path for path in folder.glob("*/*.yaml") if path.stem == path.parent.name)
-    return {path.stem: Counter(iterate_origins(read_file(path), "")) for path in files}
+    return {path.stem: Counter(_iterate_file(path)) for path in files}
 
 
-def iterate_origins(stated: Mapping[str, Any], source: str) -> Iterator[str]:
-    """Yield the origin of each number in a mapping of a parameter file; `source` is that of what contains it."""
-    source = str(stated.get("source", source))
+def _iterate_file(path: Path) -> Iterator[str]:
+    for name, stated in read_file(path).items():
+        _, inherited = choose_set(path, name, path.stem)
+        yield from iterate_origins(stated, inherited)
+
+
+def iterate_origins(stated: Mapping[str, Any], inherited: Mapping[str, Any], source: str = "") -> Iterator[str]:
+    """Yield the origin of each number that a set states; a source may stand in a set that it extends.
+
+    Args:
+        stated: a mapping of a parameter file.
+        inherited: the same with what it extends.
+        source: that of the mapping around it.
+    """
+    source = str(inherited.get("source", source))
     for key, value in stated.items():
-        if key in NOT_SCIENCE:
+        whole = inherited.get(key, {})
+        if key in NOT_NUMBERS or isinstance(value, str) or is_open_end(key, value, inherited):
             continue
         if not isinstance(value, Mapping):
-            yield find_origin(source)
+            yield find_origin(str(whole.get("source", source)) if isinstance(whole, Mapping) else source)
         elif "value" in value:
-            yield find_origin(str(value.get("source", source)))
+            yield find_origin(str(whole.get("source", source)))
         else:
-            yield from iterate_origins(value, source)
+            yield from iterate_origins(value, whole, source)
+
+
+def is_open_end(key: str, value: Any, window: Mapping[str, Any]) -> bool:
+    """Return whether this is the infinite end of a window, or the zero at which a load or a lack begins."""
+    if isinstance(value, float) and math.isinf(value):
+        return True
+    return key == "high" and value == 0 and window.get("low") == -math.inf
 
 
 def find_origin(source: str) -> str:
     """Return the origin that the text of a source names."""
+    if source.startswith("calibrated"):
+        return "calibrated"
     if not source or "chosen" in source:
         return "none"
-    if "reference implementation" in source and not source.startswith("FAO"):
+    if "reference implementation" in source and not source.startswith(CITED):
         return "reference implementation"
     return "the paper" if source.startswith("the paper") else "published"
 
