@@ -26,10 +26,16 @@ from harvestgym.evaluate.run import policy_named
 PAGES = {
     **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density"), "studies.md"),
     **dict.fromkeys(("looking", "risk", "memory"), "training.md"),
-    "card": "validation.md", "fishing": "fishing.md", "forager": "forager.md", "region": "sweep.md",
+    **dict.fromkeys(("card", "parameters"), "validation.md"),
+    "fishing": "fishing.md", "forager": "forager.md", "region": "sweep.md",
 }  # fmt: skip
 
-LONG: dict[str, Any] = {"fishing": {"train_steps": 200_000}, "region": {"side": 1000}}
+LONG: dict[str, Any] = {
+    "watering": {"variants": True, "replicates": 50},
+    "pollinators": {"variants": True},
+    "fishing": {"train_steps": 200_000},
+    "region": {"side": 1000},
+}
 """Arguments of a study in addition to its defaults."""
 
 
