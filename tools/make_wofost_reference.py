@@ -18,14 +18,14 @@ from harvestgym.evaluate.studies.common import rainfed, wofost
 from harvestgym.evaluate.studies.common.season_record import compute_air
 from harvestgym.evaluate.studies.common.trials import MAY, locate_site
 
-COLUMNS = ("site", "season", "t_mean", "rain", *rainfed.MEASURES)
+COLUMNS = ("site", "season", "t_mean", "rain", *rainfed.RAINFED_MEASURES)
 
 
 def rows() -> list[tuple[str, ...]]:
     """Grow every season in WOFOST."""
     record = rainfed.grow_rainfed_maize()
     weather = rainfed.describe_weather(record)
-    ground = wofost.Ground(*rainfed.find_soil_water(), rainfed.SOIL_DEPTH)
+    ground = wofost.WofostSoil(*rainfed.find_soil_water(), rainfed.SOIL_DEPTH)
     found = []
     for i, (site, season) in enumerate(np.ndindex(len(rainfed.RAINFED_SITES), rainfed.SEASONS_PER_SITE)):
         latitude = locate_site(rainfed.RAINFED_SITES[site])["latitude#°"]
@@ -45,7 +45,7 @@ def main() -> None:
         "tools/make_wofost_reference.py; t_mean and rain are those of the season's days"
     )
     lines = [head, ",".join(COLUMNS), *(",".join(row) for row in rows())]
-    rainfed.REFERENCE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rainfed.WOFOST_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ CITED = ("FAO", "Monteith", "WMO")
 
 SENSITIVITY_SOIL = "loam"
 STEP = 0.2
-LEVELS = {"moist": 0.75, "dry": 0.3}
+WATER_LEVELS = {"moist": 0.75, "dry": 0.3}
 """Share of the extractable water below which the crop is watered."""
 
 MATTERS = 5.0
@@ -136,7 +136,7 @@ def measure_effects(crop: str, replicates: int, seed: int, only: Sequence[str] |
     entities = [("Weather", "montpellier"), ("Soil", SENSITIVITY_SOIL), ("Plant", crop), ("Pollinators", "bee")]
     env = make_trial_farm(entities, day=APRIL, days=SEASON_DAYS)
     numbers = {path: value for path, value in find_unsourced(env).items() if only is None or path in only}
-    levels = [find_water_level(env, share) for share in LEVELS.values()]
+    levels = [find_water_level(env, share) for share in WATER_LEVELS.values()]
     variants = [{}, *({path: value * (1 + step)} for path, value in numbers.items() for step in (-STEP, STEP))]
     farms = [change_numbers(env, changed) for changed in variants]
     cases = [Case({"case": (i, j)}, farm, jnp.asarray(level)) for i, farm in enumerate(farms)
@@ -182,7 +182,7 @@ def _effect_table(effects: Sequence[Effect]) -> Table:
     large = sorted((e for e in effects if e.size >= MATTERS), key=lambda e: -e.size)
     rows = [(e.crop, e.name.removeprefix("Field-0/"), f"{e.value:g}", *(f"{100 * c:+.0f}" for c in e.change.ravel()))
             for e in large]  # fmt: skip
-    signs = [f"{level}, {sign}" for level in LEVELS for sign in ("-20 %", "+20 %")]
+    signs = [f"{level}, {sign}" for level in WATER_LEVELS for sign in ("-20 %", "+20 %")]
     title = (f"change of the mean yield, %, by a fifth of each number without a source: {len(large)} of {len(effects)} "
              f"change it by {MATTERS:g} % or more")  # fmt: skip
     return Table(title, ("crop", "parameter", "value", *signs), rows)
@@ -192,7 +192,7 @@ def _write(effects: Sequence[Effect], path: Path) -> None:
     columns = {
         "crop": np.array([e.crop for e in effects])[:, None, None],
         "parameter": np.array([e.name for e in effects])[:, None, None],
-        "soil": np.array(list(LEVELS))[:, None],
+        "soil": np.array(list(WATER_LEVELS))[:, None],
         "step": np.array([-STEP, STEP]),
         "change": np.stack([e.change for e in effects]),
     }

@@ -4,7 +4,7 @@ Section 5.2 and figure 7 of the Farm-Gym paper. Without bees the farm is the sam
 
 One parameter builds the effect on beans in: the daily chance that a flower pollinates itself
 (`auto_pollination_success#%`, 0.07; the reference implementation has 0.2). What follows from it is tested on farms that
-it was not chosen on (`VARIANTS`).
+it was not chosen on (`BEE_VARIANTS`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FEW_LITRES = (2, 3, 5)
 ABSENT_BEES = {"extends": "bee", "visit_conditions": {"intercept": 1000}}
 BEES = {"without": ABSENT_BEES, "with": "bee"}
 ENOUGH = FEW_LITRES.index(5)
-VARIANTS = {
+BEE_VARIANTS = {
     "as in the study": Variant(),
     "pollination by itself as in the reference": Variant(crop={"bloom": {"auto_pollination_success#%": 0.2}}),
     "loam": Variant(soils=("loam",)),
@@ -50,7 +50,7 @@ def run(
 ) -> list[Table]:
     """Tabulate yield with and without bees, by litres a day, and the claims of the paper; `progress` counts crops.
 
-    With `variants` also the claim about beans on other farms, `VARIANTS`.
+    With `variants` also the claim about beans on other farms, `BEE_VARIANTS`.
     """
     groups = ([case for bees in BEES for case in _make_cases(crop, bees)] for crop in crops)
     found = run_yields(groups, water_daily, replicates, seed, progress)
@@ -61,13 +61,13 @@ def run(
         draw_crops(out / "pollinators.png", panels, [f"{a:g}" for a in FEW_LITRES], "water, litres a day")
     table = quartile_table("yield, kg.m-2: median [quartiles]", found, {a: f"{a:g} L" for a in FEW_LITRES})
     tables = [table, claims_table(_make_claims(found), replicates)]
-    return [*tables, variants_table(claim_variants(replicates, seed, progress))] if variants else tables
+    return [*tables, variants_table(claim_bee_variants(replicates, seed, progress))] if variants else tables
 
 
-def claim_variants(replicates: int, seed: int, progress: Progress) -> list[tuple[str, Claim]]:
+def claim_bee_variants(replicates: int, seed: int, progress: Progress) -> list[tuple[str, Claim]]:
     """Return the claim about beans in every variant."""
     found = []
-    for name, variant in VARIANTS.items():
+    for name, variant in BEE_VARIANTS.items():
         cases = [case for bees in BEES for case in _make_cases("bean", bees, variant)]
         [(without, bees)] = run_yields([cases], water_daily, replicates, seed, progress).kg
         effect = ratio(bees[ENOUGH], without[ENOUGH])
@@ -84,7 +84,7 @@ def _make_claims(found: Yields) -> list[Claim]:
     return claims
 
 
-def _make_cases(crop: str, bees: str, variant: Variant = VARIANTS["as in the study"]) -> list[Case]:
+def _make_cases(crop: str, bees: str, variant: Variant = BEE_VARIANTS["as in the study"]) -> list[Case]:
     [soil] = variant.soils or ("clay",)
     env = make_trial_farm([*variant.entities(crop, soil), ("Pollinators", BEES[bees])])
     return [Case({"crop": crop, "bees": bees, "litres": a}, env, jnp.float32(a)) for a in FEW_LITRES]

@@ -3,7 +3,7 @@
 Section 5.2 and figure 6 of the Farm-Gym paper. The farmer waters every day from the seed on and harvests when ripe.
 
 One parameter builds the difference of the soils in: the share of water that runs past the roots of a dry sand
-(`watering_bypass#%`, 0.8). What follows from it is tested on farms that it was not chosen on (`VARIANTS`): how much
+(`watering_bypass#%`, 0.8). What follows from it is tested on farms that it was not chosen on (`WATERING_VARIANTS`): how much
 more water each crop needs on other soils, at other densities and in other weather.
 """
 
@@ -32,7 +32,7 @@ LEAST_LITRES = DAILY_LITRES[1]
 SHOWN = (0, 0.25, 0.5, 1, 2, 5, 10, 20)
 """Litres a day in the table and the figure, those of the paper and more."""
 
-VARIANTS = {
+WATERING_VARIANTS = {
     "as in the study": Variant(),
     "without the bypass, which is built in": Variant(soil={"watering_bypass#%": 0}),
     "loam instead of clay": Variant(soils=("loam", "sand")),
@@ -54,7 +54,7 @@ def run(
 ) -> list[Table]:
     """Tabulate yield by litres a day, and the claims of the paper; `progress` counts pairs of crop and soil.
 
-    With `variants` also the claim about sand and clay on other farms, `VARIANTS`.
+    With `variants` also the claim about sand and clay on other farms, `WATERING_VARIANTS`.
     """
     groups = (_make_cases(crop, soil) for crop in crops for soil in SOIL_PAIR)
     found = run_yields(groups, water_daily, replicates, seed, progress)
@@ -63,13 +63,15 @@ def run(
         _draw(found, out / "watering.png")
     table = quartile_table("yield, kg.m-2, by litres a day: median [quartiles]", found, {a: f"{a:g} L" for a in SHOWN})
     tables = [table, claims_table(_make_claims(found), replicates)]
-    return [*tables, variants_table(claim_variants(replicates, crops, seed, progress))] if variants else tables
+    return [*tables, variants_table(claim_watering_variants(replicates, crops, seed, progress))] if variants else tables
 
 
-def claim_variants(replicates: int, crops: Sequence[str], seed: int, progress: Progress) -> list[tuple[str, Claim]]:
+def claim_watering_variants(
+    replicates: int, crops: Sequence[str], seed: int, progress: Progress
+) -> list[tuple[str, Claim]]:
     """Return the claim about sand and its partner in every variant, by crop."""
     found = []
-    for name, variant in VARIANTS.items():
+    for name, variant in WATERING_VARIANTS.items():
         pair = variant.soils or SOIL_PAIR
         groups = (_make_cases(crop, soil, variant) for crop in crops for soil in pair)
         kg = run_yields(groups, water_daily, replicates, seed, progress).kg
@@ -82,7 +84,7 @@ def water_daily(litres: jax.Array, state: FarmState) -> list[TreatmentOrder]:
     return tend(state, litres)
 
 
-def _make_cases(crop: str, soil: str, variant: Variant = VARIANTS["as in the study"]) -> list[Case]:
+def _make_cases(crop: str, soil: str, variant: Variant = WATERING_VARIANTS["as in the study"]) -> list[Case]:
     env = make_trial_farm(variant.entities(crop, soil))
     return [Case({"crop": crop, "soil": soil, "litres": a}, env, jnp.float32(a)) for a in DAILY_LITRES]
 

@@ -13,7 +13,7 @@ from harvestgym.core.yaml_io import read_file
 
 from .yield_response import PERIODS, YieldResponse, measure_yield_response
 
-FILE = Path(__file__).parents[1] / "experiments.yaml"
+EXPERIMENTS_FILE = Path(__file__).parents[1] / "experiments.yaml"
 EXPERIMENT_SOIL = "loam"
 GRADIENT = {"whole season": (0.95, 0.85, 0.75, 0.65, 0.55, 0.45, 0.35)}
 """The dry soils of the maize experiment, from mild to severe; see `yield_response.OPENINGS`."""
@@ -35,7 +35,7 @@ class Prediction(NamedTuple):
 
 def read_experiments() -> Mapping[str, Any]:
     """Read the experiments by crop."""
-    return {crop: said for crop, said in read_file(FILE).items() if crop != "frozen"}
+    return {crop: said for crop, said in read_file(EXPERIMENTS_FILE).items() if crop != "frozen"}
 
 
 def predict_experiment(crop: str, replicates: int, seed: int) -> list[Prediction]:

@@ -18,10 +18,10 @@ from harvestgym.core.view.tables import Table
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.soil import Soil
 
-from .season_record import Record, compute_air, find_standing_days, watch_crop
+from .season_record import SeasonRecord, compute_air, find_standing_days, watch_crop
 from .trials import MAY, Case, make_trial_farm, run_seasons, tend
 
-REFERENCE = Path(__file__).with_name("wofost_maize.csv")
+WOFOST_FILE = Path(__file__).with_name("wofost_maize.csv")
 RAINFED_SITES = ("debrecen", "isparta", "lille", "montpellier")
 SEASONS_PER_SITE = 5
 RAINFED_DAYS = 240
@@ -36,7 +36,7 @@ ESTABLISHED = 20
 DRY_GRAIN = 0.885
 """Dry mass in the farm's grain, that of FAO's crop information: 10 to 13 % of moisture."""
 
-MEASURES = {
+RAINFED_MEASURES = {
     "to_flowers": "sowing to flowers, days", "total": "sowing to ripe, days", "grain": "grain, kg.m-2 of dry mass",
     "water": "evapotranspiration, mm",
 }  # fmt: skip
@@ -74,7 +74,7 @@ class ModelPair(NamedTuple):
         return float(np.corrcoef(self.here[self.known], self.there[self.known])[0, 1])
 
 
-def grow_rainfed_maize() -> Record:
+def grow_rainfed_maize() -> SeasonRecord:
     """Return the days of the seasons, (sites, seasons, days) each; nobody waters."""
     cases = [_make_case(site) for site in RAINFED_SITES]
     return run_seasons(cases, lambda litres, state: tend(state, litres), watch_crop, SEASONS_PER_SITE, RAINFED_SEED)
@@ -92,7 +92,7 @@ def find_soil_water() -> tuple[float, float]:
     return float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000
 
 
-def measure_rainfed(record: Record) -> dict[str, np.ndarray]:
+def measure_rainfed(record: SeasonRecord) -> dict[str, np.ndarray]:
     """Return the measures of each season, sites after one another.
 
     Dates are NaN where the stage was not reached, and all measures where frost took the seedlings: WOFOST has no frost.
@@ -110,7 +110,7 @@ def measure_rainfed(record: Record) -> dict[str, np.ndarray]:
     return {name: np.where(stood, values, np.nan).ravel() for name, values in found.items()}
 
 
-def describe_weather(record: Record) -> dict[str, np.ndarray]:
+def describe_weather(record: SeasonRecord) -> dict[str, np.ndarray]:
     """Return the mean temperature and the rain of the days of each season, by which a reference is recognised."""
     air = compute_air(record, 0.0)
     return {"t_mean": air["t_mean"].mean(-1).ravel(), "rain": air["rain"].sum(-1).ravel()}
@@ -118,7 +118,7 @@ def describe_weather(record: Record) -> dict[str, np.ndarray]:
 
 def read_reference() -> dict[str, np.ndarray]:
     """Read the seasons of WOFOST, an array per column; an empty cell is NaN."""
-    with REFERENCE.open(newline="", encoding="utf-8") as file:
+    with WOFOST_FILE.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     numbers = {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0] if name != "site"}
     return numbers | {"site": np.array([row["site"] for row in rows])}
@@ -126,7 +126,7 @@ def read_reference() -> dict[str, np.ndarray]:
 
 def compare_models(found: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray]) -> list[ModelPair]:
     """Pair the measures of both models."""
-    return [ModelPair(name, found[name], reference[name]) for name in MEASURES]
+    return [ModelPair(name, found[name], reference[name]) for name in RAINFED_MEASURES]
 
 
 def tabulate_models(pairs: Sequence[ModelPair]) -> Table:
@@ -135,7 +135,7 @@ def tabulate_models(pairs: Sequence[ModelPair]) -> Table:
     columns = ("measure", "seasons", "here", "WOFOST", "bias", "root mean square", "correlation")
     rows = [
         (
-            MEASURES[pair.name], str(int(pair.known.sum())), _format_sd(pair.here[pair.known]),
+            RAINFED_MEASURES[pair.name], str(int(pair.known.sum())), _format_sd(pair.here[pair.known]),
             _format_sd(pair.there[pair.known]), f"{pair.bias:+.3g}", f"{pair.error:.3g}", f"{pair.correlation:.2f}",
         )
         for pair in pairs

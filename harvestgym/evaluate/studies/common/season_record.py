@@ -14,7 +14,7 @@ from harvestgym.farm.entities.plant.stages import Stage
 from . import fao56
 from .trials import crop_of, watch_harvest
 
-Record = Mapping[str, np.ndarray]
+SeasonRecord = Mapping[str, np.ndarray]
 """A value per season and day, (..., days), by name."""
 
 
@@ -29,13 +29,13 @@ def watch_crop(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
     }  # fmt: skip
 
 
-def find_standing_days(record: Record) -> np.ndarray:
+def find_standing_days(record: SeasonRecord) -> np.ndarray:
     """Return whether the crop stood in the morning, from the second day on."""
     stage = record["stage"][..., :-1]
     return (stage > Stage.NONE) & (stage < Stage.DEAD)
 
 
-def compute_air(record: Record, latitude: float) -> dict[str, np.ndarray]:
+def compute_air(record: SeasonRecord, latitude: float) -> dict[str, np.ndarray]:
     """Return the air of each day from the second on, with the radiation and ET_0 of FAO-56; wind in m/s."""
     names = ("t_min", "t_mean", "t_max", "humidity", "wind", "rain", "day")
     air = {name: record[name][..., :-1].astype(float) for name in names}

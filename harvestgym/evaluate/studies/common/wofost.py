@@ -41,7 +41,7 @@ class Season(NamedTuple):
     evaporated: float
 
 
-class Ground(NamedTuple):
+class WofostSoil(NamedTuple):
     """A freely draining soil at field capacity.
 
     Attributes:
@@ -66,7 +66,7 @@ class Ground(NamedTuple):
         return {"WAV": water, "SMLIM": self.capacity, "IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0}
 
 
-def maize(days: Mapping[str, np.ndarray], first: int, latitude: float, ground: Ground) -> Season:
+def maize(days: Mapping[str, np.ndarray], first: int, latitude: float, ground: WofostSoil) -> Season:
     """Return a season of grain maize that is sown on the first day and has the water of soil and rain.
 
     Args:
@@ -95,7 +95,7 @@ def _days(start: datetime.date, reached: datetime.date | None) -> float:
     return float("nan") if reached is None else float((reached - start).days)
 
 
-def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: Ground) -> Any:
+def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: WofostSoil) -> Any:
     from pcse.base import ParameterProvider
     from pcse.models import Wofost72_WLP_CWB
 

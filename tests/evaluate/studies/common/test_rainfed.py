@@ -13,11 +13,11 @@ MOST_BIAS = {"to_flowers": 10, "total": 10, "grain": 0.08, "water": 45}
 
 
 @pytest.fixture(scope="module")
-def record() -> rainfed.Record:
+def record() -> rainfed.SeasonRecord:
     return rainfed.grow_rainfed_maize()
 
 
-def test_the_reference_is_of_the_same_days(record: rainfed.Record) -> None:
+def test_the_reference_is_of_the_same_days(record: rainfed.SeasonRecord) -> None:
     """Otherwise: python tools/make_wofost_reference.py."""
     reference, weather = rainfed.read_reference(), rainfed.describe_weather(record)
     assert len(reference["site"]) == 20 and set(reference["site"]) == set(rainfed.RAINFED_SITES)
@@ -25,13 +25,13 @@ def test_the_reference_is_of_the_same_days(record: rainfed.Record) -> None:
     np.testing.assert_allclose(weather["rain"], reference["rain"], atol=2)
 
 
-def test_the_models_agree_as_documented(record: rainfed.Record) -> None:
+def test_the_models_agree_as_documented(record: rainfed.SeasonRecord) -> None:
     pairs = rainfed.compare_models(rainfed.measure_rainfed(record), rainfed.read_reference())
     for pair in pairs:
         assert pair.known.sum() >= 18, pair.name
         assert pair.correlation > LEAST_CORRELATION[pair.name], pair.name
         assert abs(pair.bias) < MOST_BIAS[pair.name], pair.name
-    assert len(rainfed.tabulate_models(pairs).rows) == len(rainfed.MEASURES)
+    assert len(rainfed.tabulate_models(pairs).rows) == len(rainfed.RAINFED_MEASURES)
 
 
 def test_statistics_of_a_pair_of_which_one_season_is_unknown() -> None:

@@ -22,9 +22,8 @@ def test_density_is_relative_to_the_usual_one() -> None:
     assert float(plant.density) == pytest.approx(usual / 2)
 
 
-@pytest.mark.parametrize("study", [watering, pollinators])
-def test_every_variant_is_a_farm_and_one_lacks_what_is_built_in(study: object) -> None:
-    variants: dict[str, Variant] = study.VARIANTS  # type: ignore[attr-defined]
+@pytest.mark.parametrize("variants", [watering.WATERING_VARIANTS, pollinators.BEE_VARIANTS], ids=["water", "bees"])
+def test_every_variant_is_a_farm_and_one_lacks_what_is_built_in(variants: dict[str, Variant]) -> None:
     for variant in variants.values():
         make_trial_farm(variant.entities("bean", (variant.soils or ("sand",))[0]))
     assert sum(bool(variant.soil or variant.crop) for variant in variants.values()) == 1

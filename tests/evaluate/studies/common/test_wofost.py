@@ -10,7 +10,7 @@ from harvestgym.evaluate.studies.common import fao56, wofost
 DAYS = np.arange(100, 300)
 RNG = np.random.default_rng(0)
 LOW = 12 + RNG.normal(0, 2, DAYS.size)
-SILT = wofost.Ground(0.32, 0.17, 1.5)
+SILT = wofost.WofostSoil(0.32, 0.17, 1.5)
 AIR = {
     "t_min": LOW, "t_max": LOW + 11, "t_mean": LOW + 5.5, "wind": np.full(DAYS.size, 2.0),
     "humidity": RNG.uniform(50, 80, DAYS.size),
