@@ -3,8 +3,8 @@
 Section 5.2 and figure 6 of the Farm-Gym paper. The farmer waters every day from the seed on and harvests when ripe.
 
 One parameter builds the difference of the soils in: the share of water that runs past the roots of a dry sand
-(`watering_bypass#%`, 0.8). What follows from it is tested on farms that it was not chosen on (`WATERING_VARIANTS`): how much
-more water each crop needs on other soils, at other densities and in other weather.
+(`watering_bypass#%`, 0.8). What follows from it is tested on farms that it was not chosen on (`WATERING_VARIANTS`): how
+much more water each crop needs on other soils, at other densities and in other weather.
 """
 
 from __future__ import annotations
