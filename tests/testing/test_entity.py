@@ -89,7 +89,7 @@ class Half(kinds.Gauge):
     [
         (Thief, "water held changes by other than its flows"),
         (Double, "level expected float32, got int32"),
-        (Low, r"level leaves \[0, 1e\+09\]: -1"),
+        (Low, r"level leaves \[0, 1e\+08\]: -1"),
         (Wild, "changes plots that it was not aimed at"),
         (Bare, "Bare.State is not a @pytree class"),
         (Half, "other not described; declare them with var"),
