@@ -6,9 +6,11 @@ import copy
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from harvestgym.core.errors import ConfigError
 
@@ -51,6 +53,16 @@ def build_or_refuse(build: Callable[[], Any], given: Any) -> Any:
     wrong = [value for value in given.values() if any(value is bad for bad in ALWAYS_WRONG)]
     assert not wrong, f"{given!r} was accepted"
     return made
+
+
+def build_file(path: Path, data: Any, read: Callable[[Path], Any]) -> None:
+    """Write data as YAML and read it as a file of an environment, which must refuse it clearly or build it."""
+    path.write_text(yaml.dump(data, Dumper=yaml.Dumper))
+    try:
+        text = yaml.safe_load(path.read_text())
+    except yaml.YAMLError:
+        return  # no YAML
+    build_or_refuse(lambda: read(path), {"data": text})
 
 
 def change_data(rng: random.Random, data: Mapping[str, Any], others: Iterable[Any] = ()) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from harvestgym.farm.family import CATALOGUE, from_yaml
 from harvestgym.farm.public_names import FARMERS, KINDS, RULES, TERMS
 
 from ..short import ALL
-from ..wrong_values import build_or_refuse, change_data, draw_arguments
+from ..wrong_values import build_file, build_or_refuse, change_data, draw_arguments
 
 CASES = 2_500 if ALL else 500
 FILES = 10_000 if ALL else 60
@@ -133,12 +133,7 @@ def test_every_file_is_refused_or_built(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     for _ in range(FILES):
         data = change_data(rng, rng.choice(files), others=["clay", {"extends": "sand"}, ["Plant", "bean"], "(0, 1)"])
-        path.write_text(yaml.dump(data, Dumper=yaml.Dumper))
-        try:
-            text = yaml.safe_load(path.read_text())
-        except yaml.YAMLError:
-            continue  # no YAML
-        build_or_refuse(lambda: from_yaml(path), {"data": text})
+        build_file(path, data, from_yaml)
 
 
 SOIL, BEAN, WEATHER = Soil.named("clay"), Plant.named("bean"), Weather.named("lille")

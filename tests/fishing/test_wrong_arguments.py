@@ -26,7 +26,7 @@ from harvestgym.fishing.structured import AgeStructured, Patches
 from harvestgym.fishing.units import Units
 
 from ..short import ALL
-from ..wrong_values import build_or_refuse, change_data, draw_arguments
+from ..wrong_values import build_file, build_or_refuse, change_data, draw_arguments
 
 CASES = 2_500 if ALL else 500
 FILES = 10_000 if ALL else 200
@@ -68,12 +68,7 @@ def test_every_file_is_refused_or_built(tmp_path: Path) -> None:
         data = change_data(
             rng, rng.choice(whole), others=["ricker", {"kind": "may"}, {"kind": "uniform", "sigma": 0.1}]
         )
-        path.write_text(yaml.dump(data, Dumper=yaml.Dumper))
-        try:
-            text = yaml.safe_load(path.read_text())
-        except yaml.YAMLError:
-            continue  # no YAML
-        build_or_refuse(lambda: from_yaml(path), {"data": text})
+        build_file(path, data, from_yaml)
 
 
 @pytest.mark.parametrize(
