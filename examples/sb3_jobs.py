@@ -1,7 +1,7 @@
 """Train Stable-Baselines3's PPO or DQN on a farm of many plots through macro jobs.
 
     pip install 'harvestgym[sb3]'
-    python examples/sb3_jobs.py                           # some minutes on two cores
+    python examples/sb3_jobs.py
     python examples/sb3_jobs.py --learner dqn
     python examples/sb3_jobs.py --steps 2048 --seasons 4  # a quick look that everything works
 
