@@ -58,7 +58,7 @@ def predict_experiment(crop: str, replicates: int, seed: int) -> list[Prediction
 def average_factor(found: Sequence[YieldResponse], period: str) -> float:
     """Return the K_y of a period: the slope of loss over deficit through the origin."""
     mine = [(response.deficit, response.loss) for response in found if response.period == period]
-    deficit, loss = np.transpose(mine)
+    deficit, loss = np.array(mine).T
     return float((deficit * loss).sum() / (deficit**2).sum())
 
 
