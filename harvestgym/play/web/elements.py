@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
@@ -39,7 +39,7 @@ def button(text: str, do: Callable[[], Any], classes: str = "", part: str = "", 
     return made
 
 
-def show_message(text: str, kind: str = "info", seconds: float = 5) -> None:
+def show_message(text: str, kind: Literal["info", "positive", "warning"] = "info", seconds: float = 5) -> None:
     """Show a message for some seconds, above the bar at the foot, where it covers no title and no button."""
     ui.notify(text, type=kind, position="bottom", timeout=1000 * seconds)
 
