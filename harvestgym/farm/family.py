@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -37,6 +37,18 @@ from harvestgym.farm.view.weather_years import find_weather_years as find_weathe
 from .schema import FarmSpec, nested_keys, read_farm
 
 CATALOGUE = Path(__file__).with_name("catalogue")
+
+
+@overload
+def make(
+    name: str, entities: Mapping[str, Any] | None = None, interface: None = None, **overrides: Any
+) -> FarmModel: ...
+
+
+@overload
+def make(
+    name: str, entities: Mapping[str, Any] | None = None, *, interface: str, **overrides: Any
+) -> Env[Any, Any]: ...
 
 
 def make(
