@@ -58,4 +58,4 @@ def test_a_score_of_ones_own_pays_for_what_is_early_and_minds_risk(example: Call
 def test_a_data_frame_is_a_weather(example: Callable[[str], str]) -> None:
     pytest.importorskip("pandas")
     was, warmer = (numbers(line) for line in example("dataframe_weather.py").splitlines())
-    assert was[0] > 0.3 and warmer[1] > was[1], "with more heat and less rain, the expert waters more"
+    assert was[0] > 0.25 and warmer[1] > was[1], "with more heat and less rain, the expert waters more"

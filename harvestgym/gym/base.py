@@ -7,7 +7,6 @@ from copy import copy, deepcopy
 from html import escape
 from typing import Any, Self
 
-import jax
 import numpy as np
 from gymnasium.error import ResetNeeded
 
@@ -25,7 +24,7 @@ from .monitoring import Monitored
 Info = dict[str, Any]
 Options = dict[str, Any] | None
 
-_NOT_KEPT = ("_read", "_write", "monitors")
+_NOT_KEPT = ("_read", "_write", "_checker", "monitors")
 
 
 class GymBase(Monitored):
@@ -80,6 +79,7 @@ class GymBase(Monitored):
         batch = self._compiled.batch
         self._read = make_action_reader(self.core.action_space, batch)
         self._write = make_observation_writer(self.core.observation_space, batch)
+        self._checker: Any = find_layer(self.core, "check_choice")
 
     @property
     def action_masks(self) -> Callable[[], np.ndarray]:
@@ -89,19 +89,12 @@ class GymBase(Monitored):
         return self._compiled.mask
 
     def _check_choices(self, action: Any, waiting: Any = False) -> None:
-        """Raise ConfigError for an action that is masked, if the environment has `check_choice(mask, action, name)`.
+        """Raise ConfigError for an action that is masked, if the environment has `check_choice(mask, action, waiting)`.
 
         Environments that wait for their next episode ignore their action.
         """
-        layer: Any = find_layer(self.core, "check_choice")
-        if layer is None:
-            return
-        mask = self._compiled.mask()
-        if not self._compiled.batch:
-            layer.check_choice(mask, action)
-            return
-        for i in np.flatnonzero(~waiting):
-            layer.check_choice(jax.tree.map(lambda leaf: leaf[i], mask), action[i], f"action[{i}]")  # noqa: B023
+        if self._checker is not None:
+            self._checker.check_choice(self._compiled.mask(), action, waiting)
 
     def clone(self) -> Self:
         """Return a copy in mid-episode that steps by itself; it costs microseconds, for tree search.

@@ -2,9 +2,8 @@
 
 It is thin: the functional `Env` defines an episode, and `core.autoreset` says when a new one begins. An environment
 may offer, in addition to the contract, `action_mask(state, params)` (bool per action), `check_choice(mask, action,
-name)` (ConfigError for a masked action), and `render_modes` with
-`render(state, params, mode)`. The modes of `render.modes` are added where its family draws scenes; only with
-one of these the steps of the episode are recorded.
+waiting)` (ConfigError for a masked action), and `render_modes` with `render(state, params, mode)`. The modes of
+`render.modes` are added where its family draws scenes; only with one of these the steps of the episode are recorded.
 """
 
 from __future__ import annotations

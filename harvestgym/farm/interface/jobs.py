@@ -112,7 +112,7 @@ class MacroJobs(Wrapper[FarmParams]):
         """Return which jobs are possible, bool (1 + jobs,)."""
         return jnp.stack([jnp.asarray(True), *(self._need(job, state.obs)[0].any() for job in self.jobs)])
 
-    def check_choice(self, mask: Any, action: Any, name: str = "action") -> None:
+    def check_choice(self, mask: Any, action: Any, waiting: Any = False) -> None:
         """Accept every job: one that is impossible counts as "stop"."""
 
     def orders(self, obs: dict[str, Any]) -> jax.Array:

@@ -214,9 +214,9 @@ class MapFarm(ActionWrapper):
 
         return jax.vmap(answers)(jnp.eye(len(sizes), dtype=bool)) & ~known & (state.placed == 0)
 
-    def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, name: str = "action") -> None:
-        """Raise ConfigError for an action that the mask forbids."""
-        check_mask(self.table, mask, action, name)
+    def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
+        """Raise ConfigError for an action, or one of a batch, that the mask forbids."""
+        check_mask(self.table, mask, action, waiting)
 
     # What happens.
 

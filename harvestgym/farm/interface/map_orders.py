@@ -190,19 +190,28 @@ def _batch(space: OrderSpace, n: int = 1) -> OrderSpace:
     return OrderSpace(space.table, (n, *space.batch))
 
 
-def check_mask(table: OrderTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str = "action") -> None:
-    """Raise ConfigError for an order that the mask forbids."""
+def check_mask(table: OrderTable, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
+    """Raise ConfigError for the first order that the mask forbids; of a batch, where an environment is not `waiting`."""
+    orders = action.reshape(-1, len(PARTS))
+    masks = {part: marks.reshape(len(orders), *marks.shape[action.ndim - 1 :]) for part, marks in mask.items()}
+    rows, (what, where, amount) = np.arange(len(orders)), orders.T
+    allowed = masks["what"][rows, what] & masks["where"][rows, what, where] & masks["amount"][rows, what, amount]
+    for i in np.flatnonzero(~allowed & ~np.asarray(waiting))[:1]:
+        name = f"action[{i}]" if action.ndim > 1 else "action"
+        raise _explain_refusal(table, {part: marks[i] for part, marks in masks.items()}, orders[i], name)
+
+
+def _explain_refusal(table: OrderTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str) -> ConfigError:
     what, where, amount = map(int, action)
     order = table.names[what]
     if not mask["what"][what]:
         possible = [table.names[i] for i in np.flatnonzero(mask["what"])]
-        raise _refuse(f"{name}[0]", "an order that is possible now", f"{what}, {order}", possible)
+        return _refuse(f"{name}[0]", "an order that is possible now", f"{what}, {order}", possible)
     if not mask["where"][what, where]:
         possible = [f"{i}, {table.places[i]}" for i in np.flatnonzero(mask["where"][what])]
-        raise _refuse(f"{name}[1]", f"a place of {order}", f"{where}, {table.places[where]}", possible)
-    if not mask["amount"][what, amount]:
-        possible = [str(i) for i in np.flatnonzero(mask["amount"][what])]
-        raise _refuse(f"{name}[2]", f"an amount of {order}", str(amount), possible)
+        return _refuse(f"{name}[1]", f"a place of {order}", f"{where}, {table.places[where]}", possible)
+    possible = [str(i) for i in np.flatnonzero(mask["amount"][what])]
+    return _refuse(f"{name}[2]", f"an amount of {order}", str(amount), possible)
 
 
 def _refuse(name: str, expected: str, got: str, possible: list[str]) -> ConfigError:

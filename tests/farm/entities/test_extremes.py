@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import Meta, iterate_metas, rebuild, replace
+from harvestgym.core.tree import WIDE, Meta, find_limit, iterate_metas, rebuild, replace
 from harvestgym.farm.entities.response import Window
 from tests.farm.test_company import FEW, SMALL, farm
 
@@ -78,11 +78,14 @@ def crowd() -> tuple[Any, Callable[[list[Any]], list[set[str]]]]:
     ]
 
     def outside(state: Any) -> jax.Array:
-        leaves = [
-            (jnp.asarray(getattr(state.fields[0][e], name)).astype(jnp.float32), meta) for e, _, name, meta in variables
-        ]
-        inside = [(leaf >= meta.low - 1e-5 * abs(meta.low)) & (leaf <= meta.high * (1 + 1e-5)) for leaf, meta in leaves]
-        return ~jnp.stack([jnp.all(each) for each in inside])
+        inside = []
+        for e, _, name, meta in variables:
+            leaf = jnp.asarray(getattr(state.fields[0][e], name)).astype(jnp.float32)
+            high = (
+                WIDE if meta.high == find_limit(meta.unit) else meta.high
+            )  # an observation is clipped there, no state
+            inside.append(jnp.all((leaf >= meta.low - 1e-5 * abs(meta.low)) & (leaf <= high * (1 + 1e-5))))
+        return ~jnp.stack(inside)
 
     def season(params: Any, key: jax.Array) -> jax.Array:
         def step(state: Any, now: jax.Array) -> tuple[Any, jax.Array]:
