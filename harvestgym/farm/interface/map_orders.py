@@ -191,7 +191,7 @@ def _batch(space: OrderSpace, n: int = 1) -> OrderSpace:
 
 
 def check_mask(table: OrderTable, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
-    """Raise ConfigError for the first order that the mask forbids; of a batch, where an environment is not `waiting`."""
+    """Raise ConfigError for the first order that the mask forbids, of environments that are not `waiting`."""
     orders = action.reshape(-1, len(PARTS))
     masks = {part: marks.reshape(len(orders), *marks.shape[action.ndim - 1 :]) for part, marks in mask.items()}
     rows, (what, where, amount) = np.arange(len(orders)), orders.T

@@ -81,9 +81,7 @@ def crowd() -> tuple[Any, Callable[[list[Any]], list[set[str]]]]:
         inside = []
         for e, _, name, meta in variables:
             leaf = jnp.asarray(getattr(state.fields[0][e], name)).astype(jnp.float32)
-            high = (
-                WIDE if meta.high == find_limit(meta.unit) else meta.high
-            )  # an observation is clipped there, no state
+            high = WIDE if meta.high == find_limit(meta.unit) else meta.high  # clips observations only
             inside.append(jnp.all((leaf >= meta.low - 1e-5 * abs(meta.low)) & (leaf <= high * (1 + 1e-5))))
         return ~jnp.stack(inside)
 
