@@ -214,14 +214,14 @@ def _median(call: Callable[[], Any], seconds: float) -> float:
 
 
 def make_speed_table(id: str, speeds: Sequence[Speed]) -> Table:
-    """Tabulate the speed of the interfaces of an id."""
-    columns = ("interface", "environments", "import s", "first result s", "steps/s", "peak MiB", "bytes/environment")
+    """Tabulate the speed of the interfaces of an id; "first s" are the seconds to the first result."""
+    columns = ("interface", "envs", "import s", "first s", "steps/s", "MiB", "bytes/env")
     rows = [
         (s.interface, f"{s.num_envs:,}", f"{s.import_seconds:.1f}", f"{s.first_seconds:.1f}",
          f"{s.steps_per_second:,.0f}", f"{s.peak_mib:,.0f}", f"{s.bytes_per_env:,}")
         for s in speeds
     ]  # fmt: skip
-    return Table(f"Speed of {id}, each row in a fresh process without cached programs", columns, rows)
+    return Table(f"{id}, each row in a fresh process without cached programs", columns, rows)
 
 
 def make_step_table(id: str, parts: Mapping[str, float]) -> Table:
