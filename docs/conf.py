@@ -1,0 +1,87 @@
+"""Settings of the documentation site.
+
+pip install '.[docs]' && sphinx-build -W --keep-going docs out/site
+
+Nothing is fetched, neither while the site is built nor while it is read. Notebooks are shown without their results unless
+the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that changed) or `force` (run all).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import harvestgym
+
+DOCS = Path(__file__).parent
+
+project = "HarvestGym"
+author = "the HarvestGym developers"
+version = release = harvestgym.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
+
+# Pages are Markdown that GitHub shows as well: a link is a path, and `#the-study` is the heading "The study".
+myst_heading_anchors = 3
+nb_execution_mode = os.environ.get("HARVESTGYM_NOTEBOOKS", "off")
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+
+# Docstrings are in Google style. `name` in them is code, and a link where the name is documented.
+default_role = "py:obj"
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = f"HarvestGym {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+copybutton_prompt_text = "$ "
+
+INCLUDED = {
+    "examples": DOCS.parent / "examples" / "README.md",
+    "project/architecture": DOCS.parent / "ARCHITECTURE.md",
+    "project/changelog": DOCS.parent / "CHANGELOG.md",
+    "project/contributing": DOCS.parent / "CONTRIBUTING.md",
+}
+"""Pages of the site whose text is that of a file outside this folder."""
+
+LINK = re.compile(r"(?<=\]\()([^)\s#:]+)")
+"""The path of a Markdown link."""
+
+
+def read_page(app: Any, page: str, source: list[str]) -> None:
+    """Replace the text of an included page by that of its file, and make links to such files links to their pages."""
+    origin = INCLUDED.get(page, DOCS / f"{page}.md")
+    if page in INCLUDED:
+        source[0] = origin.read_text(encoding="utf-8")
+        app.env.note_dependency(str(origin))
+    if page == "reference/cli":
+        source[0] += list_commands()
+    pages = {file: DOCS / f"{name}.md" for name, file in INCLUDED.items()}
+    here = (DOCS / page).parent
+
+    def relink(match: re.Match[str]) -> str:
+        target = (origin.parent / match[0]).resolve()
+        return os.path.relpath(pages.get(target, target), here) if target.exists() else match[0]
+
+    source[0] = LINK.sub(relink, source[0])
+
+
+def list_commands() -> str:
+    """Return the reference of the command line in Markdown, as Typer writes it."""
+    command = [sys.executable, "-m", "typer", "harvestgym.cli", "utils", "docs", "--name", "harvestgym"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return re.sub("^#", "##", text, flags=re.MULTILINE)
+
+
+def setup(app: Any) -> None:
+    """Connect the functions of this file."""
+    app.connect("source-read", read_page)
