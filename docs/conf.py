@@ -2,8 +2,8 @@
 
 pip install '.[docs]' && sphinx-build -W --keep-going docs out/site
 
-Nothing is fetched, neither while the site is built nor while it is read. Notebooks are shown without their results unless
-the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that changed) or `force` (run all).
+Nothing is fetched, neither while the site is built nor while it is read. Notebooks are shown without their results,
+unless the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that changed) or `force` (run all).
 """
 
 from __future__ import annotations
