@@ -80,6 +80,11 @@ class Meta:
         """The unit of the (first) key; empty for a count or a label."""
         return unit_of(self.keys[0])
 
+    @property
+    def is_open_above(self) -> bool:
+        """Return whether the range has no end of its own above: `high` is `WIDE`, or the limit of the unit."""
+        return self.high >= WIDE or (self.kind == "var" and self.high == find_limit(self.unit))
+
 
 def find_limit(unit: str) -> float:
     """Return the greatest value of a variable with this unit that declares none."""

@@ -6,22 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 
+from harvestgym.evaluate.studies.card import water_when_dry
 from harvestgym.evaluate.studies.common.trials import (
     APRIL,
     MAY,
     Case,
-    TreatmentOrder,
     crop_of,
     find_water_level,
     make_trial_farm,
     run_seasons,
-    soil_of,
-    tend,
     watch_harvest,
 )
 from harvestgym.farm.engine.model import DayReport, FarmState
@@ -30,7 +27,7 @@ from harvestgym.farm.entities.plant.state import CAUSES
 
 CROPS = ("bean", "corn", "tomato", "carrots")
 SEASONS, DAYS, SEED = 300, 240, 8
-MOIST, SHOWER = 0.7, 20.0
+MOIST = 0.7
 YEAR = 365
 JANUARY = 1
 
@@ -48,10 +45,6 @@ def start(life: float = 90.0, **stocks: float) -> dict[str, float]:
     """Return the start of a soil of such a life with these stocks, g.m-2, and plenty of the others."""
     given = {f"{n}_{end}#g.m-2": (PLENTY | stocks)[n] for n in NUTRIENTS for end in ("min", "max")}
     return {"microlife_health_index#%": life, **given}
-
-
-def water_when_dry(level: jax.Array, state: FarmState) -> list[TreatmentOrder]:
-    return tend(state, SHOWER, jnp.any(soil_of(state).water < level))
 
 
 def watch(state: FarmState, report: DayReport) -> dict[str, jax.Array]:

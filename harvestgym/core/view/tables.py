@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from harvestgym.core.tree import WIDE, Meta, find_limit, iterate_metas
+from harvestgym.core.tree import WIDE, Meta, iterate_metas
 
 
 class Table(NamedTuple):
@@ -22,7 +22,7 @@ def describe_range(meta: Meta) -> str:
         return ", ".join(meta.labels)
     if meta.dtype == "bool":
         return "no, yes"
-    if meta.high >= WIDE or (meta.kind == "var" and meta.high == find_limit(meta.unit)):
+    if meta.is_open_above:
         return "any" if meta.low <= -WIDE else f"at least {meta.low:g}"
     return f"{meta.low:g} to {meta.high:g}"
 

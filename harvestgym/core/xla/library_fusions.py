@@ -34,7 +34,7 @@ def disable_library_fusions() -> None:
 def takes_reductions() -> bool:
     """Return whether XLA gives large reductions to its library: newer versions do, unless the flag disables it."""
     disabled = f"--{FLAG}=" in os.environ.get("XLA_FLAGS", "").split()
-    return _find_jaxlib() >= AFFECTED[0] and not disabled
+    return not disabled and _find_jaxlib() >= AFFECTED[0]
 
 
 def _find_jaxlib() -> tuple[int, ...]:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import WIDE, Meta, find_limit, iterate_metas, rebuild, replace
+from harvestgym.core.tree import WIDE, Meta, iterate_metas, rebuild, replace
 from harvestgym.farm.entities.response import Window
 from tests.farm.test_company import FEW, SMALL, farm
 
@@ -81,7 +81,7 @@ def crowd() -> tuple[Any, Callable[[list[Any]], list[set[str]]]]:
         inside = []
         for e, _, name, meta in variables:
             leaf = jnp.asarray(getattr(state.fields[0][e], name)).astype(jnp.float32)
-            high = WIDE if meta.high == find_limit(meta.unit) else meta.high  # clips observations only
+            high = WIDE if meta.is_open_above else meta.high  # the limit of a unit clips observations only
             inside.append(jnp.all((leaf >= meta.low - 1e-5 * abs(meta.low)) & (leaf <= high * (1 + 1e-5))))
         return ~jnp.stack(inside)
 

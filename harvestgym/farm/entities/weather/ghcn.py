@@ -11,13 +11,13 @@ from __future__ import annotations
 import csv
 import datetime
 import gzip
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from .evapotranspiration import wind_at_2m
 from .table_checks import WeatherTableError
 
 TABLE_COLUMNS = ("Date", "Tmin", "Tmax", "T", "RH", "U", "Rain")
@@ -26,8 +26,8 @@ TENTHS = {"TMIN", "TMAX", "PRCP", "AWND"}
 MISSING_DAYS = 10
 """The most days that each needed element may lack in a year."""
 
-TO_2_M = 4.87 / math.log(67.8 * 10 - 5.42)
-"""Wind at 2 m of that at 10 m (FAO-56 eq. 47)."""
+TO_2_M = wind_at_2m(1.0, 10.0)
+"""Wind at 2 m of that at 10 m."""
 
 USUAL_WIND = 2.0
 """m/s at 2 m for a station without a record (FAO-56, chapter 3: the mean of over 2000 stations)."""
@@ -172,5 +172,10 @@ def _fill_wind(wind: np.ndarray, month: np.ndarray) -> np.ndarray:
 
 def estimate_humidity(t_min: np.ndarray, t_max: np.ndarray) -> np.ndarray:
     """Return the mean relative humidity, %, of a dew point at Tmin (FAO-56 eqs. 48, 10 and 12)."""
-    low, high = (np.exp(17.27 * t / (t + 237.3)) for t in (t_min, t_max))
+    low, high = vapour_pressure(t_min), vapour_pressure(t_max)
     return 200 * low / (low + high)
+
+
+def vapour_pressure(temperature: np.ndarray) -> np.ndarray:
+    """Return the saturation vapour pressure, hPa (FAO-56 eq. 11)."""
+    return 6.108 * np.exp(17.27 * temperature / (temperature + 237.3))

@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 
-from .ghcn import TO_2_M
+from .ghcn import TO_2_M, vapour_pressure
 from .normals import MONTH_LENGTHS, RAINY
 from .rain_amounts import gamma_cdf
 
@@ -146,7 +146,7 @@ def _take(
 def _humidity_of_vapour(station: Station, t_mean: np.ndarray) -> np.ndarray:
     """Return the humidity, %, of the mean vapour pressure at the mean temperature (FAO-56 eqs. 10 and 11)."""
     vapour = _take(station, "mean vapor pressure", "mean")
-    return np.minimum(100 * vapour / (6.108 * np.exp(17.27 * t_mean / (t_mean + 237.3))), 100.0)
+    return np.minimum(100 * vapour / vapour_pressure(t_mean), 100.0)
 
 
 def _estimate_sd(sheet: Sheet, which: str, mean: np.ndarray) -> np.ndarray | None:
