@@ -36,6 +36,7 @@ default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
+napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 html_theme = "furo"

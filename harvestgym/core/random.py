@@ -37,7 +37,7 @@ def key_for(key: jax.Array, name: str) -> jax.Array:
 
 
 def keys_for(key: jax.Array, names: Sequence[str]) -> jax.Array:
-    """Return `key_for` of each name, shape (len(names), *key.shape): no name changes the keys of others.
+    """Return `key_for` of each name, shape `(len(names), *key.shape)`: no name changes the keys of others.
 
     They are those of `jax.random.fold_in`. Raises ValueError if two names would share a key.
     """

@@ -218,7 +218,7 @@ class AutoResetState(NamedTuple):
 
 @dataclass(frozen=True)
 class AutoReset(Wrapper[Params]):
-    """Starts a new episode, with a fresh key, when one has ended, in one of Gymnasium's `AutoresetMode`s.
+    """Starts a new episode, with a fresh key, when one has ended, in one of Gymnasium's modes (`AutoresetMode`).
 
     In SAME_STEP the info also holds `final_obs` and `final_info`, the obs and info of the step itself;
     `_final_obs` and `_final_info` are true where they were an episode's last.

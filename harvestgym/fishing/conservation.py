@@ -46,6 +46,7 @@ class RecoveryModel(FishingModel):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
+        """Return benefit s / (1 + satiation s) of the stock s, less the action to the power `exponent`."""
         assert isinstance(params, ConservationParams)
         stock = after.stock[0]
         worth = params.benefit * stock / (1 + params.satiation * stock)

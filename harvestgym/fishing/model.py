@@ -165,7 +165,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """Return the worth of the real catch (U), over all targets."""
+        """Return price times the real catch, less the cost of its effort (U), over all targets."""
         return jnp.sum(self.worth(after, params))
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:

@@ -82,7 +82,7 @@ class Square(_CheckedLaw):
 class Fourier(_CheckedLaw):
     """A random periodic series: `terms` harmonics of `period`, drawn again for each generation.
 
-    The amplitude of harmonic k falls as 1/k; the sum is scaled so that its variance is `amplitude`^2 on average.
+    The amplitude of harmonic k falls as 1/k; the sum is scaled so that its variance is `amplitude ** 2` on average.
     """
 
     terms: Annotated[int, Field(ge=1, le=64)]

@@ -24,8 +24,8 @@ from .base import GymBase, Info, Options
 class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """A batch of environments on the device, for Gymnasium, with any of its three autoreset modes.
 
-    Observations, flags, infos and restarts are those of a `SyncVectorEnv` of `GymEnv`s, except that numbers
-    in infos stay float32 and int32.
+    Observations, flags, infos and restarts are those of a `SyncVectorEnv` of several `GymEnv`, except that
+    numbers in infos stay float32 and int32.
     """
 
     def __init__(

@@ -17,8 +17,10 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app, environments
 from harvestgym.cli.app import CommandGroup
+from harvestgym.cli.console import print_table
 from harvestgym.cli.environments import print_ids
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.tables import Table
 
 ID = "farm/bean-clay-1x1-v1"
 SCREEN_LINES = 45
@@ -75,8 +77,13 @@ def test_show_refuses_a_section_that_the_id_lacks() -> None:
     assert refused.exit_code == 2 and "--rules: expected a section of fishing/logistic-v0, got none" in refused.output
 
 
-def test_show_prints_brackets_as_they_are() -> None:
-    assert "[harvested, dead]" in run_command("show", ID, "--rules")
+def test_show_prints_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(Table("Ends", ("when",), [("[harvested, dead]",)]))
+    assert "[harvested, dead]" in capsys.readouterr().out
+
+
+def test_show_prints_the_end_of_an_episode_in_words() -> None:
+    assert "Field-0/Plant-0/global_stage is harvested or dead" in " ".join(run_command("show", ID, "--rules").split())
 
 
 def test_show_prints_units_ranges_and_sources() -> None:

@@ -335,6 +335,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return {name: jnp.mean(jnp.stack(values)) for name, values in found.items()}
 
     def reward(self, key: jax.Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> jax.Array:
+        """Return the terms of the score, less wages and the costs of interventions and observations."""
         gain = sum(self.gains(after, params).values(), jnp.float32(0.0))
         return gain - sum(self.costs(after, params).values(), jnp.float32(0.0))
 

@@ -14,6 +14,7 @@ from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Parameter
+from harvestgym.farm.schema import ConditionSpec
 
 from .words import code_labels
 
@@ -27,17 +28,43 @@ def describe(env: FarmModel) -> list[Table]:
     return [*tables, _variables_table(env), *parameter_tables(env)]
 
 
+RULES = {
+    "mode": "po: a step is a day; fo: the same, every variable observed; ao: half a day, observe, then act",
+    "horizon#day": "days after which the episode is truncated",
+    "max_action_schedule_size": "interventions of a step, at most",
+    "starts with": "first values, drawn for each episode",
+    "ends when": "terminates the episode",
+    "intervention_cost": "points for each intervention",
+    "intervention_costs": "points for these instead",
+    "observation_cost": "points for each number observed",
+    "observation_costs": "points for these instead",
+    "stage": "points when a plant moves to its next stage",
+    "bio": "points for the life counted on every day of the episode",
+    "resource": "points lost for each litre of water and kg of fertilizer and poison used",
+    "soil": "points for the microlife of the soil at the end, 0 to 1",
+    "yield": "points for each kg harvested",
+    "plant": "points for the development of the plants that live at the end, 0 to 1",
+    "terms": "further terms of the reward",
+    "risk": "risk measure of the returns that `harvestgym run` reports",
+}
+"""The meaning of each rule and of each part of the score."""
+
+
 def rules_table(env: FarmModel) -> Table:
-    """Make the table of the mode, the start, the ends, the farmers and the score."""
+    """Make the table of the mode, the start, the ends, the farmers and the parts of the score that are not zero."""
     spec = env.spec
     entries = {"mode": spec.mode}
     entries |= spec.rules.model_dump(by_alias=True, include={"horizon", "max_action_schedule_size"})
     entries |= {"starts with": _start_text(env), "ends when": _end_text(env)}
     entries |= {f"farmer {i}": f.model_dump(exclude_none=True) for i, f in enumerate(spec.farmers)}
-    scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind"}, exclude_none=True)
-    entries |= {f"score: {name}": value for name, value in scoring.items()}
-    rows = [(name, value if isinstance(value, str) else to_line(value)) for name, value in entries.items()]
-    return Table("Rules and score", ("what", "value"), rows, ("rules",))
+    free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
+    scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
+    entries |= {f"score: {name}": value for name, value in scoring.items() if value}
+    meanings = (RULES.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
+    texts = (value if isinstance(value, str) else to_line(value) for value in entries.values())
+    return Table(
+        "Rules and reward", ("what", "value", "meaning"), list(zip(entries, texts, meanings, strict=True)), ("rules",)
+    )
 
 
 def _start_text(env: FarmModel) -> str:
@@ -52,8 +79,16 @@ def _choices_text(meta: Meta, values: Any, between: bool) -> str:
 
 def _end_text(env: FarmModel) -> str:
     ends = env.spec.rules.terminal_conditions
-    groups = [" and ".join(to_line(list(each.model_dump())) for each in group) for group in ends]
-    return " or ".join(groups) or "the horizon is reached"
+    return " or ".join(" and ".join(map(_event_text, group)) for group in ends) or "the horizon is reached"
+
+
+def _event_text(event: ConditionSpec) -> str:
+    what = "/".join(str(part) for part in event.observation if part != [])
+    if event.mapping != "value":
+        what = f"{to_line(event.mapping)} of {what}"
+    if event.operator == "in":
+        return f"{what} is {' or '.join(map(str, event.value))}"
+    return f"{what} {event.operator} {to_line(event.value)}"
 
 
 def entities_table(env: FarmModel) -> Table:

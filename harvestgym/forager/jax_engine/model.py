@@ -168,7 +168,7 @@ class Forager(Env[ForagerState, ForagerParams]):
     def reward(
         self, key: jax.Array, state: ForagerState, action: Any, after: ForagerState, params: ForagerParams
     ) -> jax.Array:
-        """Return the reward paid in the step."""
+        """Return the rewards of the objects met, as far as they are paid in this step."""
         return after.paid
 
     def truncation(self, state: ForagerState, params: ForagerParams) -> jax.Array:
