@@ -37,10 +37,11 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 napoleon_use_ivar = True
+napoleon_attr_annotations = False
 napoleon_use_rtype = False
 
 html_theme = "furo"
-html_title = f"HarvestGym {version}"
+html_title = "HarvestGym"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
@@ -83,6 +84,12 @@ def list_commands() -> str:
     return re.sub("^#", "##", text, flags=re.MULTILINE)
 
 
+def skip_field(app: Any, what: str, name: str, item: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples, which the docstring of the class describes."""
+    return True if str(getattr(item, "__doc__", "")).startswith("Alias for field number") else None
+
+
 def setup(app: Any) -> None:
     """Connect the functions of this file."""
+    app.connect("autodoc-skip-member", skip_field)
     app.connect("source-read", read_page)

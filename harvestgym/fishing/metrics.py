@@ -24,10 +24,10 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
 
     Conservation problems, in which nothing is caught, have the stock's numbers only.
 
-    AAV is the sum of `abs(C_t - C_t-1)` over the sum of `C_t`, "time" a share of the years; `regret` (for fisheries that
-    can be solved) is
-    the expected discounted return of the optimum with stock and law known, less what this episode made. That optimum
-    sells the stock off in the last years; `stationary regret` is against the best rule that knows no year.
+    AAV is the sum of `abs(C_t - C_t-1)` over the sum of `C_t`, "time" a share of the years; `regret` (for fisheries
+    that can be solved) is the expected discounted return of the optimum with stock and law known, less what this
+    episode made. That optimum sells the stock off in the last years; `stationary regret` is against the best rule that
+    knows no year.
     """
     info = {name: np.asarray(value) for name, value in episodes.info.items()}
     years = np.maximum(np.asarray(episodes.length), 1)
