@@ -78,9 +78,10 @@ def read_page(app: Any, page: str, source: list[str]) -> None:
 
 
 def list_commands() -> str:
-    """Return the reference of the command line in Markdown, as Typer writes it."""
+    """Return the reference of the command line in Markdown, as Typer writes it, without its lists of cut texts."""
     command = [sys.executable, "-m", "typer", "harvestgym.cli", "utils", "docs", "--name", "harvestgym"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text)
     return re.sub("^#", "##", text, flags=re.MULTILINE)
 
 

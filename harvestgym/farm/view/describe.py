@@ -28,7 +28,7 @@ def describe(env: FarmModel) -> list[Table]:
     return [*tables, _variables_table(env), *parameter_tables(env)]
 
 
-RULES = {
+MEANINGS = {
     "mode": "po: a step is a day; fo: the same, every variable observed; ao: half a day, observe, then act",
     "horizon#day": "days after which the episode is truncated",
     "max_action_schedule_size": "interventions of a step, at most",
@@ -60,7 +60,7 @@ def rules_table(env: FarmModel) -> Table:
     free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
     entries |= {f"score: {name}": value for name, value in scoring.items() if value}
-    meanings = (RULES.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
+    meanings = (MEANINGS.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
     texts = (value if isinstance(value, str) else to_line(value) for value in entries.values())
     return Table(
         "Rules and reward", ("what", "value", "meaning"), list(zip(entries, texts, meanings, strict=True)), ("rules",)
