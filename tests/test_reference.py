@@ -1,0 +1,84 @@
+"""The reference lists every public name: those that a package exports, and those that docs and examples import."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from .script import ROOT
+
+REFERENCE = sorted((ROOT / "docs" / "reference").glob("*.md"))
+DIRECTIVE = re.compile(
+    r"^\.\. auto(module|class|function|data):: ([\w.]+)\n(?:   :members: ((?:[\w, ]|\n     )+))?", re.MULTILINE
+)
+BLOCK = re.compile(r"^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+EXPORTING = ("", ".farm", ".fishing", ".forager", ".sweep", ".testing")
+"""Packages whose `__all__` is public."""
+
+
+def listed() -> set[str]:
+    """Return the names of the reference, with their modules."""
+    names = set()
+    for page in REFERENCE:
+        for kind, target, members in DIRECTIVE.findall(page.read_text(encoding="utf-8")):
+            inside = re.findall(r"\w+", members)
+            names |= {f"{target}.{name}" for name in inside} if kind == "module" else {target}
+    return names
+
+
+def codes() -> Iterator[str]:
+    """Yield the code of the README, the docs and the examples."""
+    for page in [
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs/notebooks").glob("*.md")),
+    ]:
+        yield from BLOCK.findall(page.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        yield path.read_text(encoding="utf-8")
+
+
+def imported() -> set[str]:
+    """Return the names that users are shown to import, with their modules."""
+    nodes = [node for code in codes() for node in ast.walk(ast.parse(re.sub(r"^[%!].*", "", code, flags=re.MULTILINE)))]
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0]
+    return {f"{f.module}.{name.name}" for f in froms for name in f.names if f"{f.module}.".startswith("harvestgym.")}
+
+
+def canonical(name: str) -> str:
+    """Return the name of an object where it is defined; the name itself for a module, a value or a missing extra."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except ImportError:
+        return name
+    if isinstance(found, ModuleType):
+        return found.__name__
+    return f"{found.__module__}.{found.__qualname__}" if hasattr(found, "__qualname__") else name
+
+
+def missing(names: set[str]) -> set[str]:
+    """Return the names that are not in the reference; a module of functions is there if one of them is."""
+    known = {canonical(name) for name in listed()}
+    known |= {name.rpartition(".")[0] for name in known}
+    return {name for name in names if canonical(name) not in known}
+
+
+@pytest.mark.parametrize("package", EXPORTING)
+def test_every_exported_name_is_in_the_reference(package: str) -> None:
+    module = importlib.import_module(f"harvestgym{package}")
+    assert missing({f"{module.__name__}.{name}" for name in module.__all__}) == set(), "list them in docs/reference"
+
+
+def test_every_name_that_users_are_shown_to_import_is_in_the_reference() -> None:
+    assert missing(imported()) == set(), "list them in docs/reference"
+
+
+def test_the_pages_of_the_reference_are_in_its_list() -> None:
+    index = (ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
+    assert {page.stem for page in REFERENCE} - {"index", "cli"} == set(re.findall(r"^\w+$", index, re.MULTILINE))
