@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ nb_execution_raise_on_error = True
 # Docstrings are in Google style. `name` in them is code, and a link where the name is documented.
 default_role = "py:obj"
 autodoc_member_order = "bysource"
+autodoc_mock_imports = [name for name in ("minari", "stable_baselines3") if find_spec(name) is None]
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 napoleon_use_ivar = True
