@@ -27,7 +27,7 @@ MAPS = 20_000
 
 SLOW = (
     "farm/test_catalogue.py", "farm/policies/test_experts.py", "test_docs.py", "farm/entities/test_parameters.py",
-    "test_training.py", "sweep/test_ray_engine.py",
+    "test_training.py", "sweep/test_ray_engine.py", "test_notebooks.py",
     "test_examples.py", "farm/test_company.py", "evaluate/studies/test_memory.py", "forager/test_family.py",
     "evaluate/studies/test_farm.py", "farm/interface/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
     "farm/entities/weather/test_weather.py", "cli/test_new.py",

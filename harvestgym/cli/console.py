@@ -53,17 +53,26 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
     from rich.table import Table as RichTable
 
     console = console or make_console()
-    drawn = RichTable(title=escape(table.title), title_justify="left", row_styles=["", "dim"])
-    widths = [max((len(row[i]) for row in table.rows), default=0) for i in range(len(table.columns))]
-    for column, width in zip(table.columns, widths, strict=True):
+    console.print(escape(table.title), soft_wrap=True)
+    drawn = RichTable(show_header=bool(table.columns), row_styles=["", "dim"])
+    columns = table.columns or ("",) * len(table.rows[0])
+    widths = [max((len(row[i]) for row in table.rows), default=0) for i in range(len(columns))]
+    for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        justify = "right" if i and all(_is_number(row[i]) for row in table.rows) else "left"
         if cut:
             least = min(width, 30) if width < max(widths) else None
-            drawn.add_column(escape(column), overflow="ellipsis", no_wrap=True, min_width=least)
+            drawn.add_column(escape(column), justify=justify, overflow="ellipsis", no_wrap=True, min_width=least)
         else:
-            drawn.add_column(escape(column), overflow="fold", no_wrap=column == "name" and width <= 0.6 * console.width)
+            short = column == "name" and width <= 0.6 * console.width
+            drawn.add_column(escape(column), justify=justify, overflow="fold", no_wrap=short)
     for row in table.rows:
         drawn.add_row(*map(escape, row))
     console.print(drawn)
+
+
+def _is_number(cell: str) -> bool:
+    """Return whether a cell is a number, or empty."""
+    return not cell.strip("+-.0123456789e%")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typer
 from harvestgym import registry
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_extras, check_folder
 
-from .console import SEED_LIMITS, Id, PolicyName, StartBar, make_console, progress_bars
+from .console import SEED_LIMITS, Id, PolicyName, StartBar, make_console, print_table, progress_bars
 
 if TYPE_CHECKING:
     from harvestgym.evaluate.run import Evaluation
@@ -69,33 +69,12 @@ def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar
 
 def _print_evaluation(result: Evaluation) -> None:
     """Print the numbers of the episodes as a table, then the interval of the mean and the counts of labels."""
-    from rich.table import Table
-
-    from harvestgym.evaluate.run import count_labels, format_counts
-    from harvestgym.evaluate.statistics import summarise
-
-    many, console = len(result.returns) > 1, make_console()
-    episodes = f"{len(result.returns)} episodes" if many else "one episode"
-    console.print(f"{result.policy} on {result.id}, {episodes}, seed {result.seed}", soft_wrap=True)
-    table = Table(show_header=many)
-    for column in ("", "mean", "sd", "lowest", "highest") if many else ("", ""):
-        table.add_column(column, justify="right" if table.columns else "left")
-    for name, values in {"return": result.returns, result.unit: result.lengths, **result.columns}.items():
-        if values.dtype.kind in "fiub":
-            numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
-            table.add_row(name, *(f"{float(number):.3f}" for number in numbers))
-    if many:
-        table.add_row("return, CVaR 10 %", f"{result.summary.cvar10:.3f}")
-        table.add_row("return, interquartile mean", f"{result.summary.iqm:.3f}")
-    if result.risk is not None:
-        table.add_row(f"return, {result.risk}", f"{result.risk(result.returns):.3f}")
-    console.print(table)
-    if many:
+    console = make_console()
+    print_table(result.to_table(), console)
+    if len(result.returns) > 1:
         console.print(f"95 % interval of the mean return: {result.summary.low:.3f} to {result.summary.high:.3f}")
-    for name, values in result.columns.items():
-        if values.dtype.kind not in "fiub":
-            plots = f", over {values.shape[1]} plots" if values.ndim > 1 and values.shape[1] > 1 else ""
-            console.print(f"{name}{plots}: {format_counts(count_labels(values))}", soft_wrap=True, markup=False)
+    for line in result.describe_labels():
+        console.print(line, soft_wrap=True, markup=False)
 
 
 @group.command()

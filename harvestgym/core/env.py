@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from .random import keys_for
 from .spaces import summarise_space
+from .view.tables import Table
 
 State = TypeVar("State")
 Params = TypeVar("Params")
@@ -66,6 +67,10 @@ class Env(Generic[State, Params]):
         """Name the environment and its spaces in one short line."""
         spaces = (f"{name} {summarise_space(getattr(self, name + '_space'))}" for name in ("action", "observation"))
         return f"<{type(self).__name__}: {'; '.join(filter(None, (self.summary, *spaces)))}>"
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks."""
+        return make_env_table(type(self).__name__, self)._repr_html_()
 
     @property
     def summary(self) -> str:
@@ -148,3 +153,10 @@ class Env(Generic[State, Params]):
         terminated = self.terminal(state, params)
         truncated = self.truncation(state, params) & ~terminated
         return Timestep(obs, jnp.float32(reward), terminated, truncated, self.info(state, params))
+
+
+def make_env_table(title: str, env: Env[Any, Any], **more: Any) -> Table:
+    """Make a table of two columns: what is in `more`, then the structure and the spaces; nothing is left empty."""
+    spaces = {name: summarise_space(getattr(env, f"{name}_space")) for name in ("action", "observation")}
+    entries = {name.replace("_", " "): value for name, value in more.items()} | {"structure": env.summary} | spaces
+    return Table(title, (), [(name, str(value)) for name, value in entries.items() if value])

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from gymnasium.vector import AutoresetMode
 from jax.sharding import PartitionSpec
 
@@ -29,6 +30,7 @@ from .episode import (
 )
 from .errors import ConfigError
 from .policy import Policy
+from .view.tables import Table
 
 Devices = Sequence[Any]
 """Some of `jax.devices()`."""
@@ -54,6 +56,11 @@ class Trajectory(NamedTuple):
     truncated: jax.Array
     info: dict[str, Any]
 
+    def _repr_html_(self) -> str:
+        """Return a table of the arrays for notebooks: type, shape, range and mean."""
+        steps, number = self.reward.shape
+        return _make_arrays_table(f"{steps} steps of {number} environments", self)._repr_html_()
+
 
 class Episodes(NamedTuple):
     """Whole episodes, one row each.
@@ -72,12 +79,28 @@ class Episodes(NamedTuple):
     truncated: jax.Array
     info: dict[str, Any]
 
+    def _repr_html_(self) -> str:
+        """Return a table of the arrays for notebooks: type, shape, range and mean."""
+        return _make_arrays_table(f"{len(self.returns)} episodes", self)._repr_html_()
+
 
 class Timing(NamedTuple):
     """Seconds to compile, and median seconds of a run."""
 
     compile: float
     run: float
+
+
+def _make_arrays_table(title: str, arrays: Any) -> Table:
+    """Make a table of the arrays of a named tuple, with those inside of them by their path."""
+    rows = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(arrays):
+        values = np.asarray(leaf)
+        numbers = (f"{number:.4g}" for number in (values.min(), values.mean(), values.max()))
+        rows.append(
+            (jax.tree_util.keystr(path, simple=True, separator="/"), f"{values.dtype} {values.shape}", *numbers)
+        )
+    return Table(title, ("array", "type", "lowest", "mean", "highest"), rows)
 
 
 def rollout(

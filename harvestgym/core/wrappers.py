@@ -29,6 +29,10 @@ class Wrapper(Env[Any, Params], Generic[Params]):
     env: Env[Any, Params]
 
     @property
+    def summary(self) -> str:
+        return self.env.summary
+
+    @property
     def params(self) -> Params:
         return self.env.params
 

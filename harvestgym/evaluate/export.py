@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,12 +21,19 @@ from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.timeline import Progress, Record, ignore_progress
 
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from harvestgym.core.view.tables import Table
+    from harvestgym.core.view.timeline import Timeline
+    from harvestgym.render.video import EpisodeFrames
+
 Bar = Callable[[str, int | None], Progress]
 """Starts a progress bar with a name and a length, if known; returns the function that receives further progress."""
 
 
 class RecordedEpisode(NamedTuple):
-    """A recorded episode (see `record`) with its environment, policy and seed."""
+    """A recorded episode (see `record`) with its environment, policy and seed; a notebook shows its last picture."""
 
     id: str
     env: Any
@@ -43,6 +51,50 @@ class RecordedEpisode(NamedTuple):
         """The start of the names of its files."""
         name = Path(self.id).stem if self.id.endswith(registry.FARM_SUFFIXES) else self.id.replace("/", "-")
         return f"{name}-{self.policy}-{self.seed}"
+
+    @property
+    def timeline(self) -> Timeline:
+        """Its variables, actions, gains, costs and deaths."""
+        return registry.family_function(self.id, "timeline")(self.env, self.record)
+
+    @property
+    def actions(self) -> Table:
+        """The actions that cost something or had an effect, as a table."""
+        from harvestgym.core.view.tables import Table
+
+        story = self.timeline
+        rows = [(story.when[a.step], a.who, a.what, f"{a.cost:g}", a.note) for a in story.actions]
+        return Table(f"Actions of {self.policy} on {self.title}", ("when", "who", "what", "cost", "note"), rows)
+
+    def picture(self, step: int = -1, width: int = 960) -> Image.Image:
+        """Draw a step, by default the last one."""
+        from PIL import Image
+
+        from harvestgym.render.canvas import to_rgb
+
+        seen = self._scene(self.env, self.record, range(len(self.record["reward"]))[step])
+        return Image.fromarray(to_rgb(seen, width))
+
+    def film(self, width: int = 960, fps: float = 10, frames: int = 600) -> EpisodeFrames:
+        """Return the film, with about `frames` pictures at most; notebooks show it."""
+        from harvestgym.render.video import EpisodeFrames
+
+        return EpisodeFrames.of_record(self._scene, self.env, self.record, width, self.timeline.last_event, fps, frames)
+
+    def figure(self) -> Any:
+        """Draw the whole episode as a figure of Matplotlib; needs the extra `plot`."""
+        check_extras(plot="matplotlib")
+        return registry.family_function(self.id, "figure")(self.env, self.record)
+
+    @property
+    def _scene(self) -> Callable[..., Any]:
+        return registry.family_function(self.id, "scene")
+
+    def _repr_png_(self) -> bytes:
+        """Return the last picture for notebooks."""
+        file = BytesIO()
+        self.picture().save(file, "PNG")
+        return file.getvalue()
 
 
 @dataclass(frozen=True)
@@ -98,11 +150,9 @@ class Exporter:
                 yield self._write_film(episode, path, bar)
 
     def _write_film(self, episode: RecordedEpisode, path: Path, bar: Bar) -> Path:
-        from harvestgym.render.video import EpisodeFrames, write_video
+        from harvestgym.render.video import write_video
 
-        scene = registry.family_function(episode.id, "scene")
-        last = registry.family_function(episode.id, "timeline")(episode.env, episode.record).last_event
-        film = EpisodeFrames.of_record(scene, episode.env, episode.record, self.width, last)
+        film = episode.film(self.width)
         return write_video(film, path, self.fps, bar(path.name, len(film)))
 
 
@@ -110,7 +160,7 @@ def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     table, picture = (out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
     write_record(episode.record, table)
-    registry.family_function(episode.id, "figure")(episode.env, episode.record).savefig(picture, dpi=110)
+    episode.figure().savefig(picture, dpi=110)
     return [table, picture]
 
 

@@ -17,9 +17,10 @@ from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.view.timeline import Record
 from harvestgym.core.xla.compilation import jit_quickly
-from harvestgym.registry import family_function
+from harvestgym.registry import family_function, spec
 
-from .run import horizon
+from .export import RecordedEpisode
+from .run import horizon, policy_named
 
 
 class EpisodeKeys(NamedTuple):
@@ -28,6 +29,15 @@ class EpisodeKeys(NamedTuple):
     start: jax.Array
     act: jax.Array
     step: jax.Array
+
+
+def record_named(
+    id: str, policy: str | Policy = "expert", seed: int = 0, env: Env[Any, Any] | None = None
+) -> RecordedEpisode:
+    """Record the episode of `reset(seed=seed)` with a policy, by name or your own, ready to be drawn."""
+    env = spec(id).make() if env is None else env
+    acting, name = (policy_named(id, env, policy), policy) if isinstance(policy, str) else (policy, "policy")
+    return RecordedEpisode(id, env, name, seed, record_episode(id, env, acting, seed))
 
 
 def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Record:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ from harvestgym.core.policy import Policy, constant_policy, random_policy, toget
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
+from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
@@ -66,11 +68,68 @@ class Evaluation:
         out[self.unit] = float(self.lengths.mean())
         return out | {name: _mean_or_counts(values) for name, values in self.columns.items()}
 
+    def to_table(self) -> Table:
+        """Make the table of the numbers; of a single episode with one column."""
+        many = len(self.returns) > 1
+        episodes = f"{len(self.returns)} episodes" if many else "one episode"
+        columns = ("", "mean", "sd", "lowest", "highest") if many else ()
+        rows: list[tuple[str, ...]] = []
+        for name, values in {"return": self.returns, self.unit: self.lengths, **self.columns}.items():
+            if is_numeric(values):
+                numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
+                rows.append((name, *(f"{float(number):.3f}" for number in numbers)))
+        if many:
+            rows.append(("return, CVaR 10 %", f"{self.summary.cvar10:.3f}", "", "", ""))
+            rows.append(("return, interquartile mean", f"{self.summary.iqm:.3f}", "", "", ""))
+        if self.risk is not None:
+            rows.append((f"return, {self.risk}", f"{self.risk(self.returns):.3f}", *[""] * (3 * many)))
+        return Table(f"{self.policy} on {self.id}, {episodes}, seed {self.seed}", columns, rows)
+
+    def describe_labels(self) -> list[str]:
+        """Return a line for each column of labels with their counts, `cause of death: none 9, pests 3`."""
+        return [
+            f"{name}{f', over {values.shape[1]} plots' * (values.shape[1:] > (1,))}: "
+            f"{format_counts(count_labels(values))}"
+            for name, values in self.columns.items()
+            if not is_numeric(values)
+        ]
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks, with the interval of the mean and the counts of labels below it."""
+        interval = [f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"]
+        lines = interval * (len(self.returns) > 1) + self.describe_labels()
+        return self.to_table()._repr_html_() + "".join(f"<p>{escape(line)}</p>" for line in lines)
+
+
+class Comparison(dict[str, Evaluation]):
+    """Evaluations of several policies on the same episodes, by name."""
+
+    def to_table(self, *columns: str) -> Table:
+        """Make a table with a row for each policy: its return with the 95 % interval, and the means of the columns.
+
+        All columns of numbers are shown, unless some are named.
+        """
+        first = next(iter(self.values()))
+        numeric = columns or [name for name, values in first.columns.items() if is_numeric(values)]
+        rows = [
+            (name, str(one.summary), *(f"{float(np.mean(one.columns[column])):.3g}" for column in numeric))
+            for name, one in self.items()
+        ]
+        title = f"{first.id}, {len(first.returns)} episodes, seed {first.seed}"
+        return Table(title, ("policy", "return (95 % interval)", *numeric), rows)
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return self.to_table()._repr_html_()
+
+
+def is_numeric(values: np.ndarray) -> bool:
+    """Return whether a column has numbers; else it has labels."""
+    return values.dtype.kind in "fiub"
+
 
 def _mean_or_counts(values: np.ndarray) -> Any:
-    if values.dtype.kind in "fiub":
-        return float(values.mean())
-    return count_labels(values)
+    return float(values.mean()) if is_numeric(values) else count_labels(values)
 
 
 def count_labels(values: np.ndarray) -> dict[str, int]:
@@ -126,7 +185,7 @@ def evaluate_together(
     env: Env[Any, Any] | None = None,
     split: str | None = None,
     progress: Progress = ignore_progress,
-) -> dict[str, Evaluation]:
+) -> Comparison:
     """Evaluate several policies as `evaluate_id` does, with one compiled program for all.
 
     `policies` are names, or custom policies by their names.
@@ -135,7 +194,9 @@ def evaluate_together(
     given = policies.values() if isinstance(policies, Mapping) else [policy_named(id, env, n) for n in policies]
     acting = together(list(given))
     pairs = zip(policies, acting, strict=True)
-    return {name: _evaluate_policy(id, env, name, policy, episodes, seed, progress) for name, policy in pairs}
+    return Comparison(
+        (name, _evaluate_policy(id, env, name, policy, episodes, seed, progress)) for name, policy in pairs
+    )
 
 
 def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy, deepcopy
-from html import escape
 from typing import Any, Self
 
 import numpy as np
 from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
-from harvestgym.core.env import Env
+from harvestgym.core.env import Env, make_env_table
 from harvestgym.core.errors import check_keywords, unknown
-from harvestgym.core.spaces import summarise_space
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
 
 from .conversion import make_action_reader, make_observation_writer
@@ -49,14 +47,8 @@ class GymBase(Monitored):
     def _repr_html_(self) -> str:
         """Return a small table for notebooks: the id, the structure and the spaces."""
         spec, number = getattr(self, "spec", None), getattr(self, "num_envs", None)
-        inside: Any = unwrapped(self.core)
-        rows = {
-            "id": spec and spec.id, "environments": number, "structure": inside.summary,
-            "action": summarise_space(self.core.action_space), "render mode": self.render_mode,
-            "observation": summarise_space(self.core.observation_space),
-        }  # fmt: skip
-        cells = (f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items() if value)
-        return f"<table><caption>{type(self).__name__}</caption>{''.join(cells)}</table>"
+        more = {"id": spec and spec.id, "environments": number, "render_mode": self.render_mode}
+        return make_env_table(type(self).__name__, self.core, **more)._repr_html_()
 
     def _wrap(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...], render_mode: str | None) -> None:
         """Put an environment inside."""

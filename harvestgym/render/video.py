@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +45,12 @@ PALETTE_SIZE = 255
 
 @dataclass(frozen=True)
 class EpisodeFrames(Sequence[np.ndarray]):
-    """The frames of an episode, uint8 (height, width, 3), each drawn on access."""
+    """The frames of an episode, uint8 (height, width, 3), each drawn on access; a notebook shows them as a GIF."""
 
     scene: Callable[[int], Scene]
     steps: Sequence[int]
     width: int = DEFAULT_WIDTH
+    fps: float = FPS
 
     @classmethod
     def of(
@@ -57,6 +60,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
         width: int = DEFAULT_WIDTH,
         most: int = MAX_FRAMES,
         last_event: int | None = None,
+        fps: float = FPS,
     ) -> EpisodeFrames:
         """Choose frames among the steps 0 to `steps` - 1 of an episode, at most about `most`.
 
@@ -66,7 +70,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
         idle = 0 if last_event is None else steps - 1 - last_event
         end = steps - 1 if last_event is None or idle <= MOST_IDLE else last_event + 2
         every = max(1, -(-end // most))
-        return cls(scene, [*range(0, end, every), steps - 1], width)
+        return cls(scene, [*range(0, end, every), steps - 1], width, fps)
 
     @classmethod
     def of_record(
@@ -76,15 +80,21 @@ class EpisodeFrames(Sequence[np.ndarray]):
         record: Any,
         width: int = DEFAULT_WIDTH,
         last_event: int | None = None,
+        fps: float = FPS,
+        most: int = MAX_FRAMES,
     ) -> EpisodeFrames:
         """Return the film of a recorded episode; `scene(env, record, step)` is that of the family."""
-        return cls.of(partial(scene, env, record), len(record["reward"]), width, last_event=last_event)
+        return cls.of(partial(scene, env, record), len(record["reward"]), width, most, last_event, fps)
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def __getitem__(self, i: Any) -> Any:
         return self.draw(self.steps[i])
+
+    def _repr_html_(self) -> str:
+        film = base64.b64encode(encode_gif(self, self.fps)).decode()
+        return f'<img width="{self.width}" alt="film of an episode" src="data:image/gif;base64,{film}">'
 
     def draw(self, step: int) -> np.ndarray:
         """Draw a step of the episode."""
@@ -95,19 +105,25 @@ def write_gif(
     frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
 ) -> None:
     """Write a GIF that repeats itself; ConfigError if there is nothing to write, or nowhere to write it."""
-    target = _check_frames(frames, path, fps)
+    with _write_atomically(_check_frames(frames, path, fps)) as part:
+        part.write_bytes(encode_gif(frames, fps, progress))
+
+
+def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
+    """Return the bytes of a GIF that repeats itself."""
     drawn = {i: np.asarray(frames[i]) for i in _sample_frames(len(frames))}
     colours = Palette.of(list(drawn.values()))
     stills = colours.stills((drawn[i] if i in drawn else frames[i] for i in range(len(frames))), progress)
     # A GIF counts in hundredths of a second, and many programs take less than two of them for ten.
     each = 10 * max(2, round(100 / fps))
     durations = [each] * (len(frames) - 1) + [max(each, round(1000 * LAST_FRAME_SECONDS))]
-    with _write_atomically(target) as part:
-        # With `optimize` Pillow leaves out what does not change from one picture to the next: a fifth of the bytes.
-        next(stills).save(
-            part, "GIF", save_all=True, append_images=stills, duration=durations, loop=0,
-            optimize=True, transparency=PALETTE_SIZE,
-        )  # fmt: skip
+    film = BytesIO()
+    # With `optimize` Pillow leaves out what does not change from one picture to the next: a fifth of the bytes.
+    next(stills).save(
+        film, "GIF", save_all=True, append_images=stills, duration=durations, loop=0,
+        optimize=True, transparency=PALETTE_SIZE,
+    )  # fmt: skip
+    return film.getvalue()
 
 
 class Palette:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+from io import BytesIO
+from operator import methodcaller
+
 import jax
 import numpy as np
 import pytest
+from PIL import Image
 
 import harvestgym
 from harvestgym.core.policy import constant_policy
-from harvestgym.evaluate.record import record_episode, record_first
+from harvestgym.evaluate.record import record_episode, record_first, record_named
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named, run_episodes, summarise_episodes
 
 SURVEY, LEVELS, TIPPING = "fishing/logistic-survey-v0", "fishing/logistic-levels-v0", "fishing/tipping-v0"
@@ -66,3 +71,19 @@ def test_an_endless_episode_is_truncated_at_the_horizon() -> None:
     env = harvestgym.make(FORAGER, horizon=25)
     record, row = record_first(FORAGER, env, policy_named(FORAGER, env, "random"), 0)
     assert len(record["reward"]) == 26 and row.truncated[0] and not row.terminated[0]
+
+
+def test_a_named_recording_is_drawn_in_a_notebook() -> None:
+    years = record_named(TIPPING, "msy", seed=2)
+    env = years.env
+    same = record_episode(TIPPING, env, policy_named(TIPPING, env, "msy"), 2)
+    assert all(np.array_equal(years.record[name], same[name]) for name in same)
+    assert years.picture(step=3, width=400).size[0] == 400
+    with Image.open(BytesIO(methodcaller("_repr_png_")(years))) as last:
+        assert np.array_equal(np.asarray(last), np.asarray(years.picture()))
+    actions = years.actions
+    assert actions.columns[0] == "when" and len(actions.rows) == len(years.timeline.actions) > 0
+    film = methodcaller("_repr_html_")(years.film(width=320, frames=5))
+    start = "data:image/gif;base64,"
+    with Image.open(BytesIO(base64.b64decode(film[film.index(start) + len(start) : -2]))) as frames:
+        assert frames.n_frames == len(years.film(width=320, frames=5)) <= 7 and frames.size[0] == 320

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import methodcaller
 
 import jax
 import numpy as np
@@ -161,3 +162,15 @@ def test_deaths_are_counted_over_plots() -> None:
     counts = count_labels(found)
     assert list(counts.values()) == [20, 3, 1] and next(iter(counts)) == "none"
     assert format_counts(counts).startswith("none 20, ") and format_counts({"none": 1}) == "none"
+
+
+def test_a_notebook_shows_an_evaluation_and_a_comparison() -> None:
+    compared = evaluate_together(LOGISTIC, ["none", "sdp"], EPISODES)
+    show = methodcaller("_repr_html_")
+    text = show(compared["sdp"])
+    assert f"<caption>sdp on {LOGISTIC}, {EPISODES} episodes, seed 0</caption>" in text
+    assert "95 % interval of the mean return" in text and "<th>mean</th>" in text
+    table = compared.to_table("mean catch per year")
+    assert table.columns == ("policy", "return (95 % interval)", "mean catch per year")
+    assert [row[0] for row in table.rows] == ["none", "sdp"] and table.rows[0][2] == "0"
+    assert "<th>sdp</th>" in show(compared)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any, NamedTuple
 
 from harvestgym.core.tree import WIDE, Meta, iterate_metas
 
 
 class Table(NamedTuple):
-    """A titled table of texts; `sections` are the options of `harvestgym show` that print it."""
+    """A titled table of texts; `sections` are the options of `harvestgym show` that print it.
+
+    Notebooks show it as HTML. `columns` may be empty: then there is no row of heads.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
     sections: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """Return the table as HTML, with the first cell of each row as its head."""
+        heads = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
+        rows = "".join(
+            f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>"
+            for row in self.rows
+        )
+        return f"<table><caption>{escape(self.title)}</caption>{f'<tr>{heads}</tr>' * bool(heads)}{rows}</table>"
 
 
 def describe_range(meta: Meta) -> str:
