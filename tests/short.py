@@ -1,11 +1,16 @@
-"""The short form of checks that compile every id again; HARVESTGYM_TESTS=all asks for the long one."""
+"""The short form of checks that take long or compile every id again; HARVESTGYM_TESTS=all asks for the long one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
+import pytest
+
 ALL = os.environ.get("HARVESTGYM_TESTS") == "all"
+
+long = pytest.mark.skipif(not ALL, reason="the long form: HARVESTGYM_TESTS=all")
+"""Marks a test that takes half a minute of a core, or more, where a quicker one fails for most of the same mistakes."""
 
 
 def some(ids: Sequence[str], *short: str) -> list[str]:

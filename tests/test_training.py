@@ -175,8 +175,7 @@ def test_what_never_varied_in_training_says_nothing(ppo: ModuleType) -> None:
 
 OTHERS = [
     *([("stable_baselines3", f"sb3_{name}.py", 40_000) for name in ("ppo", "dqn")] if ALL else []),
-    *([("torchrl", "torchrl_ppo.py", 65_536)] if ALL else []),
-    ("sb3_contrib", "sb3_maskable_ppo.py", 40_000),
+    *([("torchrl", "torchrl_ppo.py", 65_536), ("sb3_contrib", "sb3_maskable_ppo.py", 40_000)] if ALL else []),
     ("rejax", "rejax_ppo.py", 150_000),
 ]
 

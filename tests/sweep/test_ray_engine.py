@@ -14,6 +14,7 @@ from harvestgym.sweep import EpisodeCase, collect, find_status, read, sweep
 from harvestgym.sweep.batches import make_batches
 from harvestgym.sweep.options import EngineOptions
 from harvestgym.sweep.ray_engine import run_on_ray
+from tests.short import long
 from tests.sweep.counting import CountCase, read_log
 
 ray = pytest.importorskip("ray")
@@ -94,6 +95,7 @@ def test_the_first_batch_of_a_key_warms_the_others(address: str) -> None:
         assert [number for own, number in order if own == key][0] == 1
 
 
+@long
 def test_episodes_are_those_of_one_process_bit_for_bit(address: str, tmp_path: Path) -> None:
     cases = [
         EpisodeCase(id="fishing/logistic-random-v0", overrides={"r": r}, policy=policy, episodes=300, seed=seed)
