@@ -28,6 +28,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ex
 
 # Pages are Markdown that GitHub shows as well: a link is a path, and `#the-study` is the heading "The study".
 myst_heading_anchors = 3
+smartquotes = False
 nb_execution_mode = os.environ.get("HARVESTGYM_NOTEBOOKS", "off")
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True

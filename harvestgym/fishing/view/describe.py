@@ -9,6 +9,7 @@ import numpy as np
 from harvestgym.core.tree import iterate_metas
 from harvestgym.core.view.tables import Table, describe_range, make_fields_table
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
+from harvestgym.fishing.noise import Noise
 
 CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 """The small callables of a fishery, in the order of a year."""
@@ -22,8 +23,9 @@ def describe(env: FishingModel) -> list[Table]:
 
 
 def _callables(env: FishingModel) -> Table:
-    parts = [(part, getattr(env.params, part)) for part in CALLABLES]
-    rows = [(name, type(part).__name__, _first_line(part)) for name, part in parts if part is not None]
+    parts = [(name, getattr(env.params, name)) for name in CALLABLES]
+    present = [(name, part) for name, part in parts if type(part) not in (type(None), Noise)]
+    rows = [(name, type(part).__name__, _first_line(part)) for name, part in present]
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
     return Table("What happens in a year", ("part", "kind", "what it is"), rows, ("entities",))
 
