@@ -1,121 +1,252 @@
-"""Imitate the expert on the map interface, then improve by PPO: the network of `map_ppo.py`, each phase in one jit.
+"""Imitate the expert of a farm on the map interface, on the days that the agent itself makes, then improve with PPO.
 
     pip install 'harvestgym[train]'
-    python examples/map_imitation.py                                   # some minutes on two cores
-    python examples/map_imitation.py --updates 0                       # imitation only
-    python examples/map_imitation.py --updates 2 --num-envs 8 --demos 64 --epochs-cloned 2 --seasons 8   # a quick look
+    python examples/map_imitation.py                          # some minutes on two cores
+    python examples/map_imitation.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
+    python examples/map_imitation.py --imitate 10 --improve 10 --num-envs 8 --seasons 8  # a quick look
 
-The expert of the id plays the training side of the held-out protocol, translated to orders; the agent learns its orders
-by maximum likelihood and its returns by least squares, and goes on with PPO. Prints mean returns over held-out seasons.
+The network and PPO are those of `map_ppo.py`. A wrapper asks the expert in every state what it would order next
+(DAgger: Ross et al. 2011); any of the orders that are left of its day is a good answer. In the second phase the
+weight of imitation falls to 0 (kickstarting: Schmitt et al. 2018).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import sys
 import time
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from map_ppo import Settings, Weights, heads, look, make_weights, policy_of, score, train, value
+from jax.tree_util import Partial
+from map_ppo import (  # fmt: skip
+    Diary,
+    Learner,
+    Loop,
+    Plan,
+    Settings,
+    Weights,
+    begin,
+    heads,
+    make_plan,
+    make_weights,
+    policy_of,
+    returns_of,
+    train,
+)
 
-from harvestgym.core.rollout import Trajectory, rollout
+from harvestgym.core.autoreset import select
+from harvestgym.core.env import Timestep
+from harvestgym.core.policy import Policy
+from harvestgym.core.wrappers import Wrapper
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
+from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm import MapFarm
+from harvestgym.farm.engine.active import ActiveFarm
 
 
-def returns_to_go(shown: Trajectory) -> tuple[jax.Array, jax.Array]:
-    """Return the sum of rewards from each step to the end of its season, and whether that end was seen."""
+class Notes(NamedTuple):
+    """The expert's part of a day.
 
-    def back(later: Any, now: Any) -> tuple[Any, Any]:
-        total, known = later
-        reward, ended = now
-        found = reward + jnp.where(ended, 0.0, total), known | ended
-        return found, found
+    Attributes:
+        start: the expert's memory when the day began.
+        asked: what it remembers after its requests of this day.
+        wants: bool (offered,), the observations that it requests this day.
+        end: what it remembers after its orders of this day.
+        dawn: bool, whether the day has just begun.
+    """
 
-    ended = shown.terminated | shown.truncated
-    start = jnp.zeros(ended.shape[1]), jnp.zeros(ended.shape[1], bool)
-    return jax.lax.scan(back, start, (shown.reward, ended), reverse=True)[1]
+    start: Any
+    asked: Any
+    wants: jax.Array
+    end: Any
+    dawn: jax.Array
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def clone(
-    epochs: int, parts: int, rate: float, weights: Weights, shown: Trajectory, key: jax.Array
-) -> tuple[Weights, jax.Array, jax.Array]:
-    """Return weights that imitate the shown orders, the scale of returns, and the mean log likelihood per epoch."""
-    total, known = returns_to_go(shown)
-    scale = jnp.maximum(total.std(), 0.01)
-    rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (shown.obs, shown.action, total / scale, known))
-    optimiser = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate))
+class TaughtState(NamedTuple):
+    """The state inside, and the notes of the expert."""
 
-    def loss(weights: Weights, which: jax.Array) -> tuple[jax.Array, jax.Array]:
-        obs, action, target, seen = jax.tree.map(lambda leaf: leaf[which], rows)
-        chance = jax.vmap(lambda obs, one: heads(weights, obs, lambda i, logs: one[i])[1])(obs, action)
-        worth = jax.vmap(lambda obs: value(weights, look(weights, obs)[1]))(obs)
-        return 0.1 * (jnp.square(worth - target) * seen).mean() - chance.mean(), chance.mean()
+    inner: Any
+    notes: Notes
 
-    def part(now: Any, which: jax.Array) -> tuple[Any, jax.Array]:
-        weights, state = now
-        slope, likelihood = jax.grad(loss, has_aux=True)(weights, which)
-        change, state = optimiser.update(slope, state)
-        return (optax.apply_updates(weights, change), state), likelihood
 
-    size = len(rows[2]) // parts * parts
-    shuffled = jax.vmap(lambda key: jax.random.permutation(key, len(rows[2]))[:size])(jax.random.split(key, epochs))
-    shuffled = shuffled.reshape(epochs * parts, -1)
-    (weights, _), likelihood = jax.lax.scan(part, (weights, optimiser.init(weights)), shuffled)
-    return weights, scale, likelihood.reshape(epochs, parts).mean(1)
+@dataclass(frozen=True, eq=False)
+class Taught(Wrapper[Any]):
+    """A diary whose observation also has "lesson": the orders that the expert would still give on this day.
+
+    They are "orders", int32 (n, 3), and "wanted", bool (n,); the first that is wanted is the expert's next one. The
+    expert answers in any state, also after days that were not its own.
+    """
+
+    env: Diary
+    expert: Policy
+
+    @property
+    def farm(self) -> MapFarm:
+        """The farm with maps."""
+        return self.env.env
+
+    def opened(self, state: Any, first: Timestep) -> tuple[TaughtState, Timestep]:
+        memory = jax.tree.map(jnp.asarray, self.expert.init)
+        wants = jnp.zeros(self.farm.requests, bool)
+        return self._shown(state, first, Notes(memory, memory, wants, memory, jnp.asarray(True)))
+
+    def step(self, key: jax.Array, state: TaughtState, action: Any, params: Any = None) -> tuple[Any, Timestep]:
+        inner, timestep = self.env.step(key, state.inner, action, params)
+        passed = self.env.day_passed(state.inner.inner, action)
+        notes = state.notes._replace(start=select(passed, state.notes.end, state.notes.start), dawn=passed)
+        return self._shown(inner, timestep, notes)
+
+    def _shown(self, inner: Any, timestep: Timestep, notes: Notes) -> tuple[TaughtState, Timestep]:
+        seen, key, table = self.farm.flatten(timestep.obs), jax.random.key(0), self.farm.table
+        if isinstance(self.farm.env, ActiveFarm):
+            asked, action = self.expert.act(notes.start, seen, key)
+            wants = jnp.asarray(action.get("request", notes.wants) > 0)
+            notes = select(notes.dawn, notes._replace(asked=asked, wants=wants), notes)
+        else:
+            notes = notes._replace(asked=notes.start)
+        end, action = self.expert.act(notes.asked, seen, key)
+        numbers = jnp.atleast_1d(action["order"] if isinstance(action, dict) else action)
+        given = (numbers[:, None] == inner.inner.pending).any(1)
+        orders = jnp.concatenate([
+            np.asarray([table.request_of(i) for i in range(self.farm.requests)], np.int32).reshape(-1, 3),
+            jax.vmap(table.order)(numbers), jnp.zeros((1, 3), jnp.int32),
+        ])  # fmt: skip
+        what, where, amount = orders.T
+        mask = timestep.obs["mask"]
+        possible = (mask["where"][what, where] > 0) & (mask["amount"][what, amount] > 0)
+        requests = possible[: self.farm.requests] & notes.wants
+        later = possible[self.farm.requests : -1] & (numbers > 0) & ~given & ~requests.any()
+        wanted = jnp.concatenate([requests, later, ~(requests.any() | later.any())[None]])
+        lesson = {"orders": orders, "wanted": wanted}
+        state = TaughtState(inner, notes._replace(end=end))
+        return state, timestep._replace(obs=timestep.obs | {"lesson": lesson})
+
+
+PLAYERS = ("none", "expert", "agent")
+
+
+def _play(weights: Weights, player: jax.Array, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, jax.Array]:
+    agent = policy_of(weights).act(memory, obs, key)[1]
+    return memory, jnp.stack([jnp.zeros_like(agent), next_order(obs), agent])[player]
+
+
+def player_of(name: str, weights: Weights) -> Policy:
+    """Return one of the players as a policy of a taught farm; all of them are one compiled program."""
+    return Policy((), Partial(_play, weights, jnp.int32(PLAYERS.index(name))))
+
+
+def next_order(obs: Any) -> jax.Array:
+    """Return the expert's next order."""
+    return obs["lesson"]["orders"][jnp.argmax(obs["lesson"]["wanted"])]
+
+
+@dataclass(frozen=True)
+class Imitator(Learner):
+    """A learner that also imitates: some environments follow the expert, and all are asked for its orders."""
+
+    def _act(self, plan: Plan, loop: Loop, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        action, chance = super()._act(plan, loop, key)
+        follows = jnp.arange(self.settings.num_envs) < plan.follow * self.settings.num_envs
+        return jnp.where(follows[:, None], jax.vmap(next_order)(loop.obs), action), chance
+
+    def _loss(self, weights: Weights, rows: Any, plan: Plan) -> jax.Array:
+        misses = jax.vmap(lambda obs: miss(weights, obs))(rows[0])
+        return super()._loss(weights, rows, plan) + plan.copy * misses.mean()
+
+
+def miss(weights: Weights, obs: Any) -> jax.Array:
+    """Return the negative log probability that an order is one of those the expert wants."""
+    chances = jax.vmap(lambda one: heads(weights, obs, lambda i, logs: one[i])[1])(obs["lesson"]["orders"])
+    return -jax.nn.logsumexp(jnp.where(obs["lesson"]["wanted"], chances, -1e9))
+
+
+def train_seed(id: str, env: Taught, settings: Settings, args: argparse.Namespace, seed: int) -> dict[str, Any]:
+    """Imitate, then improve; return the returns on both sides of the protocol, the curve and the time."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    first, later = jax.random.split(splits.split(id, "train").key(seed))
+    weights = make_weights(first, env.farm, settings)
+    loop = begin(Imitator, env, settings, env.params, later, weights)
+    follow = np.clip(1 - np.arange(args.imitate) / (args.imitate / 2), 0, 1)
+    plan = make_plan(args.imitate, args.imitation_rate, 0.0, follow=follow, copy=1.0, gain=0.0)
+    loop, curve = train(Imitator, env, settings, loop, plan)
+    found = {"clone": loop.weights}
+    if args.improve:
+        left = np.linspace(1, 0, args.improve)
+        plan = make_plan(args.improve, settings.rate, settings.entropy, copy=args.keep * left)
+        loop, more = train(Imitator, env, settings, loop, plan)
+        curve, found["agent"] = curve + more, loop.weights
+    jax.block_until_ready(loop)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return {"seed": seed, "curve": curve, "wall": round(wall), "cpu": round(cpu), "weights": found}
+
+
+def describe(returns: np.ndarray) -> dict[str, Any]:
+    """Return the mean, CVaR 10 % and IQM of some seasons."""
+    found = asdict(summarise(returns))
+    return {name: round(found[name], 4) for name in ("mean", "cvar10", "iqm", "low", "high")}
+
+
+def compare(id: str, settings: Settings, args: argparse.Namespace) -> dict[str, Any]:
+    """Train all seeds on one farm, and report on held-out seasons."""
+    env, test = (make_taught(id, side) for side in ("train", "test"))
+
+    def play(name: str, weights: Weights) -> dict[str, Any]:
+        return describe(returns_of(id, test, player_of(name, weights), args.seasons))
+
+    fresh = make_weights(jax.random.key(0), env.farm, settings)
+    orders = settings.num_envs * settings.num_steps
+    report: dict[str, Any] = {
+        "seasons": args.seasons, "parameters": sum(leaf.size for leaf in jax.tree.leaves(fresh)),
+        "orders imitating": args.imitate * orders, "orders of PPO": args.improve * orders,
+        "expert": play("expert", fresh), "none": play("none", fresh), "seeds": [],
+    }  # fmt: skip
+    print(f"{id}: expert {report['expert']['mean']:.3f}, nothing {report['none']['mean']:.3f}", flush=True)
+    for seed in range(args.seeds):
+        made = train_seed(id, env, settings, args, seed)
+        scores = {name: play("agent", weights) for name, weights in made.pop("weights").items()}
+        report["seeds"].append(made | scores)
+        line = ", ".join(f"{name} {s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})" for name, s in scores.items())
+        print(f"{id} seed {seed}: {line} after {made['wall']:.0f} s ({made['cpu']:.0f} s CPU)", flush=True)
+    return report
+
+
+def make_taught(id: str, side: str) -> Taught:
+    """Make an id of one side of the protocol, with its expert."""
+    plain: Any = splits.make(id, side)
+    return Taught(Diary(MapFarm(plain)), policy_named(id, plain, "expert"))
 
 
 def main() -> None:
-    """Imitate, improve, then compare."""
+    """Train on each id on its own, and write or update a file of results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", default="farm/bean-clay-weeds-3x4-v1")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"])
+    parser.add_argument("--seeds", type=int, default=1, help="how many agents of each id")
     parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
-    parser.add_argument("--demos", type=int, default=1024, help="orders that each environment shows")
-    parser.add_argument("--epochs-cloned", type=int, default=15)
-    parser.add_argument("--out", type=Path, help="a file for settings, learning curves and scores as JSON")
-    defaults = asdict(Settings(updates=30, learning_rate=5e-4, entropy=0.003))
+    parser.add_argument("--imitate", type=int, default=100, help="updates of imitation")
+    parser.add_argument("--improve", type=int, default=100, help="updates of PPO after it; the rate is --rate")
+    parser.add_argument("--imitation-rate", type=float, default=2e-3)
+    parser.add_argument("--keep", type=float, default=1.0, help="weight of imitation when PPO begins; it falls to 0")
+    parser.add_argument("--out", type=Path, help="a file for results as JSON; those of other ids stay in it")
+    defaults = asdict(Settings(rate=3e-4, entropy=0.0))
     for name, default in defaults.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
+        if name != "updates":
+            parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     args = parser.parse_args()
-    settings = Settings(**{name: getattr(args, name) for name in defaults})
-    plain = splits.make(args.id, "test")
-    env: Any = MapFarm(splits.make(args.id, "train"))  # pyright: ignore[reportArgumentType]
-    school: Any = MapFarm(plain)  # pyright: ignore[reportArgumentType]
-    keys = jax.random.split(splits.split(args.id, "train").key(args.seed), 4)
-    start = time.process_time()
-    expert = policy_named(args.id, env, "expert")
-    shown = rollout(env, expert, keys[0], settings.num_envs, args.demos)
-    parts = max(1, settings.num_envs * args.demos // 1024)
-    weights, scale, likelihood = clone(
-        args.epochs_cloned, parts, 1e-3, make_weights(keys[1], env, settings), shown, keys[2]
-    )
-    scores = {"expert": score(args.id, plain, policy_named(args.id, plain, "expert"), args.seasons)}
-    scores["imitation"] = score(args.id, school, policy_of(weights), args.seasons)
-    curve = np.zeros(0)
-    if settings.updates:
-        weights, curve = jax.device_get(train(env, settings, env.params, keys[3], weights, scale))
-        scores["imitation, then PPO"] = score(args.id, school, policy_of(weights), args.seasons)
-    cpu = time.process_time() - start
-    print(f"{args.id}: {settings.num_envs * args.demos} orders of the expert, then "
-          f"{settings.updates * settings.num_envs * settings.num_steps} of its own, in {cpu:.0f} s CPU")  # fmt: skip
-    print(f"  log likelihood of an order: {float(likelihood[0]):.2f} at first, {float(likelihood[-1]):.2f} at last")
-    for name, s in scores.items():
-        print(f"  {name}: {s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})", flush=True)
-    if args.out is not None:
-        report = {"id": args.id, "settings": asdict(settings), "seed": args.seed, "seasons": args.seasons}
-        args.out.write_text(
-            json.dumps(report | {"scores": scores, "curve": curve.round(4).tolist(), "cpu": cpu}) + "\n"
-        )
+    settings = Settings(**{name: getattr(args, name) for name in defaults if name != "updates"})
+    for id in args.ids:
+        report = {"command": shlex.join(["python", *sys.argv]), "settings": vars(args) | {"out": None, "ids": [id]}}
+        report |= compare(id, settings, args)
+        if args.out is not None:
+            before = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else {}
+            args.out.write_text(json.dumps(before | {id: report}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,23 +1,21 @@
 """PPO on the map interface in one file: a network with the same weights on every plot, trained in one jit.
 
     pip install 'harvestgym[train]'
-    python examples/map_ppo.py                                       # some minutes on two cores
+    python examples/map_ppo.py                                          # some minutes on two cores
     python examples/map_ppo.py --id farm/full-1x1-v1 farm/full-3x4-v1   # a curriculum: the weights go along
     python examples/map_ppo.py --updates 2 --num-envs 8 --seasons 8  # a quick look that everything works
 
-The trunk is a small convolution over the plots with a pooled summary; the heads choose what, then where, then how much,
-each under its mask. Since no weight belongs to a plot, an agent of a small farm can go on learning on a larger one.
+The trunk is a small convolution over the plots with a pooled summary. What and where are one softmax over orders and
+places, then comes how much, each under its mask. No weight belongs to a plot: an agent can move to a larger farm.
 Trains on the training side of the held-out protocol, and prints mean returns over seasons of the other side.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -28,10 +26,10 @@ from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
 from harvestgym.core.autoreset import advance, is_done, start_episode
-from harvestgym.core.env import Env
-from harvestgym.core.policy import Policy, constant_policy
+from harvestgym.core.env import Env, Timestep
+from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.wrappers import Log
+from harvestgym.core.wrappers import Log, Wrapper, find_layer
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
@@ -39,6 +37,10 @@ from harvestgym.farm import MapFarm
 
 HELD_OUT = 70_001
 """Number, within its side of the held-out protocol, of the seed of the seasons that are reported."""
+LONG_AGO = 96.0
+"""Days that stand for never."""
+
+OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.scale_by_adam(eps=1e-5))
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,11 @@ class Settings:
     """Hyper-parameters."""
 
     num_envs: int = 64
-    num_steps: int = 128
-    updates: int = 60
-    epochs: int = 3
+    num_steps: int = 64
+    updates: int = 100
+    epochs: int = 2
     minibatches: int = 8
-    learning_rate: float = 1.5e-3
+    rate: float = 1e-3
     trace: float = 0.97
     clip: float = 0.2
     entropy: float = 0.01
@@ -58,15 +60,60 @@ class Settings:
     blocks: int = 2
 
 
+# What the agent remembers.
+
+
+class DiaryState(NamedTuple):
+    """The state inside, and the days since each order was given at each place, float32 (orders, places)."""
+
+    inner: Any
+    days: jax.Array
+
+
+@dataclass(frozen=True)
+class Diary(Wrapper[Any]):
+    """A farm with maps whose observation also has "since": how long ago each order was given at each place.
+
+    Rules such as "weed a plot at most every 40 days" cannot be read from what is observed today.
+    """
+
+    env: MapFarm
+
+    def opened(self, state: Any, first: Timestep) -> tuple[DiaryState, Timestep]:
+        return self._shown(state, first, jnp.full(self.env.table.shape[:2], LONG_AGO))
+
+    def step(self, key: jax.Array, state: DiaryState, action: Any, params: Any = None) -> tuple[DiaryState, Timestep]:
+        inner, timestep = self.env.step(key, state.inner, action, params)
+        days = state.days.at[action[0], action[1]].set(0.0) + self.day_passed(state.inner, action)
+        return self._shown(inner, timestep, jnp.minimum(days, LONG_AGO))
+
+    def day_passed(self, before: Any, action: jax.Array) -> jax.Array:
+        """Return whether the day ended with an order that the mask permits."""
+        asks = (action[0] > 0) & (action[0] <= self.env.table.requests)
+        return ~asks & ((action[0] == 0) | (before.placed + 1 == self.env.env.schedule))
+
+    def _shown(self, inner: Any, timestep: Timestep, days: jax.Array) -> tuple[DiaryState, Timestep]:
+        since = jnp.stack([jnp.exp(-days / 2), days / 32], -1)
+        return DiaryState(inner, days), timestep._replace(obs=timestep.obs | {"since": since})
+
+
 # The network.
 
 Weights = dict[str, Any]
+
+
+def inputs(env: MapFarm) -> dict[str, list[str]]:
+    """Return the names of what the network reads of a plot and of the farm."""
+    since = [f"{word} since {name}" for name in env.table.names for word in ("short", "long")]
+    channels = {"plots": env.plot_channels, "farm": env.farm_channels}
+    return {part: [channel.name for channel in named] + since for part, named in channels.items()}
 
 
 def make_weights(key: jax.Array, env: MapFarm, settings: Settings) -> Weights:
     """Draw weights for the channels, numbers, orders and amounts of a farm."""
     width, (orders, _, amounts) = settings.width, env.table.shape
     keys = iter(jax.random.split(key, 10 + 3 * settings.blocks))
+    names = inputs(env)
 
     def dense(*shape: int, scale: float = 1.0) -> jax.Array:
         return scale * jax.random.normal(next(keys), shape) / np.sqrt(shape[-2])
@@ -74,7 +121,7 @@ def make_weights(key: jax.Array, env: MapFarm, settings: Settings) -> Weights:
     blocks = [{"own": dense(width, width), "near": dense(width, width), "all": dense(width, width)}
               for _ in range(settings.blocks)]  # fmt: skip
     return {
-        "plots": dense(len(env.plot_channels), width), "farm": dense(len(env.farm_channels), width), "blocks": blocks,
+        "plots": dense(len(names["plots"]), width), "farm": dense(len(names["farm"]), width), "blocks": blocks,
         "actor": dense(2 * width, width), "what": dense(width, orders, scale=0.01),
         "key": dense(width, width), "query": dense(orders, width, scale=0.01),
         "amount": dense(orders, 2 * width, amounts, scale=0.01),
@@ -85,7 +132,9 @@ def make_weights(key: jax.Array, env: MapFarm, settings: Settings) -> Weights:
 def look(weights: Weights, obs: Any) -> tuple[jax.Array, jax.Array]:
     """Return the features of each plot, (fields, X, Y, width), and of the farm, (2 width,)."""
     there = obs["plots"][..., :1]
-    plots, farm = (jnp.clip(obs[name], -5.0, 5.0) for name in ("plots", "farm"))
+    since = jnp.moveaxis(obs["since"], 1, 0).reshape(obs["since"].shape[1], -1)
+    plots = jnp.concatenate([obs["plots"], since[1:].reshape(*there.shape[:-1], -1)], -1)
+    plots, farm = (jnp.clip(x, -5.0, 5.0) for x in (plots, jnp.concatenate([obs["farm"], since[0]])))
     x = jax.nn.relu(plots @ weights["plots"] + farm @ weights["farm"]) * there
     for block in weights["blocks"]:
         mean = x.sum((0, 1, 2)) / there.sum()
@@ -99,14 +148,9 @@ def neighbours(x: jax.Array) -> jax.Array:
     return (padded[:, 2:, 1:-1] + padded[:, :-2, 1:-1] + padded[:, 1:-1, 2:] + padded[:, 1:-1, :-2]) / 4
 
 
-def value(weights: Weights, farm: jax.Array) -> jax.Array:
+def value(weights: Weights, obs: Any) -> jax.Array:
     """Return the value of a state, in units of the scale of returns."""
-    return (jax.nn.relu(farm @ weights["critic"]) @ weights["value"])[0]
-
-
-def head(logits: jax.Array, mask: jax.Array) -> jax.Array:
-    """Return log probabilities of what is possible."""
-    return jax.nn.log_softmax(jnp.where(mask > 0, logits, -1e9))
+    return (jax.nn.relu(look(weights, obs)[1] @ weights["critic"]) @ weights["value"])[0]
 
 
 def heads(weights: Weights, obs: Any, choose: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -118,16 +162,19 @@ def heads(weights: Weights, obs: Any, choose: Any) -> tuple[jax.Array, jax.Array
     mask, chosen, logs = obs["mask"], [], []
 
     def part(logits: jax.Array, mask: jax.Array) -> jax.Array:
-        logs.append(head(logits, mask))
+        logs.append(jax.nn.log_softmax(jnp.where(mask > 0, logits, -1e9)))
         chosen.append(choose(len(chosen), logs[-1]))
         return chosen[-1]
 
-    what = part(jax.nn.relu(farm @ weights["actor"]) @ weights["what"], mask["what"])
     cells = plots.reshape(-1, plots.shape[-1])
     cells = jnp.concatenate([jnp.zeros((1, plots.shape[-1])), cells])  # the first place is "no plot"
-    where = part((cells @ weights["key"]) @ weights["query"][what], mask["where"][what])
-    here = jnp.concatenate([cells[where], farm[: plots.shape[-1]]])
-    part(here @ weights["amount"][what], mask["amount"][what])
+    places = weights["query"] @ jax.nn.relu(cells @ weights["key"]).T
+    fitting = jax.nn.logsumexp(jnp.where(mask["where"] > 0, places, -1e9), axis=1)  # what and where: one softmax
+    what = part(jax.nn.relu(farm @ weights["actor"]) @ weights["what"] + fitting, mask["what"])
+    where = part(jax.nn.one_hot(what, len(places)) @ places, mask["where"][what])
+    here = jnp.concatenate([jax.nn.one_hot(where, len(cells)) @ cells, farm[: plots.shape[-1]]])  # gathers are slow
+    sizes = jnp.einsum("i,oia->oa", here, weights["amount"])
+    part(jax.nn.one_hot(what, len(sizes)) @ sizes, mask["amount"][what])
     chance = sum(log[at] for log, at in zip(logs, chosen, strict=True))
     spread = sum(-(jnp.exp(log) * jnp.maximum(log, -1e8)).sum() for log in logs)
     return jnp.stack(chosen), jnp.asarray(chance), jnp.asarray(spread)
@@ -140,32 +187,23 @@ def draw(weights: Weights, obs: Any, key: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 def _act(weights: Weights, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-    return memory, draw(weights, obs, key)[0]
+    return memory, heads(weights, obs, lambda i, logs: jnp.argmax(logs))[0]
 
 
 def policy_of(weights: Weights) -> Policy:
-    """Return an agent as a policy of the map interface; it draws its orders, as in training."""
+    """Return an agent as a policy of a `Diary`; it takes the likeliest part each time, where training draws."""
     return Policy((), Partial(_act, weights))
 
 
 def transfer(weights: Weights, old: MapFarm, new: MapFarm, fresh: Weights) -> Weights:
-    """Return the weights for another farm: rows of channels and orders by their names, and fresh ones for new names."""
-    names = {
-        "plots": [[c.name for c in env.plot_channels] for env in (old, new)],
-        "farm": [[c.name for c in env.farm_channels] for env in (old, new)],
-        "query": [env.table.names for env in (old, new)],
-        "amount": [env.table.names for env in (old, new)],
-    }
-    made = dict(weights)
-    for part, (before, after) in names.items():
-        rows = [weights[part][before.index(n)] if n in before else 0 * fresh[part][i] for i, n in enumerate(after)]
-        if part == "amount":
-            width = fresh[part].shape[-1]
-            rows = [jnp.pad(row, ((0, 0), (0, width)))[:, :width] for row in rows]
-        made[part] = jnp.stack(rows)
-    before, after = names["query"]
-    columns = [weights["what"][:, before.index(n)] if n in before else fresh["what"][:, i] for i, n in enumerate(after)]
-    return made | {"what": jnp.stack(columns, 1)}
+    """Return the weights for another farm: those of inputs and orders by their names, 0 for new names."""
+    made, size = dict(weights), fresh["amount"].shape[-1]
+    for part, axis in {"plots": 0, "farm": 0, "query": 0, "amount": 0, "what": 1}.items():
+        before, after = (inputs(env).get(part, list(env.table.names)) for env in (old, new))
+        given = jnp.moveaxis(weights[part], axis, 0)
+        rows = [given[before.index(name)] if name in before else 0 * given[0] for name in after]
+        made[part] = jnp.moveaxis(jnp.stack(rows), 0, axis)
+    return made | {"amount": jnp.pad(made["amount"], ((0, 0), (0, 0), (0, size)))[..., :size]}
 
 
 # Learning.
@@ -181,6 +219,16 @@ class Batch(NamedTuple):
     reward: jax.Array
     ended: jax.Array
     total: jax.Array
+
+
+class Plan(NamedTuple):
+    """Weights of an update; where the expert acts and imitation (`follow`, `copy`) are for `map_imitation.py`."""
+
+    rate: Any
+    bonus: Any
+    follow: Any = 0.0
+    copy: Any = 0.0
+    gain: Any = 1.0
 
 
 class Loop(NamedTuple):
@@ -202,39 +250,36 @@ class Learner:
     settings: Settings
     params: Any
 
-    @property
-    def optimiser(self) -> optax.GradientTransformation:
-        s = self.settings
-        rate = optax.linear_schedule(s.learning_rate, 0.1 * s.learning_rate, s.updates * s.epochs * s.minibatches)
-        return optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate, eps=1e-5))
-
-    def start(self, key: jax.Array, weights: Weights, scale: Any) -> Loop:
+    def start(self, key: jax.Array, weights: Weights, scale: Any = 1.0) -> Loop:
         """Begin with environments at the start of their first seasons."""
         reset, later = jax.random.split(key)
         states, first = start_episode(self.env, jax.random.split(reset, self.settings.num_envs), self.params)
-        return Loop(weights, self.optimiser.init(weights), jnp.float32(scale), states, first.obs, later)
+        return Loop(weights, OPTIMISER.init(weights), jnp.float32(scale), states, first.obs, later)
 
-    def update(self, loop: Loop, left: jax.Array) -> tuple[Loop, jax.Array]:
+    def update(self, loop: Loop, plan: Plan) -> tuple[Loop, jax.Array]:
         """Run some steps of all environments and learn from them; return the mean return of the seasons that ended."""
-        s = self.settings
         key, steps_key, learn_key = jax.random.split(loop.key, 3)
-        loop, batch = jax.lax.scan(self._step, loop, jax.random.split(steps_key, s.num_steps))
-        last = jax.vmap(lambda obs: value(loop.weights, look(loop.weights, obs)[1]))(loop.obs)
+        keys = jax.random.split(steps_key, self.settings.num_steps)
+        loop, batch = jax.lax.scan(partial(self._step, plan), loop, keys)
+        last = jax.vmap(partial(value, loop.weights))(loop.obs)
         target, advantage = self._advantages(batch, last * loop.scale)
         scale = 0.9 * loop.scale + 0.1 * jnp.maximum(target.std(), 0.01)
         rows = (batch.obs, batch.action, batch.chance, target / scale, advantage)
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
-        weights, optimiser = self._learn(loop, rows, left * s.entropy, learn_key)
+        weights, optimiser = self._learn(loop, rows, plan, learn_key)
         curve = jnp.where(batch.ended, batch.total, 0.0).sum() / jnp.maximum(batch.ended.sum(), 1)
         return loop._replace(weights=weights, optimiser=optimiser, scale=scale, key=key), curve
 
-    def _step(self, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
+    def _act(self, plan: Plan, loop: Loop, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return the order of each environment and its log probability."""
         keys = jax.random.split(key, self.settings.num_envs)
-        action, chance = jax.vmap(partial(draw, loop.weights))(loop.obs, keys)
-        worth = jax.vmap(lambda obs: value(loop.weights, look(loop.weights, obs)[1]))(loop.obs) * loop.scale
+        return jax.vmap(partial(draw, loop.weights))(loop.obs, keys)
+
+    def _step(self, plan: Plan, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
+        action, chance = self._act(plan, loop, key)
+        worth = jax.vmap(partial(value, loop.weights))(loop.obs) * loop.scale
         states, shown, last = advance(self.env, loop.states, action, self.params, AutoresetMode.SAME_STEP)
-        total = last.info["episode_return"]
-        done = Batch(loop.obs, action, chance, worth, last.reward, is_done(last), total)
+        done = Batch(loop.obs, action, chance, worth, last.reward, is_done(last), last.info["episode_return"])
         return loop._replace(states=states, obs=shown.obs), done
 
     def _advantages(self, batch: Batch, last: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -251,49 +296,73 @@ class Learner:
         advantage = jax.lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)[1]
         return batch.value + advantage, advantage
 
-    def _learn(self, loop: Loop, rows: Any, bonus: jax.Array, key: jax.Array) -> tuple[Weights, Any]:
+    def _learn(self, loop: Loop, rows: Any, plan: Plan, key: jax.Array) -> tuple[Weights, Any]:
         """Return weights and optimiser after some epochs over the rows in shuffled parts."""
         s = self.settings
 
         def part(now: Any, which: jax.Array) -> tuple[Any, None]:
             weights, optimiser = now
-            slope = jax.grad(self._loss)(weights, jax.tree.map(lambda leaf: leaf[which], rows), bonus)
-            change, optimiser = self.optimiser.update(slope, optimiser)
-            return (optax.apply_updates(weights, change), optimiser), None
+            slope = jax.grad(self._loss)(weights, jax.tree.map(lambda leaf: leaf[which], rows), plan)
+            change, optimiser = OPTIMISER.update(slope, optimiser)
+            return (jax.tree.map(lambda old, by: old - plan.rate * by, weights, change), optimiser), None
 
         keys = jax.random.split(key, s.epochs)
         shuffled = jax.vmap(lambda key: jax.random.permutation(key, s.num_envs * s.num_steps))(keys)
         return jax.lax.scan(part, (loop.weights, loop.optimiser), shuffled.reshape(s.epochs * s.minibatches, -1))[0]
 
-    def _loss(self, weights: Weights, rows: Any, bonus: jax.Array) -> jax.Array:
+    def _loss(self, weights: Weights, rows: Any, plan: Plan) -> jax.Array:
         obs, action, before, target, advantage = rows
         _, chance, spread = jax.vmap(lambda obs, one: heads(weights, obs, lambda i, logs: one[i]))(obs, action)
-        worth = jax.vmap(lambda obs: value(weights, look(weights, obs)[1]))(obs)
+        worth = jax.vmap(partial(value, weights))(obs)
         ratio = jnp.exp(chance - before)
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         clipped = jnp.clip(ratio, 1 - self.settings.clip, 1 + self.settings.clip)
         gain = jnp.minimum(ratio * advantage, clipped * advantage).mean()
-        return 0.5 * jnp.square(worth - target).mean() - gain - bonus * spread.mean()
+        return 0.5 * jnp.square(worth - target).mean() - plan.gain * gain - plan.bonus * spread.mean()
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def begin(kind: type[Learner], env: Env[Any, Any], settings: Settings, params: Any, *given: Any) -> Loop:
+    """Return the loop of a learner of some kind before its first update."""
+    return kind(Log(env), settings, params).start(*given)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _learn(
+    kind: type[Learner], env: Env[Any, Any], settings: Settings, params: Any, loop: Loop, plan: Plan
+) -> tuple[Loop, jax.Array]:
+    return jax.lax.scan(kind(Log(env), settings, params).update, loop, plan)
+
+
 def train(
-    env: MapFarm, settings: Settings, params: Any, key: jax.Array, weights: Weights, scale: Any = 1.0
-) -> tuple[Weights, jax.Array]:
-    """Train an agent; return its weights and the mean return of the seasons that ended in each update."""
-    learner = Learner(Log(env), settings, params)
-    start = learner.start(key, weights, scale)
-    loop, curve = jax.lax.scan(learner.update, start, jnp.linspace(1.0, 0.0, settings.updates))
-    return loop.weights, curve
+    kind: type[Learner], env: Env[Any, Any], settings: Settings, loop: Loop, plan: Plan, rows: int = 10
+) -> tuple[Loop, list[float]]:
+    """Run an update for each row of a plan; return also the mean return of the seasons that ended in each.
+
+    One compiled program runs `rows` of them at a time, so that it serves plans of any length.
+    """
+    curve: list[float] = []
+    for start in range(0, len(plan.rate), rows):
+        now = Plan(*(part[start : start + rows] for part in plan))
+        loop, part = _learn(kind, env, settings, env.params, loop, now)
+        curve += np.asarray(part, np.float64).round(4).tolist()
+    return loop, curve
+
+
+def make_plan(updates: int, rate: float, entropy: float, **more: Any) -> Plan:
+    """Return a plan whose rate falls to a tenth and whose weight of the entropy falls to 0; `more` is added to it."""
+    left = np.linspace(1.0, 0.0, updates)
+    plan = Plan(rate * (0.1 + 0.9 * left), entropy * left)._replace(**more)
+    return jax.tree.map(lambda part: jnp.broadcast_to(jnp.float32(part), (updates,)), plan)
 
 
 # The comparison.
 
 
-def score(id: str, env: Env[Any, Any], policy: Policy, seasons: int) -> dict[str, float]:
-    """Return the mean and interval of the returns of a policy over held-out seasons."""
-    key = splits.split(id, "test").key(HELD_OUT)
-    return asdict(summarise(np.asarray(evaluate(env, policy, key, seasons, horizon(env)).returns)))
+def returns_of(id: str, env: Env[Any, Any], policy: Policy, seasons: int, side: str = "test") -> np.ndarray:
+    """Return the returns of a policy over seasons of a side of the protocol, that of `env`."""
+    steps = horizon(find_layer(env, "steps_per_day") or env)
+    return np.asarray(evaluate(env, policy, splits.split(id, side).key(HELD_OUT), seasons, steps).returns)
 
 
 def main() -> None:
@@ -302,33 +371,29 @@ def main() -> None:
     parser.add_argument("--id", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"], help="of a curriculum, in order")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
-    parser.add_argument("--out", type=Path, help="a file for settings, learning curves and scores as JSON")
     for name, default in asdict(Settings()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     args = parser.parse_args()
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
-    weights, old, report = None, None, {"settings": asdict(settings), "seed": args.seed, "seasons": args.seasons}
+    weights: Any = None
+    old: Any = None
     for id in args.id:
-        env: Any = MapFarm(splits.make(id, "train"))  # pyright: ignore[reportArgumentType]
-        key = splits.split(id, "train").key(args.seed)
-        fresh = make_weights(key, env, settings)
-        weights = fresh if weights is None or old is None else transfer(weights, old, env, fresh)
-        wall, cpu = time.perf_counter(), time.process_time()
-        weights, curve = jax.device_get(train(env, settings, env.params, key, weights))
-        wall, cpu, old = time.perf_counter() - wall, time.process_time() - cpu, env
+        farm: Any = MapFarm(splits.make(id, "train"))  # pyright: ignore[reportArgumentType]
+        env, key = Diary(farm), splits.split(id, "train").key(args.seed)
+        fresh = make_weights(key, farm, settings)
+        weights = fresh if weights is None else transfer(weights, old, farm, fresh)
+        wall = time.perf_counter()
+        loop = begin(Learner, env, settings, env.params, key, weights)
+        loop, _ = train(Learner, env, settings, loop, make_plan(settings.updates, settings.rate, settings.entropy))
+        wall, old, weights = time.perf_counter() - wall, farm, loop.weights
         plain = splits.make(id, "test")
-        school: Any = MapFarm(plain)  # pyright: ignore[reportArgumentType]
-        scores = {"expert": score(id, plain, policy_named(id, plain, "expert"), args.seasons)}
-        scores["nothing"] = score(id, school, constant_policy(np.zeros(3, np.int32)), args.seasons)
-        scores["untrained"] = score(id, school, policy_of(make_weights(key, env, settings)), args.seasons)
-        scores["agent"] = score(id, school, policy_of(weights), args.seasons)
-        report[id] = {"scores": scores, "curve": curve.round(4).tolist(), "wall": wall, "cpu": cpu}
+        school = Diary(MapFarm(plain))  # pyright: ignore[reportArgumentType]
+        players = {name: (plain, policy_named(id, plain, name)) for name in ("expert", "none")}
+        players |= {"untrained": (school, policy_of(fresh)), "agent": (school, policy_of(weights))}
         steps = settings.updates * settings.num_envs * settings.num_steps
-        print(f"{id}: {steps} orders in {wall:.0f} s ({cpu:.0f} s CPU); mean return over {args.seasons} seasons")
-        for name, s in scores.items():
-            print(f"  {name}: {s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})", flush=True)
-    if args.out is not None:
-        args.out.write_text(json.dumps(report) + "\n")
+        print(f"{id}: {steps} orders in {wall:.0f} s; mean return over {args.seasons} seasons")
+        for name, player in players.items():
+            print(f"  {name}: {summarise(returns_of(id, *player, args.seasons))}", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     pip install 'harvestgym[sb3]'
     python examples/sb3_jobs.py
     python examples/sb3_jobs.py --learner dqn
-    python examples/sb3_jobs.py --steps 2048 --seasons 4  # a quick look that everything works
+    python examples/sb3_jobs.py --seeds 3 --out results.json  # a file that examples/map_imitation.py also writes
+    python examples/sb3_jobs.py --steps 2048 --seasons 4      # a quick look that everything works
 
 Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of doing nothing and of
 the trained agent over seasons of the other side.
@@ -12,28 +13,45 @@ the trained agent over seasons of the other side.
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
+import sys
 import time
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 from harvestgym.adapters.sb3 import SB3VecEnv
-from harvestgym.core.policy import constant_policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.spaces import noop_action
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
+from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm import Job, MacroJobs
+
+HELD_OUT = 70_001
+"""Number, within its side of the held-out protocol, of the seed of the seasons that are reported."""
 
 WATER = Job("water the driest", "Soil-0/watering_discrete", least="Soil-0/available_Water#L")
 HARVEST = Job(
     "harvest the ripest", "Plant-0/micro_harvest", most="Plant-0/fruit_weight#g", only=("Plant-0/stage=ripe",)
 )
+WEED = Job("weed the weediest", "Weeds-0/remove", most="Weeds-0/grow#nb")
 JOBS = {
-    "farm/bean-clay-weeds-3x4": [WATER, HARVEST, Job("weed the weediest", "Weeds-0/remove", most="Weeds-0/grow#nb")],
+    "farm/bean-clay-weeds-3x4": [WATER, HARVEST, WEED],
+    "farm/pollination-3x4": [WATER, HARVEST, Job("scatter", "Cide-0/scatter_bag", most="Pests-0/plot_population#nb")],
+    "farm/full-3x4": [
+        WATER,
+        HARVEST,
+        WEED,
+        Job("sow", "Plant-0/sow", only=("Plant-0/stage=none",)),
+        Job("clear", "Plant-0/remove", only=("Plant-0/stage=dead",)),
+        Job("scatter", "Cide-1/scatter_bag", most="Pests-0/plot_population#nb"),
+        Job("scarecrow", "Facility-0/put_scarecrow"),
+    ],
     "farm/game0": [WATER, Job("harvest", "Plant-0/harvest")],
 }
 
@@ -80,6 +98,31 @@ def returns(model: Any, farms: SB3VecEnv) -> np.ndarray:
     return total
 
 
+def describe(values: np.ndarray) -> dict[str, float]:
+    """Return the mean, its interval, CVaR 10 % and IQM of some returns."""
+    return {name: round(value, 4) for name, value in asdict(summarise(values)).items() if name != "sd"}
+
+
+def compare(args: argparse.Namespace) -> dict[str, Any]:
+    """Train all seeds, and report on held-out seasons."""
+    plain = splits.make(args.id, "test")
+    key, report = splits.split(args.id, "test").key(HELD_OUT), {"id": args.id, "seasons": args.seasons, "seeds": []}
+    for name in ("expert", "none"):
+        policy = policy_named(args.id, plain, name)
+        report[name] = describe(np.asarray(evaluate(plain, policy, key, args.seasons, horizon(plain)).returns))
+    school = make_batch(args.id, "test", args.seasons, HELD_OUT)
+    for seed in range(args.seeds):
+        wall, cpu = time.perf_counter(), time.process_time()
+        model, _ = train(args.learner, args.id, args.steps, args.num_envs, seed)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        agent = describe(returns(model, school))
+        parameters = sum(part.numel() for part in model.policy.parameters())
+        report["seeds"].append({"seed": seed, "wall": round(wall), "cpu": round(cpu), "agent": agent})
+        print(f"seed {seed}, {args.steps} orders in {wall:.0f} s: expert {report['expert']['mean']:.2f}, nothing "
+              f"{report['none']['mean']:.2f}, agent {agent['mean']:.2f}", flush=True)  # fmt: skip
+    return report | {"orders": args.steps, "parameters": parameters}
+
+
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -88,20 +131,14 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500_000)
     parser.add_argument("--num-envs", type=int, default=32)
     parser.add_argument("--seasons", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="a file for results as JSON; other results stay in it")
     args = parser.parse_args()
-    start = time.perf_counter()
-    model, _ = train(args.learner, args.id, args.steps, args.num_envs, args.seed)
-    seconds = time.perf_counter() - start
-    agent = returns(model, make_batch(args.id, "test", args.seasons, args.seed)).mean()
-    plain, key = splits.make(args.id, "test"), splits.split(args.id, "test").key(args.seed)
-    days, nothing = horizon(plain), constant_policy(noop_action(plain.action_space))
-    expert, idle = (
-        float(np.mean(jax.device_get(evaluate(plain, policy, key, args.seasons, days).returns)))
-        for policy in (policy_named(args.id, plain, "expert"), nothing)
-    )
-    print(f"trained {args.steps} steps in {seconds:.0f} s; mean return over {args.seasons} held-out seasons:")
-    print(f"expert {expert:.2f}, nothing {idle:.2f}, agent {agent:.2f} ({agent / expert:.0%} of the expert)")
+    report = {"command": shlex.join(["python", *sys.argv]), **compare(args)}
+    if args.out is not None:
+        before = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else {}
+        found = before | {f"{args.id} {args.learner}": report}
+        args.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The network of `examples/map_ppo.py`: it chooses what is possible, and its weights go along to a larger farm."""
+"""The agents of the map interface: they choose what is possible, remember their orders, and ask the expert."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 import harvestgym
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import rollout
 from harvestgym.core.xla.compilation import jit_quickly
+from harvestgym.evaluate.run import policy_named
 
 pytest.importorskip("optax")
 
@@ -36,6 +39,7 @@ def observe(env: Any, allowed: list[str]) -> dict[str, Any]:
     """Return an observation in which some orders are possible; compiles no dynamics."""
     values = np.ones(env.env.observation_space.shape, np.float32)
     obs = env.encode(values, np.zeros(env.table.shape[:2], np.float32), np.int32(0))
+    obs |= {"since": np.ones((*env.table.shape[:2], 2), np.float32)}
     possible = np.asarray([name in allowed for name in env.table.names])
     mask = {"what": possible} | {name: env.table.valid[name] & possible[:, None] for name in ("where", "amount")}
     return jax.tree.map(jax.numpy.asarray, obs | {"mask": mask})
@@ -63,7 +67,32 @@ def test_a_channel_keeps_its_weights_by_name(ppo: Any) -> None:
     settings = ppo.Settings(width=8, blocks=1)
     before, fresh = (ppo.make_weights(jax.random.key(0), env, settings) for env in (small, large))
     after = ppo.transfer(before, small, large, fresh)
-    names = [[channel.name for channel in env.plot_channels] for env in (small, large)]
+    names = [ppo.inputs(env)["plots"] for env in (small, large)]
+    assert len(set(names[1])) == len(names[1])
     for i, name in enumerate(names[1]):
         expected = before["plots"][names[0].index(name)] if name in names[0] else np.zeros(8)
         np.testing.assert_array_equal(after["plots"][i], expected)
+
+
+@pytest.fixture
+def imitation(ppo: Any) -> Any:
+    """Import the example as a module."""
+    return importlib.import_module("map_imitation")
+
+
+@pytest.mark.parametrize("name", ["pests-weeds-1x1", "paid-looks-1x1"])
+def test_following_the_lessons_is_the_days_of_the_expert(ppo: Any, imitation: Any, name: str) -> None:
+    farm = make(name)
+    id = next(id for id in harvestgym.ids("farm") if id.startswith(f"farm/{name}-v"))
+    taught = imitation.Taught(ppo.Diary(farm), policy_named(id, farm.env, "expert"))
+    follow = Policy((), lambda memory, obs, key: (memory, imitation.next_order(obs)))
+    steps = 250
+    mine = rollout(taught, follow, jax.random.key(3), 2, steps)
+    theirs = rollout(farm, policy_named(id, farm, "expert"), jax.random.key(3), 2, steps)
+    np.testing.assert_array_equal(mine.action, theirs.action)
+    np.testing.assert_array_equal(mine.reward, theirs.reward)
+    assert (np.asarray(mine.terminated | mine.truncated)).any()
+    given = np.asarray(mine.action)[:-1]
+    since = np.asarray(mine.obs["since"])[1:, ..., 1] * 32
+    last = [since[t, 0][tuple(given[t, 0, :2])] for t in range(steps - 1) if not mine.terminated[t, 0]]
+    assert set(np.unique(last)) <= {0.0, 1.0}

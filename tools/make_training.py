@@ -3,7 +3,10 @@
 python examples/ppo.py --id farm/tomato-sand-1x1-v1 farm/corn-sand-1x1-v1 --seeds 3 --out docs/training
 python examples/ppo.py --id farm/bean-clay-1x1-v1 --seeds 3 --out docs/training
 python examples/ppo.py --id farm/paid-looks-1x1-v1 --updates 250 --seeds 3 --out docs/training
+python examples/map_imitation.py --seeds 3 --imitate 40 --improve 20 --out docs/training/maps.json --ids ...
+python examples/sb3_jobs.py --seeds 3 --steps 100000 --out docs/training/maps.json
 python tools/make_training.py             # curves and table of what is in docs/training
+python tools/make_training.py maps        # only those of maps
 python tools/make_training.py contexts    # and an agent in contexts that it was not trained in
 """
 
@@ -23,7 +26,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
-from harvestgym.evaluate.statistics import summarise
+from harvestgym.evaluate.statistics import Strata, bootstrap_strata, summarise
 
 PAGE = "training.md"
 
@@ -72,6 +75,77 @@ def draw(run: dict[str, Any]) -> str:
     return name
 
 
+def maps() -> None:
+    """Write the tables and the curves of the agents of the map interface and of macro jobs."""
+    found = json.loads((DOCS / "training" / "maps.json").read_text(encoding="utf-8"))
+    cloned = {id: run for id, run in found.items() if "orders imitating" in run}
+    jobs = {name: run for name, run in found.items() if name not in cloned}
+    rows = [row for id, run in cloned.items() for row in _map_rows(id, run)]
+    tables = [Table("imitation and PPO on maps: return of held-out seasons, mean of the seeds", MAP_COLUMNS, rows)]
+    if jobs:
+        made = [_map_row(run["id"], name.split()[1].upper(), run, "agent", run["orders"]) for name, run in jobs.items()]
+        tables.append(Table("Stable-Baselines3 on macro jobs: the same", MAP_COLUMNS, made))
+    lines = [*body(tables), f"![Learning curves on maps](pictures/{draw_maps(cloned)})"]
+    if len(cloned) > 1:
+        whole = bootstrap_strata([_shares(run, "agent") for run in cloned.values()])
+        lines += ["", f"Over the {len(cloned)} farms the interquartile mean of the share of the agents is {whole}."]
+    put(PAGE, "maps", lines)
+
+
+MAP_COLUMNS = (
+    "farm", "agent", "nothing", "expert", "agent's return (95 %)", "share (95 %)", "IQM", "CVaR 10 %",
+    "expert's CVaR", "orders", "parameters", "CPU s per seed",
+)  # fmt: skip
+
+
+def _map_rows(id: str, run: dict[str, Any]) -> list[tuple[str, ...]]:
+    imitating = run["orders imitating"]
+    rows = [_map_row(id, "clone", run, "clone", imitating)]
+    return [*rows, _map_row(id, "clone, then PPO", run, "agent", imitating + run["orders of PPO"])]
+
+
+def _map_row(id: str, name: str, run: dict[str, Any], agent: str, orders: int) -> tuple[str, ...]:
+    """Return a row of the table; the intervals resample the seeds, and each is the mean over its seasons."""
+    scores = [seed[agent] for seed in run["seeds"]]
+    means = bootstrap_strata([[score["mean"] for score in scores]], _mean)
+    share = bootstrap_strata([_shares(run, agent)], _mean)
+    iqm, cvar = (f"{np.mean([score[key] for score in scores]):.3f}" for key in ("iqm", "cvar10"))
+    ends = f"{run['none']['mean']:.3f}", f"{run['expert']['mean']:.3f}"
+    cpu = "" if name == "clone" else ", ".join(str(seed["cpu"]) for seed in run["seeds"])
+    cost = f"{orders:,}", f"{run['parameters']:,}", cpu
+    return id, name, *ends, str(means), str(share), iqm, cvar, f"{run['expert']['cvar10']:.3f}", *cost
+
+
+def _mean(strata: Strata) -> float:
+    return float(np.mean(np.concatenate([np.asarray(values) for values in strata])))
+
+
+def _shares(run: dict[str, Any], agent: str) -> list[float]:
+    """Return for each seed the share of what the expert earns above doing nothing."""
+    nothing, expert = run["none"]["mean"], run["expert"]["mean"]
+    return [(seed[agent]["mean"] - nothing) / (expert - nothing) for seed in run["seeds"]]
+
+
+def draw_maps(runs: dict[str, Any]) -> str:
+    """Draw the learning curves on maps, one panel for each farm; return the name of the picture."""
+    page = Figure(figsize=(3.3 * len(runs), 3.1), layout="constrained")
+    for axes, (id, run) in zip(page.subplots(1, len(runs), squeeze=False)[0], runs.items(), strict=True):
+        orders = run["orders imitating"] + run["orders of PPO"]
+        for seed in run["seeds"]:
+            shown = np.asarray(seed["curve"])
+            at = np.linspace(0, orders, len(shown) + 1)[1:] / 1000
+            axes.plot(at[shown != 0], shown[shown != 0], lw=1, label=f"seed {seed['seed']}")
+        axes.axhline(run["expert"]["mean"], color="#444444", ls="--", lw=1, label="expert, held out")
+        axes.axhline(run["none"]["mean"], color="#999999", ls=":", lw=1, label="nothing, held out")
+        axes.axvline(run["orders imitating"] / 1000, color="#bbbbbb", lw=1)
+        axes.set_title(id.partition("/")[2], fontsize=9)
+        axes.set_xlabel("thousand orders; PPO after the line", fontsize=8)
+    page.axes[0].set_ylabel("return, orders drawn", fontsize=8)
+    page.axes[0].legend(frameon=False, fontsize=7)
+    page.savefig(PICTURES / "map-agents.png", dpi=90)
+    return "map-agents.png"
+
+
 SEASONS, ID = 500, "farm/contexts-1x1-v1"
 HELD_OUT = {
     "nothing": (),
@@ -109,6 +183,8 @@ def _in_contexts(ppo: Any, which: tuple[str, ...], agents: Any) -> list[str]:
 
 
 if __name__ == "__main__":
-    agents()
+    if "maps" not in sys.argv[1:]:
+        agents()
+    maps()
     if "contexts" in sys.argv[1:]:
         contexts()

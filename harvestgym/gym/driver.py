@@ -122,6 +122,7 @@ class CompiledEnv:
         self._functions, self.batch = compile_functions(*self._structure), batch
         self._run = self._functions.run.zeros()
         self.begun = self._stepped = False
+        self._shown_mask: Any = None
 
     def __copy__(self) -> Self:
         """Return a copy that shares programs, parameters and buffers, which a step replaces."""
@@ -135,7 +136,7 @@ class CompiledEnv:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle everything but the programs, which are compiled again, or found, where it is read."""
         env, _, batch = self._structure
-        state = {"_run": jax.device_get(self._run), "begun": self.begun, "_stepped": False}
+        state = {"_run": jax.device_get(self._run), "begun": self.begun, "_stepped": False, "_shown_mask": None}
         return CompiledEnv, (env, jax.device_get(self._params), batch), state
 
     @property
@@ -146,7 +147,7 @@ class CompiledEnv:
     @params.setter
     def params(self, params: Any) -> None:
         self._packed_params = self._layout.put(params)
-        self._params = params
+        self._params, self._shown_mask = params, None
 
     @property
     def run_state(self) -> RunState:
@@ -155,7 +156,7 @@ class CompiledEnv:
 
     @run_state.setter
     def run_state(self, run: RunState) -> None:
-        self._run = self._functions.run.put(run)
+        self._run, self._shown_mask = self._functions.run.put(run), None
         self.begun = True
 
     def kept(self) -> dict[str, Any]:
@@ -179,7 +180,7 @@ class CompiledEnv:
             _compile_step_early(*self._structure)
         self._run, timestep = self._functions.start(self._run, self._packed_params, seeds, seeded, which)
         self.begun = True
-        return self._functions.timestep.read(timestep)
+        return self._read(timestep)
 
     def step(self, action: Any) -> Any:
         """Step every environment that is not over; `action` comes from `conversion.make_action_reader`."""
@@ -187,7 +188,14 @@ class CompiledEnv:
             _compile_step_early(*self._structure).join()
             self._stepped = True
         self._run, timestep = self._functions.step(self._run, self._packed_params, action)
-        return self._functions.timestep.read(timestep)
+        return self._read(timestep)
+
+    def _read(self, timestep: PackedTree) -> Any:
+        """Read a Timestep, and keep the mask of actions if the observation of a single environment has it."""
+        shown = self._functions.timestep.read(timestep)
+        if not self.batch and getattr(self._structure[0], "shows_mask", False):
+            self._shown_mask = jax.tree.map(np.array, shown.obs["mask"])
+        return shown
 
     def make_reader(self, function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
         """Make a function that returns, on the host, `function(state, params)` now, of each environment of a batch."""
@@ -208,4 +216,6 @@ class CompiledEnv:
     def mask(self) -> Any:
         """Return which actions are possible now, bool; arrays by name where an action has parts."""
         assert self._functions.mask is not None, "the environment has no action_mask"
+        if self._shown_mask is not None:
+            return jax.tree.map(np.array, self._shown_mask)
         return jax.tree.map(np.array, jax.device_get(self._functions.mask(self._run, self._packed_params)))

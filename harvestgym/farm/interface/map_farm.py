@@ -49,6 +49,8 @@ class MapFarm(ActionWrapper):
 
     env: FarmModel
     step_unit: ClassVar[str] = "orders"
+    shows_mask: ClassVar[bool] = True
+    """The observation has the mask of actions as "mask": `gym.driver` need not ask for it."""
 
     # What is seen.
 

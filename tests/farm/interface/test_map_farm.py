@@ -210,6 +210,20 @@ def test_a_batch_refuses_bad_orders_of_running_environments() -> None:
     env.step(bad)  # waits for the next episode, in which its action is ignored
 
 
+def test_the_mask_of_the_observation_is_that_of_the_device() -> None:
+    """`action_masks` reads it from the last observation, and asks the device after another state was assigned."""
+    env = GymEnv(pond("ao"))
+    obs = env.reset(seed=0)[0]
+    for _ in range(3):
+        obs = env.step(env.action_space.sample(mask=obs["mask"]))[0]
+        shown: Any = env.action_masks()
+        env.run_state = env.run_state
+        asked: Any = env.action_masks()
+        for part in ("what", "where", "amount"):
+            np.testing.assert_array_equal(shown[part], asked[part])
+            np.testing.assert_array_equal(shown[part], obs["mask"][part])
+
+
 def test_compiled_code_takes_impossible_orders_for_stop() -> None:
     env, key = pond("po"), jax.random.key(0)
     state, _ = jit_quickly(env.reset)(key)
