@@ -1,7 +1,7 @@
 """The notebooks run from the first cell to the last, and what their last lines return can be shown.
 
-They run in this process, without Jupyter; the site executes them with it (`HARVESTGYM_NOTEBOOKS=force`). The training
-is part of the long form.
+They run in this process, without Jupyter; the site executes them with it (`HARVESTGYM_NOTEBOOKS=force`). Those that
+take longest are part of the long form.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .short import some
 
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("[0-9]*.md"))
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-SHORT = ("1_season", "3_yaml", "4_entity", "5_looking", "6_fishery", "7_forager", "8_soils")
+SHORT = ("1_season", "3_yaml", "5_looking", "6_fishery")
 
 
 def run(cell: str, names: dict[str, object]) -> object:

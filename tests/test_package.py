@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import tarfile
 import tomllib
+import zipfile
 from importlib.resources import files
+from pathlib import Path
+
+import pytest
 
 from .script import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-APART = {"all", "dev", "gpu"}
+APART = {"all", "dev", "docs", "gpu"}
 """Extras that `all` leaves out: itself, the tools of developers, and a platform."""
 
 
@@ -21,3 +29,88 @@ def test_the_extra_all_has_every_extra() -> None:
     extras = PROJECT["optional-dependencies"]
     (entry,) = extras["all"]
     assert set(re.findall(r"\w+", entry.partition("[")[2])) == set(extras) - APART
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    assert f"\nversion: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build wheel and sdist, without a network."""
+    for tool in ("build", "hatchling"):
+        pytest.importorskip(tool)
+    folder = tmp_path_factory.mktemp("dist")
+    run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)], cwd=folder)
+    return folder
+
+
+def run(command: list[str], cwd: Path, **environment: str) -> str:
+    """Run a command and return its output; fail with its errors."""
+    done = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_wheel_and_sdist_hold_the_whole_package_and_no_test(distributions: Path) -> None:
+    package = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "harvestgym").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    wheel = zipfile.ZipFile(next(distributions.glob("*.whl"))).namelist()
+    assert {name for name in wheel if ".dist-info/" not in name} == package
+    with tarfile.open(next(distributions.glob("*.tar.gz"))) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert package <= names and {"LICENSE", "README.md", "CITATION.cff"} <= names
+    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
+
+
+def test_the_wheel_runs_a_season_without_any_extra(distributions: Path, tmp_path: Path) -> None:
+    """Unpacked elsewhere, with the libraries of the base only: the command line, a season and its film."""
+    zipfile.ZipFile(next(distributions.glob("*.whl"))).extractall(tmp_path / "site")
+    extras = sorted({"matplotlib", "plotly", "pyarrow", "pandas", "av", "minari", "tensorboardX", "wandb", "pygame",
+                     "stable_baselines3", "pettingzoo", "numba", "nicegui", "pcse", "optax", "ray"})  # fmt: skip
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path / "site")!r})
+sys.modules.update(dict.fromkeys({extras}))  # cannot be imported
+import harvestgym
+from harvestgym.cli import app
+assert harvestgym.__file__.startswith({str(tmp_path)!r}), harvestgym.__file__
+app(sys.argv[1:])
+"""
+    command = [sys.executable, "-c", program, "run", "fishing/logistic-v0", "--episodes", "1"]
+    assert "return" in run([*command, "--gif", "years.gif", "--width", "320"], tmp_path, PYTHONPATH="")
+    assert (tmp_path / "years.gif").stat().st_size > 1000
+
+
+MISSING = {
+    "data": ("pyarrow", "from harvestgym.sweep.columns import make_arrow_table; make_arrow_table({})"),
+    "data, a data frame": ("pandas", "from harvestgym.fishing.metrics import compare; compare(None, {}, 0)"),
+    "multi": ("pettingzoo", "import harvestgym.adapters.pettingzoo"),
+    "offline": ("minari", "from harvestgym.evaluate.datasets.storage import read_demonstrations as r; r('.')"),
+    "plot": ("matplotlib", "from harvestgym.render.sinks import PlotSink as S; S('a.png').open('', '')"),
+    "ray": ("ray", "from harvestgym.sweep.ray_engine import _connect; _connect(None)"),
+    "sb3": ("stable_baselines3", "import harvestgym.adapters.sb3"),
+    "track": ("tensorboardX", "from harvestgym.render.sinks import TensorBoardSink as S; S('a')"),
+    "video": ("av", "from harvestgym.render.video import write_mp4; write_mp4([], 'a.mp4')"),
+    "web": ("nicegui", "from harvestgym.play import run; run('farm/bean-clay-1x1-v1')"),
+}
+"""By extra: a module of it, and code that needs it."""
+
+
+def test_a_missing_extra_is_an_import_error_with_the_command_to_run(tmp_path: Path) -> None:
+    """All in one process, in which no extra can be imported."""
+    program = f"""
+import sys
+sys.modules.update(dict.fromkeys({sorted({module for module, _ in MISSING.values()})}))
+for extra, code in {[(extra.partition(",")[0], code) for extra, (_, code) in MISSING.items()]}:
+    try:
+        exec(code)
+        print("nothing was raised", extra)
+    except ValueError as error:
+        print("named" if f"pip install 'harvestgym[{{extra}}]'" in str(error) else error)
+"""
+    named = run([sys.executable, "-c", program], tmp_path, PYTHONPATH=str(ROOT)).split()
+    assert named == ["named"] * len(MISSING)

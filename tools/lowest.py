@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 EXTRAS = ("plot", "data", "multi", "fast", "dev")
-TOOLS = ("harvestgym", "pyet", "pyright", "refet", "ruff")
+TOOLS = ("build", "harvestgym", "hatchling", "pyet", "pyright", "refet", "ruff", "twine")
 """Requirements of development that are no part of what is tried."""
 
 

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import unknown
+from harvestgym.core.errors import check_extras, unknown
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.gym.vector_env import VecEnv
+
+check_extras(sb3="stable_baselines3")
+
+from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv  # noqa: E402
 
 _ROW_METHODS = ("action_masks", "render")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harvestgym.evaluate.export import check_extras
+from harvestgym.core.errors import check_extras
 from harvestgym.registry import MAX_SEED
 
 if TYPE_CHECKING:

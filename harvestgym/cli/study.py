@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_extras, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.yaml_io import parse
 from harvestgym.evaluate import studies
-from harvestgym.evaluate.export import check_extras, check_folder
+from harvestgym.evaluate.export import check_folder
 
 from .console import SEED_LIMITS, Address, Engine, NumCpus, NumGpus, check_engine, print_table, progress_bars
 

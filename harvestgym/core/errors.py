@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from types import MappingProxyType
 
 
 class ConfigError(ValueError):
     """A mistake in a file, a name or an action of the user; nothing was changed."""
+
+
+class MissingExtraError(ConfigError, ImportError):
+    """An extra that is not installed: also an ImportError, which code that tries libraries expects."""
+
+
+def check_extras(**modules: str) -> None:
+    """Raise MissingExtraError with the command to run if the module of an extra is missing; `extra=module`."""
+    missing = [extra for extra, module in modules.items() if find_spec(module) is None]
+    if missing:
+        raise MissingExtraError(f"extras: expected {missing}, got none; try pip install "
+                                f"'harvestgym[{','.join(missing)}]'")  # fmt: skip
 
 
 def nearest(name: object, valid: Iterable[str]) -> str:

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.view.timeline import Progress, Record, ignore_progress
 
 if TYPE_CHECKING:
@@ -166,6 +165,7 @@ def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
 
 def write_record(record: Record, path: Path) -> None:
     """Write a record as Parquet, a column per plot or component, `name/(0, 1)`; needs the extra `data`."""
+    check_extras(data="pyarrow")
     import pyarrow
     import pyarrow.parquet
 
@@ -195,6 +195,7 @@ def write_replay(
     """
     from harvestgym.render.html_replay import to_html
 
+    check_extras(plot="plotly")
     timeline, scene = registry.family_function(id, "timeline")(env, record), registry.family_function(id, "scene")
     shown = {"true": record} | ({} if timeline.known is None else {"observed": timeline.known})
     views = {name: partial(scene, env, of) for name, of in shown.items()}
@@ -211,11 +212,3 @@ def check_folder(option: str, folder: Path) -> None:
         raise ConfigError(f"{option}: expected a folder, got the file {got}")
     if not os.access(there, os.W_OK):
         raise ConfigError(f"{option}: expected a folder that can be written, got {there}")
-
-
-def check_extras(**modules: str) -> None:
-    """Raise ConfigError with the command to run if the module of an extra is missing; `extra=module`."""
-    missing = [extra for extra, module in modules.items() if find_spec(module) is None]
-    if missing:
-        raise ConfigError(f"extras: expected {missing}, got none; try pip install "
-                          f"'harvestgym[{','.join(missing)}]'")  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from harvestgym.core.errors import check_extras
 from harvestgym.core.policy import make_policy
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.fishing.analysis.dynamic_programming import best_return, stationary_return
@@ -61,6 +62,7 @@ def compare(env: FishingModel, rules: Mapping[str, Any], key: jax.Array, episode
 
     Columns: policy, episode, return, years, and those of `summary`.
     """
+    check_extras(data="pandas")
     import pandas
 
     parts = []

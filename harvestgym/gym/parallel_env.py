@@ -11,9 +11,12 @@ from typing import Any, NamedTuple, Self
 
 import gymnasium
 import numpy as np
-from pettingzoo import ParallelEnv
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
+
+check_extras(multi="pettingzoo")
+
+from pettingzoo import ParallelEnv  # noqa: E402
 
 Infos = dict[str, dict[str, Any]]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
 
 from .readings import Reading, Sink
 
@@ -77,6 +77,7 @@ class PlotSink(Sink):
 
     def open(self, name: str, axis: str) -> None:
         """Open the window."""
+        check_extras(plot="matplotlib")
         import matplotlib.figure
 
         self._name, self._axis = name, axis
@@ -195,6 +196,7 @@ class TableSink(Sink):
             self._flush()
 
     def _flush(self) -> None:
+        check_extras(data="pyarrow")
         import pyarrow
         import pyarrow.parquet
 
@@ -230,6 +232,7 @@ class TensorBoardSink(Sink):
     """Event files in a folder, for `tensorboard --logdir`; needs the extra `track`."""
 
     def __init__(self, folder: str | Path) -> None:
+        check_extras(track="tensorboardX")
         from tensorboardX import SummaryWriter
 
         self._writer = SummaryWriter(str(folder))
@@ -263,6 +266,7 @@ class WeightsAndBiasesSink(Sink):
     def __init__(self, run: Any = None, **settings: Any) -> None:
         self._own = run is None
         if run is None:
+            check_extras(track="wandb")
             import wandb  # pyright: ignore[reportMissingImports]
 
             run = wandb.init(**settings)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
 
 
 def make_arrow_table(columns: Mapping[str, np.ndarray]) -> Any:
     """Make a table of arrays with one entry, of any shape, for each row."""
+    check_extras(data="pyarrow")
     import pyarrow
 
     arrays, fields = [], []
@@ -40,6 +41,7 @@ def read_column(table: Any, name: str) -> np.ndarray:
 
 def read_parquet(path: Path) -> Any:
     """Read a Parquet file as a table; ConfigError if it is missing or damaged."""
+    check_extras(data="pyarrow")
     import pyarrow
     import pyarrow.parquet
 

@@ -12,10 +12,9 @@ import socket
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
 
 from .batches import Outcome, format_failure, run_batch
 from .cases import SweepCase
@@ -44,8 +43,7 @@ def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tup
 
 def _connect(address: str | None) -> tuple[Any, bool]:
     """Return the module and whether this call has connected it; ConfigError without Ray or a cluster."""
-    if find_spec("ray") is None:
-        raise ConfigError("extras: expected ['ray'], got none; try pip install 'harvestgym[ray]'")
+    check_extras(ray="ray")
     ray = import_module("ray")
     if ray.is_initialized():
         return ray, False

@@ -47,15 +47,26 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
 def read(path: Path) -> Demonstrations:
     """Read the episodes of a file; ConfigError if it holds no demonstrations, or another version."""
     table = read_parquet(path)
-    about = json.loads((table.schema.metadata or {}).get(FORMAT, b"{}"))
-    if about.get("version") != VERSION:
-        found = f"version {about['version']}" if about else "another table"
-        raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
+    about = _read_about(table, path)
     values = {name: read_column(table, name) for name in table.column_names}
     ends = np.flatnonzero(np.diff(values["episode"])) + 1
     spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
     episodes = [_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
     return Demonstrations(about["id"], about["by"], episodes, about["overrides"])
+
+
+def read_about(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Read the id, policy, overrides and seeds of a file, and the types of its columns; errors of `read`."""
+    table = read_parquet(path)
+    return _read_about(table, path), {field.name: str(field.type) for field in table.schema}
+
+
+def _read_about(table: Any, path: Path) -> dict[str, Any]:
+    about = json.loads((table.schema.metadata or {}).get(FORMAT, b"{}"))
+    if about.get("version") != VERSION:
+        found = f"version {about['version']}" if about else "another table"
+        raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
+    return about
 
 
 def _list_paths(tree: Any) -> list[list[str | int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
 
 from . import parquet
 from .episodes import Demonstrations
@@ -45,6 +45,7 @@ def _choose_format(path: Path) -> ModuleType:
     """Return the module that writes and reads the format of a path."""
     if path.suffix == SUFFIX:
         return parquet
+    check_extras(offline="minari")
     from . import minari  # an optional extra
 
     return minari

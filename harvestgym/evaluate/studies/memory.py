@@ -20,6 +20,7 @@ import numpy as np
 from jax.tree_util import Partial
 
 from harvestgym.core.episode import Loop, scan_steps, step_with_key
+from harvestgym.core.errors import check_extras
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
@@ -162,6 +163,7 @@ def _run_policy(env: FishingModel, policy: Policy, replicates: int, seed: int) -
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _train(env: FishingModel, agent: Agent, years: int, updates: int, params: Any, keys: jax.Array) -> Any:
     """Return the weights after each training; all run in one batch."""
+    check_extras(train="optax")
     import optax
 
     rate = optax.cosine_decay_schedule(1e-2, updates)

@@ -1,0 +1,121 @@
+"""Croissant metadata of a file of demonstrations: what its columns are, how they came about, and what they are not for.
+
+Croissant 1.0 with the RAI extension (MLCommons), as JSON-LD. The text is made from the file and the metadata of the id,
+so that nothing is written twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import harvestgym
+from harvestgym.registry import doc, spec
+
+from .parquet import read_about
+
+SUFFIX = ".croissant.json"
+
+TERMS = (
+    "citeAs", "column", "conformsTo", "dataBiases", "dataCollection", "extract", "field", "fileObject", "fileProperty",
+    "fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path",
+    "personalSensitiveInformation", "recordSet", "references", "regex", "repeated", "replace", "separator", "source",
+    "subField", "transform",
+)  # fmt: skip
+"""Words of the vocabulary that are written without a prefix."""
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en", "@vocab": "https://schema.org/", "sc": "https://schema.org/", "dct": "http://purl.org/dc/terms/",
+    "cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/",
+    **{term: f"cr:{term}" for term in TERMS}, "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"}, "examples": {"@id": "cr:examples", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+}  # fmt: skip
+
+MEANINGS = {
+    "episode": "number of the episode, from 0",
+    "step": "number of the step; 0 is the reset, whose action and reward are zeros",
+    "reward": "reward of the action that led to this row",
+    "terminated": "whether a condition of the environment ended the episode here",
+    "truncated": "whether the time limit ended the episode here",
+}
+
+
+def write_metadata(path: str | Path) -> Path:
+    """Write the metadata of a Parquet file of demonstrations next to it, `NAME.croissant.json`; return its path."""
+    path = Path(path)
+    target = path.with_suffix(SUFFIX)
+    target.write_text(json.dumps(describe(path), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Describe a Parquet file of demonstrations; ConfigError if it is none."""
+    about, types = read_about(path)
+    id, name = about["id"], path.stem
+    changes = f" with {json.dumps(about['overrides'])}" if about["overrides"] else ""
+    content = f"{len(about['seeds'])} episodes of the policy {about['by']} in the simulated environment {id}{changes}."
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
+        "name": name,
+        "description": f"{content} {doc(id)}".strip(),
+        "version": "1.0.0",
+        "license": "https://spdx.org/licenses/BSD-3-Clause.html",
+        "url": "https://github.com/harvestgym/harvestgym",
+        "citeAs": f"HarvestGym {harvestgym.__version__}, {id}",
+        "datePublished": datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat(),
+        "creator": {"@type": "sc:Organization", "name": "HarvestGym", "url": "https://github.com/harvestgym/harvestgym"},
+        "keywords": ["reinforcement learning", "offline reinforcement learning", spec(id).family, id],
+        **describe_responsibly(about),
+        "distribution": [
+            {
+                "@type": "cr:FileObject", "@id": "table", "name": path.name, "contentUrl": path.name,
+                "encodingFormat": "application/x-parquet", "contentSize": f"{path.stat().st_size} B",
+                "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            }
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet", "@id": "steps", "name": "steps", "description": "A row for each observation.",
+                "field": [_describe_field(column, kind) for column, kind in types.items()],
+            }
+        ],
+    }  # fmt: skip
+
+
+def describe_responsibly(about: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the RAI extension: collection, limits, biases and uses."""
+    return {
+        "rai:dataCollection": f"Simulated by harvestgym {harvestgym.__version__}; the policy was {about['by']}. "
+        "Episode i is that of reset(seed=s) with the i-th of the seeds "
+        f"{', '.join(str(seed) for seed in about['seeds'][:5])}{' ...' * (len(about['seeds']) > 5)}.",
+        "rai:dataCollectionType": ["Simulations"],
+        "rai:dataBiases": ["States that the policy does not visit are missing.",
+                           "Weather is that of the sites and years of the id."],
+        "rai:dataLimitations": "Crops, stocks and foragers are simplified models; their validation is documented "
+        "with the package. Nothing here is a measurement of a field or a fishery.",
+        "rai:dataUseCases": ["Offline reinforcement learning", "Imitation learning"],
+        "rai:dataSocialImpact": "Not meant for advice on real farms or fisheries.",
+        "rai:personalSensitiveInformation": ["None"],
+        "rai:hasSyntheticData": True,
+    }  # fmt: skip
+
+
+def _describe_field(column: str, kind: str) -> dict[str, Any]:
+    """Describe a column; lists are repeated."""
+    repeated = kind.startswith("fixed_size_list")
+    scalar = kind.partition("<element: ")[2] or kind
+    types = {"bool": "sc:Boolean", "float": "sc:Float", "double": "sc:Float", "halffloat": "sc:Float"}
+    part, _, name = column.partition("/")
+    return {
+        "@type": "cr:Field", "@id": f"steps/{column}", "name": f"steps/{column}",
+        "description": MEANINGS.get(column, f"{part}, {name}" if name else part),
+        "dataType": next((word for start, word in types.items() if scalar.startswith(start)), "sc:Integer"),
+        **({"repeated": True} if repeated else {}),
+        "source": {"fileObject": {"@id": "table"}, "extract": {"column": column}},
+    }  # fmt: skip
