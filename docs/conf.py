@@ -32,6 +32,7 @@ smartquotes = False
 nb_execution_mode = os.environ.get("HARVESTGYM_NOTEBOOKS", "off")
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # notebooks show their figures
 
 # Docstrings are in Google style. `name` in them is code, and a link where the name is documented.
 default_role = "py:obj"
