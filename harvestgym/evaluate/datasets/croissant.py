@@ -17,9 +17,9 @@ from harvestgym.registry import doc, spec
 
 from .parquet import read_about
 
-SUFFIX = ".croissant.json"
+METADATA_SUFFIX = ".croissant.json"
 
-TERMS = (
+CROISSANT_TERMS = (
     "citeAs", "column", "conformsTo", "dataBiases", "dataCollection", "extract", "field", "fileObject", "fileProperty",
     "fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path",
     "personalSensitiveInformation", "recordSet", "references", "regex", "repeated", "replace", "separator", "source",
@@ -30,12 +30,12 @@ TERMS = (
 CONTEXT: dict[str, Any] = {
     "@language": "en", "@vocab": "https://schema.org/", "sc": "https://schema.org/", "dct": "http://purl.org/dc/terms/",
     "cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/",
-    **{term: f"cr:{term}" for term in TERMS}, "conformsTo": "dct:conformsTo",
+    **{term: f"cr:{term}" for term in CROISSANT_TERMS}, "conformsTo": "dct:conformsTo",
     "data": {"@id": "cr:data", "@type": "@json"}, "examples": {"@id": "cr:examples", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
 }  # fmt: skip
 
-MEANINGS = {
+COLUMN_MEANINGS = {
     "episode": "number of the episode, from 0",
     "step": "number of the step; 0 is the reset, whose action and reward are zeros",
     "reward": "reward of the action that led to this row",
@@ -47,7 +47,7 @@ MEANINGS = {
 def write_metadata(path: str | Path) -> Path:
     """Write the metadata of a Parquet file of demonstrations next to it, `NAME.croissant.json`; return its path."""
     path = Path(path)
-    target = path.with_suffix(SUFFIX)
+    target = path.with_suffix(METADATA_SUFFIX)
     target.write_text(json.dumps(describe(path), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return target
 
@@ -114,7 +114,7 @@ def _describe_field(column: str, kind: str) -> dict[str, Any]:
     part, _, name = column.partition("/")
     return {
         "@type": "cr:Field", "@id": f"steps/{column}", "name": f"steps/{column}",
-        "description": MEANINGS.get(column, f"{part}, {name}" if name else part),
+        "description": COLUMN_MEANINGS.get(column, f"{part}, {name}" if name else part),
         "dataType": next((word for start, word in types.items() if scalar.startswith(start)), "sc:Integer"),
         **({"repeated": True} if repeated else {}),
         "source": {"fileObject": {"@id": "table"}, "extract": {"column": column}},
