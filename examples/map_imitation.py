@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("--imitation-rate", type=float, default=2e-3)
     parser.add_argument("--keep", type=float, default=1.0, help="weight of imitation when PPO begins; it falls to 0")
     parser.add_argument("--out", type=Path, help="a file for results as JSON; those of other ids stay in it")
-    defaults = asdict(Settings(rate=3e-4, entropy=0.0))
+    defaults = asdict(Settings(rate=3e-4, entropy=0.0, num_envs=8, num_steps=512))  # an update sees a season
     for name, default in defaults.items():
         if name != "updates":
             parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)

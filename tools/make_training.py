@@ -93,7 +93,7 @@ def maps() -> None:
 
 
 MAP_COLUMNS = (
-    "farm", "agent", "nothing", "expert", "agent's return (95 %)", "share (95 %)", "IQM", "CVaR 10 %",
+    "farm", "agent", "seeds", "nothing", "expert", "agent's return (95 %)", "share (95 %)", "IQM", "CVaR 10 %",
     "expert's CVaR", "orders", "parameters", "CPU s per seed",
 )  # fmt: skip
 
@@ -107,13 +107,17 @@ def _map_rows(id: str, run: dict[str, Any]) -> list[tuple[str, ...]]:
 def _map_row(id: str, name: str, run: dict[str, Any], agent: str, orders: int) -> tuple[str, ...]:
     """Return a row of the table; the intervals resample the seeds, and each is the mean over its seasons."""
     scores = [seed[agent] for seed in run["seeds"]]
-    means = bootstrap_strata([[score["mean"] for score in scores]], _mean)
-    share = bootstrap_strata([_shares(run, agent)], _mean)
+    means, share = (_over_seeds(values) for values in ([score["mean"] for score in scores], _shares(run, agent)))
     iqm, cvar = (f"{np.mean([score[key] for score in scores]):.3f}" for key in ("iqm", "cvar10"))
     ends = f"{run['none']['mean']:.3f}", f"{run['expert']['mean']:.3f}"
     cpu = "" if name == "clone" else ", ".join(str(seed["cpu"]) for seed in run["seeds"])
     cost = f"{orders:,}", f"{run['parameters']:,}", cpu
-    return id, name, *ends, str(means), str(share), iqm, cvar, f"{run['expert']['cvar10']:.3f}", *cost
+    return id, name, str(len(scores)), *ends, means, share, iqm, cvar, f"{run['expert']['cvar10']:.3f}", *cost
+
+
+def _over_seeds(values: list[float]) -> str:
+    """Return the mean over the seeds, with its interval if there are several."""
+    return f"{values[0]:.3g}" if len(values) == 1 else str(bootstrap_strata([values], _mean))
 
 
 def _mean(strata: Strata) -> float:
