@@ -15,6 +15,7 @@ OBSERVATION_COST = "observation cost"
 """The entry of the info with the costs of a step, and the column of the leaderboard with those of an episode."""
 
 TOTAL_COST = f"total/{OBSERVATION_COST}"
+"""The entry of the info with the costs of the episode so far."""
 
 
 class CostLogState(NamedTuple):
