@@ -7,6 +7,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -50,13 +51,18 @@ def imported() -> set[str]:
     return {f"{f.module}.{name.name}" for f in froms for name in f.names if f"{f.module}.".startswith("harvestgym.")}
 
 
-def canonical(name: str) -> str:
-    """Return the name of an object where it is defined; the name itself for a module, a value or a missing extra."""
+def find(name: str) -> Any:
+    """Return the object of a name; None without the extra that it needs."""
     module, _, attribute = name.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        return getattr(importlib.import_module(module), attribute)
     except ImportError:
-        return name
+        return None
+
+
+def canonical(name: str) -> str:
+    """Return the name of an object where it is defined; the name itself for a module, a value or a missing extra."""
+    found = find(name)
     if isinstance(found, ModuleType):
         return found.__name__
     return f"{found.__module__}.{found.__qualname__}" if hasattr(found, "__qualname__") else name
@@ -77,6 +83,11 @@ def test_every_exported_name_is_in_the_reference(package: str) -> None:
 
 def test_every_name_that_users_are_shown_to_import_is_in_the_reference() -> None:
     assert missing(imported()) == set(), "list them in docs/reference"
+
+
+def test_every_function_and_class_of_the_reference_has_a_docstring() -> None:
+    """Sphinx leaves out those without one, and says nothing."""
+    assert [name for name in sorted(listed()) if callable(found := find(name)) and not found.__doc__] == []
 
 
 def test_the_pages_of_the_reference_are_in_its_list() -> None:

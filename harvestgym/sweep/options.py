@@ -26,3 +26,4 @@ class EngineOptions(NamedTuple):
 
 
 LOCAL = EngineOptions()
+"""The engine of this process, with the settings of `EngineOptions`."""

@@ -31,6 +31,7 @@ from .messages import Ground, Message, zero_values
 MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
 Draws = dict[str, jax.Array]
+"""Random numbers of a day, by the name of their use."""
 
 
 @pytree

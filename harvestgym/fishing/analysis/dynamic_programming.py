@@ -11,6 +11,7 @@ V(x) = max over h of E[worth(min(h, G)) + discount V(G - min(h, G))] with G = z 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -141,6 +142,7 @@ def cache_by_params(function: Callable[[FishingModel], Found], most: int = 64) -
     """Call a function once for all fisheries of the same structure and numbers."""
     found: dict[Any, Found] = {}
 
+    @functools.wraps(function)
     def cached(env: FishingModel) -> Found:
         leaves, tree = jax.tree.flatten(env.params)
         key = env, tree, *(np.asarray(leaf).tobytes() for leaf in leaves)
