@@ -30,7 +30,12 @@ PARTS = {
         "tools/make_training.py contexts",
     ],
     "studies": ["tools/make_studies.py"],
-    "leaderboard": [f"{COMMAND} leaderboard --policy ppo=examples/ppo.py:ppo --out docs", "tools/make_scores.py"],
+    "leaderboard": [
+        f"{COMMAND} leaderboard --out docs",
+        "benchmarks/rule_search.py farm fishing forager --out benchmarks/results/rule-search.json",
+        "tools/make_scores.py",
+        "tools/make_pages.py",
+    ],
     "pages": ["tools/make_pages.py"],
     "pictures": [
         "tools/make_pictures.py",
