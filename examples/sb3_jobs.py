@@ -116,11 +116,11 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
         model, _ = train(args.learner, args.id, args.steps, args.num_envs, seed)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         agent = describe(returns(model, school))
-        parameters = sum(part.numel() for part in model.policy.parameters())
+        report["parameters"] = sum(part.numel() for part in model.policy.parameters())
         report["seeds"].append({"seed": seed, "wall": round(wall), "cpu": round(cpu), "agent": agent})
         print(f"seed {seed}, {args.steps} orders in {wall:.0f} s: expert {report['expert']['mean']:.2f}, nothing "
               f"{report['none']['mean']:.2f}, agent {agent['mean']:.2f}", flush=True)  # fmt: skip
-    return report | {"orders": args.steps, "parameters": parameters}
+    return report | {"orders": args.steps}
 
 
 def main() -> None:
