@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from harvestgym.evaluate.bench import ROLLOUT, SINGLE, VECTOR
+from tests.short import ALL
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LONG = ("calibration.md", "forager.md", "map.md")
+"""Pages whose blocks take half a minute of a core; notebooks and examples use the same functions."""
+
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OURS = re.compile(r"^(import|from) harvestgym\b|\bharvestgym:", re.MULTILINE)
 
@@ -20,7 +24,10 @@ def blocks(page: Path) -> list[str]:
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
+RUN = [p for p in PAGES if blocks(p) and (ALL or p.name not in LONG)]
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda p: p.name)
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block starts with nothing but its own names; what pages share is the programs that were compiled."""
     monkeypatch.chdir(tmp_path)

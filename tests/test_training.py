@@ -21,7 +21,7 @@ from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
 from harvestgym.evaluate.leaderboard.run import make_rows
 
-from .short import ALL
+from .short import ALL, long
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -75,6 +75,7 @@ except ValueError as error:
 """
 
 
+@long
 def test_ppo_trains_data_parallel_over_devices(ppo: ModuleType) -> None:
     """All devices have the same nets, and learn."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"

@@ -20,6 +20,7 @@ from harvestgym.farm.entities.plant.state import clear_plots
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.schema import farm_spec
 from tests.farm.engine.test_balance import imbalances
+from tests.short import long
 
 COMPANY: list[Any] = [
     ["Weather", "montpellier"], ["Soil", "loam"], ["Plant", "bean"], ["Plant", "corn"], ["Birds", "base_bird"],
@@ -182,6 +183,7 @@ def means(blows: float) -> tuple[np.ndarray, np.ndarray]:
     return found.mean(0), found.std(0) / np.sqrt(len(found))
 
 
+@long
 def test_a_mirrored_field_with_a_mirrored_wind_gives_mirrored_seasons() -> None:
     """No difference above 4.5 standard errors among 36 means; the two halves of a field differ by more than that."""
     (east, e), (west, w) = means(1.0), means(-1.0)

@@ -282,6 +282,7 @@ def crowd(folder: Path) -> FarmModel:
     return build(farm_spec({"fields": {"Field-0": field}, "rules": rules}, "test"))
 
 
+@long
 def test_every_parameter_of_the_company_matters(tmp_path: Path) -> None:
     env = crowd(tmp_path)
     quiet = silent(prints(env), env.params, *range(3, len(env.fields[0].slots)))
