@@ -25,7 +25,12 @@ HEADER = """# Begun as {id}; change what you like.
 # harvestgym run {file} --policy expert   runs the expert on it
 """
 
-FARM_HEADER = HEADER + "# harvestgym schema                       prints a schema for editors\n"
+FARM_HEADER = (
+    HEADER
+    + """# harvestgym tune {file}                  tunes the numbers of its expert to your changes
+# harvestgym schema                       prints a schema for editors
+"""
+)
 
 PART_ORDER = ("doc", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
 """Order of the parts of a new farm file; other parts follow."""
