@@ -72,9 +72,7 @@ def _print_evaluation(result: Evaluation) -> None:
     """Print the numbers of the episodes as a table, then the interval of the mean and the counts of labels."""
     console = make_console()
     print_table(result.to_table(), console)
-    if len(result.returns) > 1:
-        console.print(f"95 % interval of the mean return: {result.summary.low:.3f} to {result.summary.high:.3f}")
-    for line in result.describe_labels():
+    for line in result.describe():
         console.print(line, soft_wrap=True, markup=False)
 
 

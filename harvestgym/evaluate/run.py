@@ -85,9 +85,13 @@ class Evaluation:
             rows.append((f"return, {self.risk}", f"{self.risk(self.returns):.3f}", *[""] * (3 * many)))
         return Table(f"{self.policy} on {self.id}, {episodes}, seed {self.seed}", columns, rows)
 
-    def describe_labels(self) -> list[str]:
-        """Return a line for each column of labels with their counts, `cause of death: none 9, pests 3`."""
-        return [
+    def describe(self) -> list[str]:
+        """Return lines below the table: the interval of the mean, and the counts of each column of labels.
+
+        These read `cause of death: none 9, pests 3`; a single episode has no interval.
+        """
+        interval = f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"
+        return [interval] * (len(self.returns) > 1) + [
             f"{name}{f', over {values.shape[1]} plots' * (values.shape[1:] > (1,))}: "
             f"{format_counts(count_labels(values))}"
             for name, values in self.columns.items()
@@ -96,9 +100,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks, with the interval of the mean and the counts of labels below it."""
-        interval = [f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"]
-        lines = interval * (len(self.returns) > 1) + self.describe_labels()
-        return self.to_table()._repr_html_() + "".join(f"<p>{escape(line)}</p>" for line in lines)
+        return self.to_table()._repr_html_() + "".join(f"<p>{escape(line)}</p>" for line in self.describe())
 
 
 class Comparison(dict[str, Evaluation]):

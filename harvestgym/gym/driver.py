@@ -122,6 +122,7 @@ class CompiledEnv:
         self._functions, self.batch = compile_functions(*self._structure), batch
         self._run = self._functions.run.zeros()
         self.begun = self._stepped = False
+        self._shows_mask = not batch and getattr(env, "shows_mask", False)
         self._shown_mask: Any = None
 
     def __copy__(self) -> Self:
@@ -193,7 +194,7 @@ class CompiledEnv:
     def _read(self, timestep: PackedTree) -> Any:
         """Read a Timestep, and keep the mask of actions if the observation of a single environment has it."""
         shown = self._functions.timestep.read(timestep)
-        if not self.batch and getattr(self._structure[0], "shows_mask", False):
+        if self._shows_mask:
             self._shown_mask = jax.tree.map(np.array, shown.obs["mask"])
         return shown
 
