@@ -77,6 +77,22 @@ def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params:
     return RunState(following, state, jnp.zeros(now.shape, bool)), opening
 
 
+def restart_ended(
+    env: Env[Any, Any], run: RunState, obs: Any, params: Any, renew: bool | jax.Array = False
+) -> tuple[RunState, Any]:
+    """Start the next episode of those of a batch that are over; return the batch and its observations.
+
+    Where `renew`, a scalar, the states before are ignored: these are the first episodes.
+    """
+
+    def fresh(take: Take) -> tuple[RunState, Any]:
+        following, now = split_key(take(run.key))
+        state, obs, _ = _begun(env, (now, take(run.state)), _take_params(take, params), renew)
+        return RunState(following, state, jnp.zeros(now.shape, bool)), obs
+
+    return _restart(run.over, fresh, (run, obs))
+
+
 def advance(
     env: Env[Any, Any], run: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
@@ -173,10 +189,12 @@ def _take_params(take: Take, params: Any) -> Any:
     return Batched(take(params.each)) if isinstance(params, Batched) else params
 
 
-def _begun(env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any) -> tuple[Any, Any, Any]:
+def _begun(
+    env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any, renew: bool | jax.Array = False
+) -> tuple[Any, Any, Any]:
     """Return state, obs and info of the episode after the one that ended in a state, for one or a batch."""
     key, last = before
-    state, first = _mapped(env.again, key.ndim, 3)(key, last, jnp.zeros(key.shape, bool), params)
+    state, first = _mapped(env.again, key.ndim, 3)(key, last, jnp.full(key.shape, renew), params)
     return state, first.obs, first.info
 
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnasium.vector import AutoresetMode
 
 from .autoreset import Batched, RunState, advance, select, start_episode
 from .env import Env, Timestep
@@ -99,7 +98,12 @@ def episode_keys(key: jax.Array, number: int) -> jax.Array:
 
 def start_batch(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunState, Timestep, jax.Array]:
     """Start a batch, one environment per key: its `RunState`, first Timestep and the keys of its policy."""
-    return *start_episode(env, keys, params), jax.vmap(lambda key: key_for(key, "policy"))(keys)
+    return *start_episode(env, keys, params), make_policy_keys(keys)
+
+
+def make_policy_keys(keys: jax.Array) -> jax.Array:
+    """Return the keys of the policy in a batch, of the keys of its environments."""
+    return jax.vmap(lambda key: key_for(key, "policy"))(keys)
 
 
 def act_in_batch(policy: Policy | Batched, keys: jax.Array) -> Act:
@@ -121,11 +125,11 @@ def repeat_carry(policy: Policy | Batched, number: int) -> Any:
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (number, *jnp.shape(leaf))), policy.init)
 
 
-def step_with_advance(env: Env[Any, Any], params: Any, mode: AutoresetMode = AutoresetMode.DISABLED) -> StepFunction:
+def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
     """Return the step of a `RunState`, or a batch of them, which holds its own random key."""
 
     def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Timestep]:
-        run, shown, last = advance(env, run, action, params, mode)
+        run, shown, last = advance(env, run, action, params)
         return run, shown.obs, last
 
     return step

@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from jax.sharding import PartitionSpec
 
 from harvestgym.core.xla.sharding import SHARDS, map_over_shards
 
-from .autoreset import Batched, is_done, select
+from .autoreset import Batched, RunState, restart_ended, select, start_episode
 from .env import Env, Timestep
 from .episode import (
     Loop,
     act_in_batch,
     episode_keys,
+    make_policy_keys,
     repeat_carry,
     run_to_end,
     start_batch,
@@ -29,6 +29,7 @@ from .episode import (
     take_step,
 )
 from .errors import ConfigError
+from .packing import layout_of
 from .policy import Policy
 from .view.tables import Table
 
@@ -219,17 +220,21 @@ def _rollout(
 
 
 def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Trajectory:
-    run, first, act_keys = start_batch(env, keys, params)
-    act, fresh = act_in_batch(policy, act_keys), repeat_carry(policy, len(keys))
-    step = step_with_advance(env, params, AutoresetMode.SAME_STEP)
+    # Every episode begins in the loop, also the first ones, so that `reset` is compiled once.
+    begun = layout_of(jax.eval_shape(partial(start_episode, env), keys, params))
+    none, none_shown = begun.unpack(begun.zeros())
+    act, fresh = act_in_batch(policy, make_policy_keys(keys)), repeat_carry(policy, len(keys))
+    step = step_with_advance(env, params)
 
     def one(loop: Loop, now: jax.Array) -> tuple[Loop, Trajectory]:
-        after, action, last = take_step(act, step, loop, now)
-        carry = select(is_done(last), fresh, after.carry)
-        made = Trajectory(loop.obs, action, last.reward, last.obs, last.terminated, last.truncated, last.info)
-        return after._replace(carry=carry), made
+        carry = select(loop.world.over, fresh, loop.carry)
+        run, obs = restart_ended(env, loop.world, loop.obs, params, now == 0)
+        after, action, last = take_step(act, step, Loop(run, obs, carry), now)
+        made = Trajectory(obs, action, last.reward, last.obs, last.terminated, last.truncated, last.info)
+        return after, made
 
-    return jax.lax.scan(one, Loop(run, first.obs, fresh), jnp.arange(num_steps))[1]
+    start = Loop(RunState(keys, none.state, jnp.ones(keys.shape, bool)), none_shown.obs, fresh)
+    return jax.lax.scan(one, start, jnp.arange(num_steps))[1]
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
