@@ -25,9 +25,9 @@ from harvestgym.evaluate.run import policy_named
 
 PAGES = {
     **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density"), "studies.md"),
-    **dict.fromkeys(("looking", "risk", "memory"), "training.md"),
+    **dict.fromkeys(("looking", "risk", "memory"), "uncertainty.md"),
     **dict.fromkeys(("card", "parameters"), "validation.md"),
-    "fishing": "fishing.md", "forager": "forager.md", "region": "sweep.md",
+    "fishing": "fishing.md", "forager": "forager.md", "region": "region.md",
 }  # fmt: skip
 
 LONG: dict[str, Any] = {
