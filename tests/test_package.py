@@ -66,6 +66,14 @@ def test_wheel_and_sdist_hold_the_whole_package_and_no_test(distributions: Path)
     assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
 
 
+def test_links_and_pictures_of_the_readme_work_on_a_package_index(distributions: Path) -> None:
+    wheel = zipfile.ZipFile(next(distributions.glob("*.whl")))
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    text = wheel.read(metadata).decode()
+    assert "](https://github.com/harvestgym/harvestgym/blob/main/docs/start.md)" in text
+    assert not re.findall(r"\]\((?!https?:)[^)]+\)|src=\"(?!https?:)", text)
+
+
 def test_the_wheel_runs_a_season_without_any_extra(distributions: Path, tmp_path: Path) -> None:
     """Unpacked elsewhere, with the libraries of the base only: the command line, a season and its film."""
     zipfile.ZipFile(next(distributions.glob("*.whl"))).extractall(tmp_path / "site")

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 EXTRAS = ("plot", "data", "multi", "fast", "dev")
-TOOLS = ("build", "harvestgym", "hatchling", "pyet", "pyright", "refet", "ruff", "twine")
+TOOLS = ("build", "harvestgym", "hatch", "pyet", "pyright", "refet", "ruff", "twine")
 """Requirements of development that are no part of what is tried."""
 
 
