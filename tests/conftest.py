@@ -17,7 +17,8 @@ from harvestgym.core.xla.compilation import QUICK, enable_cache
 from .short import ALL
 
 if not ALL:  # before any program is compiled: compiling is most of what the tests take, and this halves it
-    quick = " ".join(f"--{option}={str(value).lower()}" for option, value in QUICK.items())
+    options = QUICK | {"xla_cpu_parallel_codegen_split_count": 1}  # the other core has its own tests
+    quick = " ".join(f"--{option}={str(value).lower()}" for option, value in options.items())
     os.environ["XLA_FLAGS"] = f"{quick} {os.environ.get('XLA_FLAGS', '')}".strip()
 
 enable_cache()  # for the programs of all workers and of the processes that tests start

@@ -13,7 +13,7 @@ from tests.short import ALL
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LONG = ("calibration.md", "forager.md", "map.md")
+LONG = ("calibration.md", "forager.md", "map.md", "see.md")
 """Pages whose blocks take half a minute of a core; notebooks and examples use the same functions."""
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -81,7 +81,7 @@ def imitation(ppo: Any) -> Any:
     return importlib.import_module("map_imitation")
 
 
-@pytest.mark.parametrize("name", some(["paid-looks-1x1", "pests-weeds-1x1"], "paid-looks-1x1"))
+@pytest.mark.parametrize("name", some(["bean-clay-1x1", "paid-looks-1x1", "pests-weeds-1x1"], "bean-clay-1x1"))
 def test_following_the_lessons_is_the_days_of_the_expert(ppo: Any, imitation: Any, name: str) -> None:
     farm = make(name)
     id = next(id for id in harvestgym.ids("farm") if id.startswith(f"farm/{name}-v"))

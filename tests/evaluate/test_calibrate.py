@@ -24,6 +24,7 @@ from harvestgym.evaluate.calibrate import (
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.engine.model import FarmModel
 from tests.script import script
+from tests.short import long
 
 from .reeds import reeds
 
@@ -50,6 +51,7 @@ def test_parameters_of_a_plant_come_back_from_the_heights_that_they_made(maize: 
     assert found.rmse[maize.HEIGHT] < 2 < found.rmse_before[maize.HEIGHT]
 
 
+@long
 def test_measured_maize_is_smaller_and_later_than_corn(maize: Any) -> None:
     """Parameters fitted to one year help in the next: at most a third of the error on 1877, less than half on 1878."""
     values = {

@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.script import ROOT, script
+from tests.short import long
 
 SEARCH = script("benchmarks/rule_search.py")
 RESULTS = ROOT / "benchmarks" / "results" / "rule-search.json"
 
 
+@long
 def test_a_random_search_compares_rule_and_expert_on_the_same_seasons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SEARCH, "RULES", 32)
-    found = SEARCH.search("fishing/patches-v0", seasons=4, test_seasons=8)
+    found = SEARCH.search("fishing/logistic-v0", seasons=4, test_seasons=8)
     assert found.rule_mean > 0 and found.expert_mean > 0 and found.error > 0
     assert found.gain == pytest.approx((found.rule_mean - found.expert_mean) / found.expert_mean, rel=1e-6)
     assert found.holds == (found.gain <= SEARCH.TOLERANCE)

@@ -28,6 +28,7 @@ from harvestgym.evaluate.run import (
     summarise_episodes,
 )
 from harvestgym.farm.family import summary
+from tests.short import some
 
 LOGISTIC, SURVEY = "fishing/logistic-v0", "fishing/logistic-survey-v0"
 FORAGER = "forager/flowers-v1"
@@ -141,7 +142,10 @@ def test_an_evaluation_summarises_given_episodes(fishery: harvestgym.Env) -> Non
     assert two.summary.cvar10 == pytest.approx(2 * one.summary.cvar10) and one.unit == fishery.step_unit == two.unit
 
 
-@pytest.mark.parametrize("id", [LOGISTIC, "fishing/logistic-levels-v0", "fishing/patches-v0", "fishing/driver-calm-v0"])
+FISHERIES = [LOGISTIC, "fishing/logistic-levels-v0", "fishing/patches-v0", "fishing/driver-calm-v0"]
+
+
+@pytest.mark.parametrize("id", some(FISHERIES, "logistic-v0", "patches-v0"))
 def test_none_catches_nothing_in_a_fishery(id: str) -> None:
     env = harvestgym.make(id)
     found = evaluate_id(id, "none", episodes=2, env=env)

@@ -17,6 +17,7 @@ from harvestgym.evaluate.datasets.episodes import record_demonstrations
 from harvestgym.evaluate.record import record_episode, record_first
 from harvestgym.evaluate.run import BATCH, evaluate_id, evaluation_keys, horizon, policy_named, run_episodes
 from harvestgym.play.sessions import start_session
+from tests.short import ALL
 
 SEED, STEPS = 11, 40
 IDS = {"farm/bean-clay-1x1-v1": "expert", "fishing/logistic-random-v0": "random", "forager/seasons-v1": "random"}
@@ -78,6 +79,8 @@ def test_a_tool_plays_the_episode_of_the_seed(tool: str, demonstration: Any) -> 
 
 def test_an_evaluation_begins_with_the_episode_of_the_seed(demonstration: Any) -> None:
     id, _, rewards = demonstration
+    if id.startswith("forager") and not ALL:
+        pytest.skip("a whole life of a forager takes long: HARVESTGYM_TESTS=all")
     found = evaluate_id(id, IDS[id], 2, SEED)
     assert found.returns[0] == pytest.approx(rewards.sum(), rel=1e-4)
     assert found.returns[0] != found.returns[1]

@@ -19,6 +19,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_together, policy_named
 from harvestgym.evaluate.tune import CANDIDATE_BATCH, Budget, make_benches, search_numbers, tune_rules
 from harvestgym.fishing.rule_families import make_rule_families
+from tests.short import long
 
 PATCHES = "fishing/patches-v0"
 SMALL = Budget(candidates=32, seasons=8)
@@ -41,6 +42,7 @@ def test_the_same_seed_finds_the_same_rule() -> None:
     assert found[0] == found[1] != found[2]
 
 
+@long
 def test_the_best_of_all_rules_is_the_tuned_one() -> None:
     """Escapement is best in patches, which the untuned expert follows; tuning does not make it worse."""
     found = tune_rules(PATCHES, 0, SMALL)

@@ -20,12 +20,12 @@ from harvestgym.testing import check_env
 from tests.short import some
 
 IDS = harvestgym.ids("farm")
-SMALL = ("-clay-1x1-v1", "-sand-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1")
-"""Farms with every form of action, observation and reset; those of one plot share their compiled programs."""
+SMALL = ("bean-clay-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1")
+"""Farms with every form of action, observation and reset."""
 
-STEPPED = some(IDS, "-clay-1x1-v1", "-sand-1x1-v1", "-loam-1x1-v1", "-silt-1x1-v1", "full-3x4-v1")
-"""Farms that the contract test steps: also every kind of entity and several plots. Those with paid observations and
-with contexts are stepped by `tests/test_contract.py`, in the long form also here."""
+STEPPED = some(IDS, "-clay-1x1-v1")
+"""Farms that the contract test steps; in the long form all. Those with all kinds of entities, paid observations and
+contexts are stepped by `tests/test_contract.py`, several plots by `interface/test_sizes.py`."""
 
 WRAPPED = some(IDS, *SMALL)
 """Farms that the checkers of other libraries step."""

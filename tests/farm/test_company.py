@@ -89,6 +89,7 @@ PASSING = {"extends": "base_bird", "seed_eater": False, "pest_eater": False, "po
 """Birds that come at random and touch nothing."""
 
 
+@long
 def test_no_order_of_the_file_matters_and_an_idle_entity_changes_nothing() -> None:
     """One kind of each in two orders, and once more with a fertilizer that lies in its bag and birds that pass by."""
     plain = history(farm(SMALL, init=FEW))

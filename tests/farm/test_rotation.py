@@ -19,7 +19,7 @@ from harvestgym.farm.entities.plant.state import global_stage
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import farm_spec
-from tests.short import ALL
+from tests.short import ALL, long
 
 YEAR, SEASONS = 365, 32
 DAYS = 3 * YEAR
@@ -135,6 +135,7 @@ def again(crop: int, seeds: int, *windows: tuple[int, int]) -> list[dict[str, An
     ]  # fmt: skip
 
 
+@long
 def test_taking_turns_earns_more_than_any_crop_again_and_again() -> None:
     """Means of 50 seasons (100 in the long form) with disjoint 95 % intervals, and by an eighth or more.
 

@@ -14,6 +14,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.studies import fertilizer, pests_weeds, pollinators, watering
 from harvestgym.evaluate.studies.common import findings, trials
+from tests.short import long
 
 SEASONS = 30
 MORE = 100
@@ -25,7 +26,7 @@ MORE = 100
     [
         (watering, SEASONS, ("tomato",), 2 * len(watering.DAILY_LITRES), 2),
         (pollinators, SEASONS, ("bean", "corn"), 2 * 2 * len(pollinators.FEW_LITRES), 2),
-        (pests_weeds, MORE, None, 2 * len(pests_weeds.SPRAY_INTERVALS), 2),
+        pytest.param(pests_weeds, MORE, None, 2 * len(pests_weeds.SPRAY_INTERVALS), 2, marks=long),
         (fertilizer, SEASONS, ("tomato",), 2 * len(fertilizer.PLANS), 1),
     ],
     ids=lambda value: value.__name__.rpartition(".")[2] if isinstance(value, ModuleType) else None,

@@ -11,7 +11,7 @@ import pytest
 
 from harvestgym.evaluate.studies import fishing
 from harvestgym.fishing.analysis import tipping
-from tests.short import ALL, THOROUGH
+from tests.short import ALL, THOROUGH, long
 
 EPISODES = 400 if ALL else 100
 
@@ -21,6 +21,7 @@ def errors(spread: float) -> float:
     return 5 * spread / EPISODES**0.5
 
 
+@long
 def test_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Our escapement meets the re-simulated 7.599, the tipping problem its replica; files are written."""
     plan = jax.jit(tipping.plan_actions, static_argnums=(0, 2), compiler_options=THOROUGH)

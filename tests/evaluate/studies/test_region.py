@@ -26,6 +26,7 @@ from harvestgym.evaluate.studies.common.region_cells import (
 )
 from harvestgym.evaluate.studies.region import coarsen, make_map
 from harvestgym.sweep import find_status, read
+from tests.short import long
 
 SIDE, SOWINGS = 6, (110, 140)
 
@@ -65,6 +66,7 @@ def test_the_first_corner_has_the_season_of_its_farm(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(found["return"], expected.returns.mean(), rtol=1e-4)
 
 
+@long
 def test_a_map_resumes_and_does_not_depend_on_its_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = region.run(1, tmp_path / "one", side=SIDE, sowings=SOWINGS)
     assert [row[0] for row in table.rows] == ["110", "140"] and "CPU s per million seasons" in table.title

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel, FarmState
 from harvestgym.farm.schema import farm_spec
-from tests.short import THOROUGH
+from tests.short import THOROUGH, long
 
 DAYS = 60
 STAGES = ["none", "seed", "grow", "bloom", "fruit", "ripe", "dead"]
@@ -58,6 +58,7 @@ def worst(substance: str, then: jax.Array, later: jax.Array, flows: dict[str, ja
 run = jax.jit(imbalances, static_argnums=0, compiler_options=THOROUGH)
 
 
+@long
 @settings(max_examples=40, deadline=None)
 @given(
     weather=st.sampled_from(["lille", "montpellier"]),

@@ -16,6 +16,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.core.tree import OTHER_LIMIT, UNIT_LIMITS, find_limit, replace
+from tests.short import long
 
 SETS, DAYS = 16, 30
 SHARE = 0.3
@@ -49,6 +50,7 @@ def draw_value(value: Any, metadata: Any, rng: np.random.Generator) -> Any:
     return np.where(rng.random(given.shape) < SHARE, ends, given).astype(np.float32)
 
 
+@long
 def test_parameters_at_their_limits_keep_observations_in_their_space() -> None:
     env, rng = harvestgym.make("farm/bean-clay-1x1-v1", mode="fo"), np.random.default_rng(0)
     (field,) = env.params.fields

@@ -211,6 +211,7 @@ def lille() -> tuple[FarmModel, Any]:
     return env, prints(env)
 
 
+@long
 def test_a_seed_gives_the_same_season_twice(lille: tuple[FarmModel, Any]) -> None:
     env, run = lille
     np.testing.assert_array_equal(run(env.params, KEYS[0]), run(env.params, KEYS[0]))
@@ -243,6 +244,7 @@ def test_every_parameter_of_a_crop_matters(crop: str, fields: list[tuple[Any, Ca
     assert quiet is not None and quiet <= allowed
 
 
+@long
 def test_every_parameter_of_the_soil_and_of_a_climate_matters(lille: tuple[FarmModel, Any]) -> None:
     env, run = lille
     assert not silent(run, env.params, 1)

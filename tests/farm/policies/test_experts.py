@@ -9,11 +9,10 @@ import pytest
 import harvestgym
 from harvestgym.evaluate.run import Evaluation, evaluate_id, evaluate_together, policy_named
 from harvestgym.farm.family import make as farm
-from tests.short import ALL, some
+from tests.short import ALL, long, some
 
 IDS = some(
-    harvestgym.ids("farm"), "-clay-1x1-v1", "-sand-1x1-v1", "full-1x1-v1", "paid-looks-1x1-v1",
-    "contexts-1x1-v1",
+    harvestgym.ids("farm"), "bean-clay-1x1-v1", "corn-sand-1x1-v1", "full-1x1-v1",
 )  # fmt: skip
 """In the short form those that compile soonest; `harvestgym leaderboard` compares the three on every id."""
 SEASONS = 200 if ALL else 100
@@ -33,6 +32,7 @@ def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
         assert expert.summary.cvar10 > other.summary.cvar10
 
 
+@long
 def test_the_expert_also_acts_where_observations_cost() -> None:
     """It asks for nothing and does as well: the free observations are the same."""
     id = "farm/bean-clay-1x1-v1"

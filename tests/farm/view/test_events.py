@@ -14,6 +14,7 @@ from harvestgym.farm.view.action_log import action_words
 from harvestgym.farm.view.events import find_last_event, list_events
 from harvestgym.farm.view.goal import goal_lines
 from harvestgym.farm.view.recorder import known
+from tests.short import long
 
 ID = "farm/full-3x4-v1"
 
@@ -48,6 +49,7 @@ def test_what_was_not_observed_is_no_event() -> None:
     assert not any("Plant" in line for line in list_events(env, known(env, record), 0, 120))
 
 
+@long
 def test_last_event_is_followed_by_nothing_but_the_final_reward() -> None:
     """A crop that nobody sows again lives for a third of the season."""
     id = "farm/full-1x1-v1"

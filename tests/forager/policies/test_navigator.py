@@ -13,6 +13,7 @@ from harvestgym.forager.policies.baselines import planner
 from harvestgym.forager.policies.informed import InformedForager
 from harvestgym.forager.policies.navigator import navigator
 from harvestgym.testing import check_env
+from tests.short import long
 
 STEPS, EPISODES, KEY = 720, 2, jax.random.key(11)
 
@@ -30,6 +31,7 @@ def test_the_navigator_earns_where_rewards_change_sign() -> None:
     assert expert > 0.1 > earn(env, planner(env)) and expert > earn(env, random_policy(env)) + 0.1
 
 
+@long
 def test_the_oracle_reads_a_random_series_that_the_expert_cannot_know() -> None:
     env = make("unending-v1")
     oracle = make_oracle(env)

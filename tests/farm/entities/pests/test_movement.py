@@ -12,6 +12,7 @@ from scipy import stats
 
 from harvestgym.farm.entities.pests import movement
 from harvestgym.farm.entities.pests.equations import PESTS_MAX
+from tests.short import long
 
 from .test_pests import UNLIKELY, fits, uniforms
 
@@ -100,6 +101,7 @@ def test_a_corner_shares_among_the_ways_that_are_left() -> None:
     assert fits([ended[2, 2], 0, 0, ended[1, 3], ended[2, 3]], chances((0, -1, -1, 0, 0)))
 
 
+@long
 def test_a_mirrored_field_with_a_mirrored_wind_is_the_same() -> None:
     """Four days of 20000 pests that begin in a corner; a wind the wrong way round would end elsewhere by far."""
     start = np.zeros((20_000, 3, 4), int)

@@ -31,6 +31,7 @@ from harvestgym.testing.entity import check_entity
 from tests.farm.company import board, check_ranges, field
 from tests.farm.entities.test_parameters import perturbed
 from tests.farm.messages import air, message
+from tests.short import long
 
 SETS = ("basic", "nice", "agressive")
 BASIC, AGGRESSIVE = Pests.named("basic"), Pests.named("agressive")
@@ -272,6 +273,7 @@ def test_without_a_canopy_nobody_is_loaded(hosts: tuple[str, ...]) -> None:
     assert isinstance(load, Load) and load.pests.shape == (len(hosts), 2, 2) and not load.pests.any()
 
 
+@long
 def test_pests_take_crops_but_not_all() -> None:
     """Shares of 200 seasons of a bean plot, watered and harvested by its expert, that pests end."""
     lost = []
