@@ -1,8 +1,8 @@
 """Observation costs: on farms where every observed number costs, how often is it best to observe?
 
-Each farmer follows the rules of the farm's expert on this morning's observations; they differ in how often they
-observe. At one end a farmer observes everything every day; at the other one waters and harvests by the calendar and
-the rain gauge, which are free. Observations do not depend on their price, so that all prices share one set of seasons.
+Each farmer follows the same rules on this morning's observations; they differ in how often they observe. At one end a
+farmer observes everything every day; at the other one waters and harvests by the calendar and the rain gauge, which are
+free. Observations do not depend on their price, so that all prices share one set of seasons.
 """
 
 from __future__ import annotations
@@ -57,14 +57,16 @@ class PaidFarm(NamedTuple):
     """A farm of the catalogue, on which observations cost.
 
     Attributes:
-        needed: variables in the expert's rules, each with its gate.
+        needed: variables in the rules, each with its gate.
         other: other variables that can be observed.
         water: litres of a watering by the calendar.
+        acts: what to do on what was observed, `(variable, operator, value, action)`; None for the expert's rules.
     """
 
     needed: dict[Ref, Gate]
     other: tuple[Ref, ...]
     water: int
+    acts: tuple[tuple[Ref, str, Any, tuple[Any, ...]], ...] | None = None
 
 
 ALWAYS = (1, 0)
@@ -72,7 +74,14 @@ WATER, STAGE, WEEDS = ("Soil-0", "available_Water#L"), ("Plant-0", "stage"), ("W
 SIZES = (("Plant-0", "size#cm"), ("Plant-0", "fruit_weight#g"))
 PAID_FARMS = {
     "paid-looks-1x1-v1": PaidFarm(
-        {WATER: (1, 3), STAGE: (165, 0), WEEDS: (130, 0)}, (*SIZES, ("Weeds-0", "flowers#nb")), 20
+        {WATER: (1, 3), STAGE: (165, 0), WEEDS: (130, 0)},
+        (*SIZES, ("Weeds-0", "flowers#nb")),
+        20,
+        (  # the expert waters and weeds by the calendar
+            (STAGE, "in", ["ripe"], ("Plant-0", "harvest", {})),
+            (WEEDS, ">", 1, ("Weeds-0", "remove", {"plot": [0, 0]})),
+            (WATER, "<", 162, ("Soil-0", "watering_discrete", {"plot": [0, 0], "amount#L": 20, "duration#min": 60})),
+        ),
     ),
     "tomato-clay-1x1-v1": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
 }
@@ -159,9 +168,11 @@ def make_paid_farm(name: str) -> FarmModel:
 
 
 def make_farmer(name: str, env: FarmModel, arm: Arm) -> Policy:
-    """Make a farmer: observations, then the rules of the farm's expert on them, then the calendar."""
+    """Make a farmer: observations, then rules on them, those of the farm's expert by default, then the calendar."""
     game = PAID_FARMS[name]
     acts = [rule for rule in env.spec.expert if not isinstance(rule.do[4], list)]
+    if game.acts is not None:
+        acts = [_make_act(*act) for act in game.acts]
     gates = {ref: ALWAYS if arm.other else gate for ref, gate in game.needed.items()}
     looks = [_observe(ref, arm.needed, *gate) for ref, gate in gates.items()]
     looks += [_observe(ref, arm.other, *ALWAYS) for ref in game.other]
@@ -181,6 +192,12 @@ def _observe(ref: Ref, every: int | None, day: int, dry: int) -> ExpertRule:
 def _start_day(every: int | None, day: int = 1) -> int:
     """Return the first day of the year of something regular, `NO_DAY` if it is never done."""
     return NO_DAY if every is None else day
+
+
+def _make_act(ref: Ref, operator: str, value: Any, what: tuple[Any, ...]) -> ExpertRule:
+    """Make a rule that acts on what was observed this morning."""
+    when = [[[["Field-0", *ref, []], "value", operator, value]]]
+    return ExpertRule.model_validate({"when": when, "do": ["BasicFarmer-0", "Field-0", *what]})
 
 
 def _make_rule(what: tuple[Any, ...], day: int, dry: int = 0, every: int = 1) -> ExpertRule:

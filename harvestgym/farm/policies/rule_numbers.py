@@ -42,7 +42,8 @@ def replace_numbers(rules: Sequence[ExpertRule], numbers: Mapping[str, float], w
     known = list_numbers(rules)
     for name in numbers:
         if name not in known:
-            raise ConfigError(f"{where}: expected a number of the expert's rules, got {name!r}; try tuning again")
+            hint = "try removing the tuned file, then `harvestgym tune`"
+            raise ConfigError(f"{where}: expected a number of the expert's rules, got {name!r}; {hint}")
     return map_numbers(rules, lambda name, value: numbers.get(name, value))
 
 

@@ -37,8 +37,8 @@ def test_numbers_are_named_by_rule_action_and_comparison() -> None:
 
 def test_pauses_and_observations_have_numbers() -> None:
     names = list_numbers(written("paid-looks-1x1-v1"))
-    assert names["1 observe available_Water#L: every#day"] == 3
-    assert names["1 observe available_Water#L: Weather-0/consecutive_dry#day >="] == 4
+    assert names["1 observe stage: every#day"] == 6
+    assert names["1 observe stage: Weather-0/day#int365 >="] == 180
 
 
 def test_equal_comparisons_in_one_rule_are_one_number() -> None:
@@ -98,7 +98,7 @@ def test_a_farm_file_has_the_numbers_of_its_tuned_file(tmp_path: Path) -> None:
     own = [{"do": ["BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}]}]
     assert list_numbers(from_yaml(file, expert=own).spec.expert) == {}, "rules of the user are not changed"
     TunedRule(rule="expert", numbers={"1 old": 1.0}).write(locate_tuned(file))
-    with pytest.raises(ConfigError, match="try tuning again"):
+    with pytest.raises(ConfigError, match="try removing the tuned file"):
         from_yaml(file)
 
 
