@@ -39,11 +39,12 @@ SLOW = (
 
 
 def full() -> bool:
-    """Return whether this process has its share of the machine, an eighth of the memory; where that is unknown, yes."""
+    """Return whether the workers together would fill half of the memory if all were as large as this one."""
     if sys.platform != "linux":
         return True
     pieces, pages = Path("/proc/self/maps").read_bytes(), Path("/proc/self/statm").read_text().split()
-    return pieces.count(b"\n") > MAPS or int(pages[1]) > os.sysconf("SC_PHYS_PAGES") // 8
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    return pieces.count(b"\n") > MAPS or int(pages[1]) > os.sysconf("SC_PHYS_PAGES") // (2 * workers)
 
 
 def forget() -> None:
