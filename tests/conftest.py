@@ -21,7 +21,7 @@ if not ALL:  # before any program is compiled: compiling is most of what the tes
     quick = " ".join(f"--{option}={str(value).lower()}" for option, value in options.items())
     os.environ["XLA_FLAGS"] = f"{quick} {os.environ.get('XLA_FLAGS', '')}".strip()
 
-gc.set_threshold(200_000, 50, 1000)  # tracing makes many objects and few cycles: a seventh of the time was looking for those
+gc.set_threshold(200_000, 50, 1000)  # tracing makes many objects, few cycles: looking for them took a seventh
 
 enable_cache()  # for the programs of all workers and of the processes that tests start
 

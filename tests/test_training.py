@@ -47,6 +47,7 @@ def run_example(folder: Path, name: str, *args: str) -> tuple[float, float, floa
 WHO = ("expert", "random", "agent(?: 0)?")
 
 
+@long
 def test_ppo_learns_to_fish(ppo: ModuleType) -> None:
     """From a random policy that empties the sea at once to most of what dynamic programming catches."""
     settings = ppo.Settings(num_envs=64, num_steps=100, updates=35, minibatches=8)
@@ -118,6 +119,7 @@ def test_no_seed_trains_nobody(
     assert "--seeds: wanted 1 or more, found 0" in capsys.readouterr().err
 
 
+@long
 def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
     """Actions of today and observations of tomorrow equal two steps of the farm: state, reward and observation."""
     farm = make("farm/paid-looks-1x1-v1")

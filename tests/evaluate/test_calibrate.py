@@ -39,6 +39,7 @@ def maize() -> Any:
     return script("examples/calibrate_maize.py")
 
 
+@long
 def test_parameters_of_a_plant_come_back_from_the_heights_that_they_made(maize: Any) -> None:
     """Within 5 %, from the range of the example, on the days on which heights were measured."""
     env, days = maize.farm("1877"), maize.height("1877").day

@@ -13,6 +13,7 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.schema import farm_spec
+from tests.short import long
 
 SEASONS, DAYS = 16, 130
 SCALES = (1.0, 3.0, 10.0)
@@ -59,6 +60,7 @@ def seasons() -> dict[float, Any]:
     return {scale: jax.device_get(many(at_scale(env, scale), keys)) for scale in SCALES}
 
 
+@long
 def test_yield_weeds_pests_and_water_per_square_metre_do_not_depend_on_the_size_of_plots(seasons: Any) -> None:
     for name in ("harvest#kg", "weeds#nb", "pests#nb", "water#L"):
         base, *others = (float((seasons[scale][name] / (4 * scale**2)).mean()) for scale in SCALES)

@@ -15,6 +15,7 @@ from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import farm_spec
+from tests.short import long
 
 SEASONS = 48
 CORN, BEAN = "Plant-0", "Plant-1"
@@ -75,15 +76,18 @@ def kg() -> dict[str, np.ndarray]:
     return dict(zip(STANDS, found, strict=True))
 
 
+@long
 def test_mixed_crops_yield_less_than_alone(kg: dict[str, np.ndarray]) -> None:
     corn, bean = kg["all of both"] / (kg["corn"][0], kg["bean"][1])
     assert bean < 0.55 < corn < 0.9 and bean < corn - 0.1
 
 
+@long
 def test_both_together_are_worth_more_ground_than_they_stand_on(kg: dict[str, np.ndarray]) -> None:
     """The land equivalent ratio of beans added to corn; published intercrops of the two have 1 to 1.6."""
     assert 1.0 < float(np.sum(kg["all of both"] / (kg["corn"][0], kg["bean"][1]))) < 1.6
 
 
+@long
 def test_a_crop_that_is_not_there_yields_nothing(kg: dict[str, np.ndarray]) -> None:
     assert kg["corn"][1] == kg["bean"][0] == 0.0

@@ -16,6 +16,7 @@ from harvestgym.evaluate.leaderboard.foresight import Search
 from harvestgym.evaluate.leaderboard.run import LONG_EPISODE, count_plot_steps, expand_ids, make_rows
 from harvestgym.evaluate.leaderboard.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named
+from tests.short import long
 
 LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"
 SEASONS = 50
@@ -112,6 +113,7 @@ def test_several_trainings_are_one_row_with_the_interval_over_trainings() -> Non
     assert found["expert"].runs == []
 
 
+@long
 def test_a_forager_has_the_row_of_its_oracle() -> None:
     registry.register("forager/short-test-v0", "harvestgym.forager.family:make", name="weather-v1", horizon=20)
     try:

@@ -56,6 +56,7 @@ def test_a_corner_is_its_farm() -> None:
             np.testing.assert_allclose(leaf[0], whole[i], rtol=1e-6)
 
 
+@long
 def test_the_first_corner_has_the_season_of_its_farm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(region_cells, "weigh_corners", lambda cells: np.eye(12, dtype=np.float32)[[4]])
     (found,) = run_region_cases([RegionCase(side=1, first=0, cells=1, sowing=SOWINGS[0], seasons=2)])

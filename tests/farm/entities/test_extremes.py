@@ -14,6 +14,7 @@ import pytest
 from harvestgym.core.tree import WIDE, Meta, iterate_metas, rebuild, replace
 from harvestgym.farm.entities.response import Window
 from tests.farm.test_company import FEW, SMALL, farm
+from tests.short import long
 
 FARMS, DAYS, SHARE = 64, 50, 0.08
 PLACES = {"latitude": (-90, -66.6, -45, 0, 23.4, 66.6, 90), "scale": (0.01, 0.3, 1, 10, 100)}
@@ -115,6 +116,7 @@ def with_entities(env: Any, entities: tuple[Any, ...], **place: Any) -> Any:
     return replace(env.params, fields=(replace(field, place=replace(field.place, **place), entities=entities),))
 
 
+@long
 def test_no_parameters_within_their_limits_drive_a_farm_out_of_its_ranges(crowd: Any) -> None:
     env, find = crowd
     rng, entities = np.random.default_rng(0), env.params.fields[0].entities
@@ -125,6 +127,7 @@ def test_no_parameters_within_their_limits_drive_a_farm_out_of_its_ranges(crowd:
     assert set().union(*find(rows)) == set()
 
 
+@long
 def test_a_parameter_at_a_limit_keeps_a_farm_in_its_ranges(crowd: Any) -> None:
     env, find = crowd
     entities = env.params.fields[0].entities

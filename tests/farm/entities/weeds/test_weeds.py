@@ -28,6 +28,7 @@ from harvestgym.testing.entity import check_entity, held
 from tests.farm import company
 from tests.farm.company import board, check_ranges
 from tests.farm.messages import air, message, stacked_needs
+from tests.short import long
 
 WEED = Weeds.named("base_weed")
 SETS = ("base_weed", "grass", "invasive")
@@ -360,6 +361,7 @@ def farm(seeds: int, growing: int) -> FarmModel:
 DAYS = 60
 
 
+@long
 def test_balances_close_and_weeds_count_for_sixty_random_days_in_company() -> None:
     """Water and nutrients per plot and day, to 1e-5 of what is held; actions at random."""
     env = farm(seeds=60, growing=20)
