@@ -9,6 +9,7 @@ from functools import reduce
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.response import Response, exponents
 
 from .base import Board
@@ -24,8 +25,34 @@ def driver_names(response: type[Response]) -> tuple[str, ...]:
 
 
 def exponent_terms(response: Response, drivers: Drivers) -> Drivers:
-    """Return the exponent terms of a response, by driver."""
-    return exponents(response, **{name: drivers[name] for name in driver_names(type(response))})
+    """Return the exponent terms of a response, by driver; ConfigError for a window without a driver."""
+    names = driver_names(type(response))
+    for name in names:
+        if name not in drivers:
+            raise ConfigError(
+                f"{type(response).__name__}: expected a driver for the window {name!r}, got {', '.join(drivers)}; "
+                f"try a soil whose message Ground has factors={{{name!r}: ...}}"
+            )
+    return exponents(response, **{name: drivers[name] for name in names})
+
+
+def add_to_strain(
+    strain: jax.Array, response: Response, base: type[Response], drivers: Drivers
+) -> tuple[jax.Array, Drivers]:
+    """Add the terms of windows that a subclass adds to `base` to the strain; return it and the terms of `base`."""
+    terms = exponent_terms(response, drivers)
+    own = {name: terms.pop(name) for name in driver_names(base)}
+    return sum(terms.values(), strain), own
+
+
+def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
+    """Add the factors of the soil to the drivers of a host; ConfigError for one with the name of a driver."""
+    for name in ground.factors:
+        if name in drivers:
+            raise ConfigError(
+                f"Ground: expected a factor with a new name, got {name!r}, a driver of hosts; try 'soil_{name}'"
+            )
+    return ground.factors | drivers
 
 
 def probability(response: Response, drivers: Drivers, strain: jax.Array | None = None) -> jax.Array:

@@ -15,13 +15,13 @@ import jax.numpy as jnp
 
 from harvestgym.core.random import bernoulli, binomial
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.hosts import Drivers, exponent_terms, probability
+from harvestgym.farm.entities.hosts import Drivers, add_to_strain, exponent_terms, probability
 from harvestgym.farm.entities.messages import NUTRIENTS
 
 from . import equations
-from .parameters import FLOWERS_MAX, Crop
+from .parameters import FLOWERS_MAX, Crop, Rate
 from .stages import Stage
-from .state import CAUSES, FIRST_CAUSE, PlantState
+from .state import CAUSES, FIRST_CAUSE, SURVIVAL, PlantState
 
 BARREN = 0.1
 """Share of the largest weight below which a fruit is none."""
@@ -39,8 +39,9 @@ def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Arr
     """Return on each plot the exponent terms of eq. (2), (9), (15) or (20), by stage, in the order of `CAUSES`."""
     groups = (crop.seed.survive, crop.grow.survive, crop.bloom.survive, crop.fruit.survive)
     here = [state.stage == stage for stage in FIRST_CAUSE]
-    named = ([group.intercept, day["strain_death"], *exponent_terms(group, day).values()] for group in groups)
-    rows = zip_longest(*named, fillvalue=0.0)
+    pairs = zip(groups, SURVIVAL.values(), strict=True)
+    each = [(group.intercept, *add_to_strain(day["strain_death"], group, base, day)) for group, base in pairs]
+    rows = zip_longest(*([chance, strain, *terms.values()] for chance, strain, terms in each), fillvalue=0.0)
     return [choose(list(zip(here, row, strict=True)), 0.0) for row in rows]
 
 
@@ -103,8 +104,8 @@ def count_days(state: PlantState, marks: Thresholds) -> PlantState:
 
 def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
     """Return the exponent terms of eqs. (4) and (16) on each plot, in the order of `GROWTH_FACTORS[1:]`."""
-    strain = {"strain": day["strain_growth"]}
-    growing, filling = (exponent_terms(g.rate, day) | strain for g in (crop.grow, crop.fruit))
+    each = [add_to_strain(day["strain_growth"], group.rate, Rate, day) for group in (crop.grow, crop.fruit)]
+    growing, filling = (terms | {"strain": strain} for strain, terms in each)
     grows, fills = state.stage == Stage.GROW, state.stage == Stage.FRUIT
     terms = {name: choose([(grows, growing[name]), (fills, filling[name])], 0.0) for name in growing}
     scarcest, most = largest([terms[name] for name in NUTRIENTS])

@@ -135,7 +135,6 @@ def compute_drivers(
     """
     refused = equations.refused_share(jnp.maximum(asked - given, 0.0), asked)
     return {
-        **ground.factors,
         "temperature": air.t_mean, "humidity": air.humidity, "frost": air.frost_days, "cold": air.t_min,
         "rain": (air.rain_class > 0).astype(jnp.float32), "radiation": air.radiation,
         **{name: getattr(state, name).astype(jnp.float32) for name in COUNTED},

@@ -26,7 +26,7 @@ from harvestgym.farm.entities.base import (
     publishes,
 )
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.hosts import Drivers, unshaded_light
+from harvestgym.farm.entities.hosts import Drivers, add_factors, unshaded_light
 from harvestgym.farm.entities.messages import (
     Air,
     Canopy,
@@ -177,15 +177,17 @@ class Plant(Crop, Entity):
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
         asked, given = board.sent(Need).nutrients, board.mine(Share).nutrients
-        own = needs.compute_drivers(self, state, place, board.one(Air), board.one(Ground), asked, given)
+        ground = board.one(Ground)
+        own = needs.compute_drivers(self, state, place, board.one(Air), ground, asked, given)
         strain, visits = board.mine(Strain), jnp.minimum(board.heard(Visits).occurrence, 1.0)
-        return own | {
+        more = {
             "light": 1 - light,
             "birds": board.heard(Flock).seed_eaters,
             "pests": board.mine(Load).pests,
             "visits": state.visits + jnp.where(state.stage == Stage.BLOOM, visits, 0.0),
             "strain_death": strain.death, "strain_growth": strain.growth, "strain_harvest": strain.harvest,
         }  # fmt: skip
+        return add_factors(own | more, ground)
 
     def _fed(
         self, state: PlantState, place: Place, board: Board, light: jax.Array | float

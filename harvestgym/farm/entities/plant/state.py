@@ -30,13 +30,16 @@ CAUSES = (
     ),
     "ripe: no fruit left",
 )
-"""Causes of death: the terms of each survival response; `chance` is its intercept, `strain` that of other kinds."""
+"""Causes of death: the terms of each survival response.
+
+`chance` is its intercept, `strain` the term of other kinds and of windows that a subclass adds.
+"""
 
 FIRST_CAUSE = {stage: CAUSES.index(f"{stage.name.lower()}: chance") for stage in SURVIVAL}
 """Index of the first cause of each stage."""
 
 GROWTH_FACTORS = ("none", *driver_names(Rate), "strain")
-"""Factors that can limit a day's growth: the terms of eqs. (4) and (16)."""
+"""Factors that can limit a day's growth: the terms of eqs. (4) and (16); `strain` as in `CAUSES`."""
 
 
 def _count(key: str, doc: str, high: float = 1e6) -> jax.Array:

@@ -17,7 +17,14 @@ from harvestgym.core.tree import pytree, replace, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.hosts import Drivers, compute_shortages, stomatal_opening, unshaded_light, water_threshold
+from harvestgym.farm.entities.hosts import (
+    Drivers,
+    add_factors,
+    compute_shortages,
+    stomatal_opening,
+    unshaded_light,
+    water_threshold,
+)
 from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
 
 from . import equations
@@ -135,14 +142,14 @@ class Weeds(Weed, Entity):
         """Compute the drivers of today from weather, soil and place, by the names of `parameters.py`."""
         air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
         asked, number = board.sent(Need).nutrients, self._number(state, place)
-        return {
-            **ground.factors,
+        drivers = {
             "distance_to_edge": jnp.asarray(place.distance_to_edge),
             "temperature": air.t_mean, "humidity": air.humidity,
             "herbicide": board.toxin(self.targets[0]) / place.surface,
             "strain_growth": strain.growth, "strain_death": strain.death,
             **compute_shortages(asked, number, self._threshold(ground), ground),
         }  # fmt: skip
+        return add_factors(drivers, ground)
 
     def _number(self, state: WeedsState, place: Place) -> jax.Array:
         """Return the weeds out of the seed on the whole of each plot."""
