@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 import harvestgym
-from harvestgym.core.tuning.candidates import compute_returns
+from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import RuleFamily
 from harvestgym.evaluate.leaderboard.run import expand_ids
 from harvestgym.evaluate.run import policy_named
@@ -64,7 +64,7 @@ def search(id: str, seasons: int, test_seasons: int) -> SearchResult:
     name, numbers, _ = finalists[int(np.argmax(means))]
     test, _ = make_benches(id, 0, test_seasons, "test")
     expert = policy_named(id, test.env, "expert")
-    mine, theirs = (compute_returns(test.env, [policy], test.keys, test.steps)[0].astype(float)
+    mine, theirs = (np.asarray(evaluate(test.env, policy, test.keys, len(test.keys), test.steps).returns, float)
                     for policy in (families[name].build(numbers), expert))  # fmt: skip
     scale = max(abs(theirs.mean()), 1e-9)
     gain = (mine - theirs).mean() / scale

@@ -12,14 +12,16 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import differential_evolution
 
+from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
-from harvestgym.core.tuning.candidates import compute_returns
+from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import RuleFamily, TunedRule
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import family_function
@@ -86,8 +88,15 @@ class Bench:
     def run(self, policies: list[Policy]) -> np.ndarray:
         """Return the mean return of each policy of one structure."""
         parts = (self.keys[start : start + SEASON_BATCH] for start in range(0, len(self.keys), SEASON_BATCH))
-        returns = [compute_returns(self.env, policies, keys, self.steps) for keys in parts]
-        return np.concatenate(returns, axis=1).mean(1)
+        return np.concatenate([self._run_batch(policies, keys) for keys in parts], axis=1).mean(1)
+
+    def _run_batch(self, policies: list[Policy], keys: jax.Array) -> np.ndarray:
+        """Return the return of each policy in the season of each key, all in one batch on the device."""
+        traced = [policy.traced() for policy in policies]
+        each = jax.tree.map(lambda *leaves: np.repeat(np.stack(leaves), len(keys), axis=0), *traced)
+        rows = jnp.tile(keys, len(policies))
+        returns = evaluate(self.env, Batched(each), rows, len(rows), self.steps).returns
+        return np.asarray(returns).reshape(len(policies), -1)
 
 
 def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tuple[Bench, Bench]:

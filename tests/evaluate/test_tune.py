@@ -14,10 +14,12 @@ import harvestgym
 from harvestgym import registry
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_together, policy_named
 from harvestgym.evaluate.tune import CANDIDATE_BATCH, Budget, make_benches, search_numbers, tune_rules
+from harvestgym.fishing import control
 from harvestgym.fishing.rule_families import make_rule_families
 from tests.short import long
 
@@ -33,6 +35,13 @@ def test_the_search_finds_the_escapement_of_a_logistic_fishery() -> None:
     found = search_numbers("escapement", family, bench, fresh, Budget(64, 16), 0, tried.append)
     assert 0.46 < found.numbers["target"] < 0.5 and 7.3 < found.mean < 8.0
     assert sum(tried) == 64 and set(tried) <= {CANDIDATE_BATCH}
+
+
+def test_candidates_earn_in_one_batch_what_each_earns_alone() -> None:
+    bench, _ = make_benches("fishing/logistic-v0", 0, 5)
+    policies = [control.escapement(bench.env, target) for target in (0.3, 0.5, 0.7)]
+    alone = [evaluate(bench.env, policy, bench.keys, 5, bench.steps).returns.mean() for policy in policies]
+    np.testing.assert_allclose(bench.run(policies), alone, rtol=1e-5)
 
 
 def test_the_same_seed_finds_the_same_rule() -> None:

@@ -1,19 +1,14 @@
-"""Rule families: shares and values of numbers, the file of a tuned rule, the batch that compares candidates."""
+"""Rule families: shares and values of numbers, the file of a tuned rule."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
 
-import harvestgym
-from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
-from harvestgym.core.rollout import evaluate
-from harvestgym.core.tuning.candidates import compute_returns
 from harvestgym.core.tuning.rule_family import (
     NumberRange,
     RuleFamily,
@@ -22,7 +17,6 @@ from harvestgym.core.tuning.rule_family import (
     locate_tuned,
     read_tuned,
 )
-from harvestgym.fishing import control
 
 FAMILY = RuleFamily(
     {
@@ -77,13 +71,3 @@ def test_mistakes_in_a_tuned_file_are_reported_with_its_name(tmp_path: Path) -> 
 def test_a_tuned_rule_that_is_none_is_refused(rule: TunedRule, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         build_rule(rule, {"rate": FAMILY}, {"closed": constant_policy(0)})
-
-
-def test_candidates_earn_in_one_batch_what_each_earns_alone() -> None:
-    env = harvestgym.make("fishing/logistic-v0")
-    targets, years, keys = (0.3, 0.5, 0.7), 40, episode_keys(jax.random.key(3), 5)
-    together = compute_returns(env, [control.escapement(env, target) for target in targets], keys, years)
-    assert together.shape == (3, 5)
-    for target, returns in zip(targets, together, strict=True):
-        alone = evaluate(env, control.escapement(env, target), keys, 5, years).returns
-        np.testing.assert_allclose(returns, alone, rtol=1e-5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -67,7 +69,7 @@ def salt_mortal(crop: Plant) -> Plant:
     return replace(crop, grow=replace(crop.grow, survive=SaltSurvival(**vars(crop.grow.survive), salinity=window)))
 
 
-def live_in_salt(crop: Plant, salt: float, **made: str) -> tuple[PlantState, PlantState]:
+def live_in_salt(crop: Plant, salt: float, **made: Any) -> tuple[PlantState, PlantState]:
     """Return a growing stand in the morning and in the evening of a day on a salty soil."""
     place, state = field(), stand(1, Stage.GROW)
     soil = SaltySoil(**vars(Soil.named("loam")), salinity=np.float32(salt), **made)
