@@ -25,7 +25,8 @@ import numpy as np
 
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate.episode_runner import EPISODE_ROWS, make_row_keys, prepare_setting
+from harvestgym.evaluate.episode_runner import EPISODE_ROWS, prepare_setting
+from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.sweep import EpisodeCase, sweep
 from harvestgym.sweep.storage import find_result_path
 
@@ -52,7 +53,7 @@ def run_episodes_only() -> None:
     setting = prepare_setting(make_cases()[0])
     params, policy = jax.tree.map(lambda leaf: np.repeat(leaf[None], EPISODE_ROWS, axis=0), setting.arrays)
     for i in range(CASES * EPISODES // EPISODE_ROWS):
-        keys = make_row_keys(np.full(EPISODE_ROWS, i, np.uint32), np.arange(EPISODE_ROWS, dtype=np.int32))
+        keys = evaluation_keys(i, np.arange(EPISODE_ROWS))
         found = evaluate(setting.env, Batched(policy), keys, EPISODE_ROWS, setting.steps, Batched(params))
         jax.block_until_ready(found.returns)
 

@@ -12,12 +12,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
-from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
@@ -28,7 +26,7 @@ from harvestgym.registry import spec as spec_of
 from harvestgym.sweep.cases import EpisodeCase
 
 from . import splits
-from .run import BATCH, horizon, policy_named
+from .run import evaluation_keys, horizon, policy_named
 
 EPISODE_ROWS = 256
 """Episodes of one compiled call; a multiple of the width of vector instructions, so that no row is a remainder."""
@@ -100,13 +98,13 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
     """Run the episodes of cases whose settings have one structure."""
     owner = np.repeat(np.arange(len(cases)), [case.episodes for case in cases])
     number = np.concatenate([np.arange(case.episodes) for case in cases])
-    seed = np.asarray([find_first_seed(case) for case in cases], np.uint32)[owner]
+    seed = np.asarray([find_first_seed(case) for case in cases], np.int64)[owner]
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
     parts = []
     for start in range(0, len(owner), EPISODE_ROWS):
         rows = np.minimum(np.arange(start, start + EPISODE_ROWS), len(owner) - 1)
         params, policy = jax.tree.map(lambda leaf: leaf[owner[rows]], stacked)  # noqa: B023
-        keys = make_row_keys(seed[rows], number[rows])
+        keys = evaluation_keys(seed[rows], number[rows])
         env, steps, _ = settings[0]
         parts.append(jax.device_get(evaluate(env, Batched(policy), keys, EPISODE_ROWS, steps, Batched(params))))
     whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(owner)], *parts)
@@ -118,18 +116,6 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
 def find_first_seed(case: EpisodeCase) -> int:
     """Return the seed of the first episode of a case."""
     return case.seed if case.split is None else splits.split(case.id, case.split).seed(case.seed)
-
-
-@jax.jit
-def make_row_keys(seeds: jax.Array, numbers: jax.Array) -> jax.Array:
-    """Make the key of episode `number` of an evaluation with `seed`, for each pair, as `evaluation_keys` does."""
-
-    def make(seed: jax.Array, number: jax.Array) -> jax.Array:
-        first, place = jax.random.key(seed), number % BATCH
-        later = episode_keys(jax.random.fold_in(first, number - place), BATCH)[place]
-        return jnp.where(number == 0, first, later)
-
-    return jax.vmap(make)(seeds, numbers)
 
 
 def _make_columns(case: EpisodeCase, env: Env[Any, Any], episodes: Episodes) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.episode import episode_keys, seed_key
+from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import unknown
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.risk import Measure
@@ -234,17 +234,27 @@ def run_episodes(
     """Run the episodes of an evaluation, none longer than `steps`, in batches of one compiled size."""
     parts = []
     for start in range(0, episodes, BATCH):
-        part = evaluate(env, policy, evaluation_keys(seed, start), BATCH, steps)
+        part = evaluate(env, policy, evaluation_keys(seed, np.arange(start, start + BATCH)), BATCH, steps)
         parts.append(jax.device_get(part))
         progress(min(BATCH, episodes - start))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
 
 
-def evaluation_keys(seed: int, start: int = 0) -> jax.Array:
-    """Return the keys of a batch of an evaluation, from episode `start` on; episode 0 is that of `reset(seed=seed)`."""
-    key = seed_key(seed)
-    keys = episode_keys(jax.random.fold_in(key, start), BATCH)
-    return keys if start else jnp.concatenate([key[None], keys[1:]])
+def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> jax.Array:
+    """Return the keys of some episodes of an evaluation by their numbers; episode 0 is that of `reset(seed=seed)`.
+
+    `seed` is one for all, or an int64 for each.
+    """
+    words = np.asarray(np.mod(seed, 2**32), np.uint32)
+    return _make_keys(np.broadcast_to(words, np.shape(numbers)), np.asarray(numbers, np.int32))
+
+
+@jax.jit
+@jax.vmap
+def _make_keys(seed: jax.Array, number: jax.Array) -> jax.Array:
+    first, place = jax.random.key(seed), number % BATCH
+    later = episode_keys(jax.random.fold_in(first, number - place), BATCH)[place]
+    return jnp.where(number == 0, first, later)
 
 
 def horizon(env: Env[Any, Any]) -> int:

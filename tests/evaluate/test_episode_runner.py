@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.episode_runner import EPISODE_ROWS, make_row_keys, prepare_setting
-from harvestgym.evaluate.run import BATCH, evaluate_id, evaluation_keys
+from harvestgym.evaluate.episode_runner import EPISODE_ROWS, prepare_setting
+from harvestgym.evaluate.run import evaluate_id
 from harvestgym.sweep import EpisodeCase, collect, sweep
 
 ID = "fishing/logistic-random-v0"
@@ -45,13 +44,6 @@ def assert_equal_rows(one: Any, other: Any) -> None:
     assert list(one) == list(other)
     for name in one:
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
-
-
-def test_keys_are_those_of_an_evaluation() -> None:
-    numbers = np.arange(2 * BATCH + 3, dtype=np.int32)
-    seeds = np.full(len(numbers), 7, np.uint32)
-    expected = np.concatenate([jax.random.key_data(evaluation_keys(7, start)) for start in (0, BATCH, 2 * BATCH)])
-    np.testing.assert_array_equal(jax.random.key_data(make_row_keys(seeds, numbers)), expected[: len(numbers)])
 
 
 def test_a_case_has_the_episodes_of_an_evaluation() -> None:

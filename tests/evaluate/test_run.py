@@ -67,7 +67,7 @@ def test_fewer_episodes_are_the_first_of_more(fishery: harvestgym.Env) -> None:
 def test_a_batch_is_the_evaluation_of_its_key(fishery: harvestgym.Env) -> None:
     rule, steps = policy_named(SURVEY, fishery, "expert"), horizon(fishery)
     whole = run_episodes(fishery, rule, 2 * BATCH, 9, steps)
-    second = evaluate(fishery, rule, evaluation_keys(9, BATCH), BATCH, steps)
+    second = evaluate(fishery, rule, evaluation_keys(9, range(BATCH, 2 * BATCH)), BATCH, steps)
     np.testing.assert_array_equal(whole.returns[BATCH:], second.returns)
 
 

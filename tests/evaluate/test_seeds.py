@@ -91,14 +91,14 @@ def test_an_evaluation_of_rollouts_takes_a_key_for_each_episode() -> None:
     env = harvestgym.make(id)
     rule, steps = policy_named(id, env, "expert"), horizon(env)
     whole = run_episodes(env, rule, 3, SEED, steps)
-    alone = evaluate(env, rule, evaluation_keys(SEED)[:3], 3, steps)
+    alone = evaluate(env, rule, evaluation_keys(SEED, range(3)), 3, steps)
     np.testing.assert_allclose(alone.returns, whole.returns, rtol=1e-6)
     row = record_first(id, env, rule, SEED)[1]
     np.testing.assert_allclose(row.returns[0], whole.returns[0], rtol=1e-5)
 
 
 def test_the_keys_of_episodes_differ_within_and_between_batches_and_seeds() -> None:
-    keys = [episode_keys(seed_key(0), 64), *(evaluation_keys(seed, start) for seed in (0, 1) for start in (0, BATCH))]
+    keys = [episode_keys(seed_key(0), 64), *(evaluation_keys(seed, range(2 * BATCH)) for seed in (0, 1))]
     words = np.concatenate([jax.random.key_data(each) for each in keys])
     assert len(np.unique(words[64:], axis=0)) == len(words[64:]), "no episode twice in an evaluation"
     assert (words[0] == words[64]).all(), "the first of a rollout is the first of an evaluation"

@@ -20,9 +20,8 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.episode_runner import make_row_keys
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
-from harvestgym.evaluate.run import BATCH, evaluation_keys, find_idle_action, horizon, run_episodes
+from harvestgym.evaluate.run import evaluation_keys, find_idle_action, horizon, run_episodes
 from harvestgym.evaluate.statistics import estimate_mean, summarise
 from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
@@ -142,11 +141,11 @@ def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, 
     Habitual actions are those of the expert in the first seasons of the split. All calls have one size.
     """
     chosen = splits.split(id, split)
-    env, seed = chosen.make(), np.uint32(chosen.seed(0))
+    env, seed = chosen.make(), chosen.seed(0)
     expert, length, parts = _make_baselines(id, env)["expert"], search or choose_search(env), []
     for start in range(0, len(numbers), PLANNED_TOGETHER):
-        rows = jnp.asarray((list(numbers[start : start + PLANNED_TOGETHER]) * PLANNED_TOGETHER)[:PLANNED_TOGETHER])
-        keys, first = (make_row_keys(jnp.full(r.shape, seed), r) for r in (rows, jnp.arange(PLANNED_SEASONS)))
+        rows = (list(numbers[start : start + PLANNED_TOGETHER]) * PLANNED_TOGETHER)[:PLANNED_TOGETHER]
+        keys, first = (evaluation_keys(seed, each) for each in (rows, range(PLANNED_SEASONS)))
         parts.append(plan_with_foresight(env, keys, expert, length, habit_keys=first))
     whole: Any = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[: len(numbers)], *parts)
     return Plans(np.asarray(whole.returns), np.asarray(whole.expert), whole.schedules, whole.keys)
@@ -183,7 +182,7 @@ def _make_oracle(id: str, env: Env[Any, Any]) -> dict[str, tuple[Env[Any, Any], 
 def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy:
     """Find the best schedule of seasons of the training split."""
     training = splits.split(id, "train")
-    return plan_blind(training.make(), evaluation_keys(training.seed(0))[:planned], expert, search)
+    return plan_blind(training.make(), evaluation_keys(training.seed(0), range(planned)), expert, search)
 
 
 def _find_noop(id: str, env: Env[Any, Any]) -> Any:
@@ -210,8 +209,7 @@ def _run_policy(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed:
         columns = columns | {OBSERVATION_COST: np.asarray(whole.info[TOTAL_COST])}
     means = {name: float(np.mean(v)) for name, v in columns.items() if np.asarray(v).dtype.kind in "fiub"}
     find_years = family_function(id, "find_weather_years", lambda env, keys: None)
-    starts = range(0, seasons, BATCH)
-    years = find_years(inside, jnp.concatenate([evaluation_keys(seed, start) for start in starts])[:seasons])
+    years = find_years(inside, evaluation_keys(seed, range(seasons)))
     return PolicyResult(np.asarray(whole.returns), means, years)
 
 

@@ -17,6 +17,7 @@ from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import split_key
 from harvestgym.core.checks import check_arguments
+from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.random import keys_for
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
@@ -101,7 +102,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
             key = _skip_steps(self._key, jnp.int32(self._steps))
         else:
             seed = int(self.np_random.integers(2**32)) if seed is None else seed
-            key = jax.random.key(np.uint32(seed % 2**32))
+            key = seed_key(seed)
         self._key, words = _begin_episode(key)
         first, second = np.asarray(words).tolist()
         return first, second

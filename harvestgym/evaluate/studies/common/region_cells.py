@@ -20,8 +20,7 @@ from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate.episode_runner import make_row_keys
-from harvestgym.evaluate.run import horizon, policy_named
+from harvestgym.evaluate.run import evaluation_keys, horizon, policy_named
 from harvestgym.registry import make
 from harvestgym.sweep import SweepCase
 
@@ -160,8 +159,7 @@ def _run_case(case: RegionCase) -> dict[str, np.ndarray]:
     means: dict[str, np.ndarray] = {
         name: np.zeros(case.cells, np.float32) for name in ("return", "yield kg", "water L")
     }
-    seeds = np.full(case.seasons, case.seed, np.uint32)
-    for key in make_row_keys(seeds, np.arange(case.seasons, dtype=np.int32)):
+    for key in evaluation_keys(case.seed, np.arange(case.seasons)):
         for start in range(0, case.cells, CELL_ROWS):
             rows = np.minimum(np.arange(start, start + CELL_ROWS), case.cells - 1)
             keys = jnp.broadcast_to(key, CELL_ROWS)
