@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-import pickle
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -248,18 +246,6 @@ class ForagerEnv(EditableEpisode):
     def copy(self) -> ForagerEnv:
         """Return a copy in mid-episode, sharing nothing that changes."""
         return copy.deepcopy(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write this episode to a file whose size grows with what the agent changed only."""
-        Path(path).write_bytes(pickle.dumps(self, protocol=5))
-
-    @classmethod
-    def load(cls, path: str | Path) -> ForagerEnv:
-        """Return an episode from a file that `save` wrote. It is a pickle: open only files that you trust."""
-        env = pickle.loads(Path(path).read_bytes())
-        if not isinstance(env, cls):
-            raise ConfigError(f"{path}: expected a saved ForagerEnv, got {type(env).__name__}")
-        return env
 
 
 def _remake(cls: type[ForagerEnv], recipe: dict[str, Any], kept: dict[str, Any]) -> ForagerEnv:
