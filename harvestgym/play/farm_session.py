@@ -11,7 +11,8 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.view.action_log import COST_NAMES, describe_action
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.view.action_log import COST_NAMES, describe_action, find_gains
 from harvestgym.farm.view.events import list_events
 from harvestgym.farm.view.goal import goal_lines
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
@@ -94,7 +95,7 @@ class FarmSession(Session):
     @property
     def asks(self) -> bool:
         """Return whether observing is a step of its own."""
-        return hasattr(self.env, "offered")
+        return isinstance(self.env, ActiveFarm)
 
     @property
     def looked(self) -> bool:
@@ -222,7 +223,6 @@ class FarmSession(Session):
     @property
     def accounts(self) -> dict[str, float]:
         """Gains and costs so far by name, costs negative; their sum is the score."""
-        record, prefix = self.record, "info/reward/"
-        gains = {name.removeprefix(prefix): float(values.sum()) for name, values in record.items()
-                 if name.startswith(prefix)}  # fmt: skip
+        record = self.record
+        gains = {name: float(values.sum()) for name, values in find_gains(record).items()}
         return gains | {name: -float(record[f"info/{name}"].sum()) for name in COST_NAMES}

@@ -8,7 +8,7 @@ from typing import Any
 
 from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.variables import Variable
-from harvestgym.farm.view.describe import actions_table, context_table, entities_table
+from harvestgym.farm.view.describe import actions_table, context_table, ends_text, entities_table
 
 from .language import Language
 
@@ -46,9 +46,7 @@ def summarise_farm(name: str, language: Language) -> str:
         lines.append(table.title)
         for what, values, observed in table.rows:
             lines += _wrap("  ", f"{what}: {values} ({'hidden' if observed == 'hidden' else 'shown'})")
-    ends = [" and ".join(f"{'/'.join(map(str, c.observation[1:3]))} {c.operator} {c.value}" for c in group)
-            for group in spec.rules.terminal_conditions]  # fmt: skip
-    lines += _wrap("Ends when ", " or ".join(ends) or "the days are over")
+    lines += _wrap("Ends when ", ends_text(model) or "the days are over")
     return "\n".join(lines)
 
 

@@ -30,6 +30,12 @@ MOST_NAMED = 4
 """More plots than these are counted, not named."""
 
 
+def find_gains(record: Record) -> dict[str, np.ndarray]:
+    """Return the reward terms of a record by name, one entry per step."""
+    prefix = "info/reward/"
+    return {name.removeprefix(prefix): values for name, values in record.items() if name.startswith(prefix)}
+
+
 class LoggedAction(NamedTuple):
     """One intervention that was ordered.
 

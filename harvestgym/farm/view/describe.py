@@ -55,7 +55,7 @@ def rules_table(env: FarmModel) -> Table:
     spec = env.spec
     entries = {"mode": spec.mode}
     entries |= spec.rules.model_dump(by_alias=True, include={"horizon", "max_action_schedule_size"})
-    entries |= {"starts with": _start_text(env), "ends when": _end_text(env)}
+    entries |= {"starts with": _start_text(env), "ends when": ends_text(env) or "the horizon is reached"}
     entries |= {f"farmer {i}": f.model_dump(exclude_none=True) for i, f in enumerate(spec.farmers)}
     free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
@@ -77,9 +77,10 @@ def _choices_text(meta: Meta, values: Any, between: bool) -> str:
     return (" to " if between else " or ").join(texts)
 
 
-def _end_text(env: FarmModel) -> str:
+def ends_text(env: FarmModel) -> str:
+    """Return the stopping conditions, any-of(all-of); empty without one."""
     ends = env.spec.rules.terminal_conditions
-    return " or ".join(" and ".join(map(_event_text, group)) for group in ends) or "the horizon is reached"
+    return " or ".join(" and ".join(map(_event_text, group)) for group in ends)
 
 
 def _event_text(event: ConditionSpec) -> str:

@@ -28,7 +28,7 @@ def list_events(env: FarmModel, record: Record, first: int, last: int) -> list[s
     """
     lines = []
     for step in range(first + 1, last + 1):
-        lines += [f"{_day_name(env, record, step)}: {text}" for text in _events_of_step(env, record, step)]
+        lines += [f"{day_name(env, record, step)}: {text}" for text in _events_of_step(env, record, step)]
     return lines
 
 
@@ -85,7 +85,7 @@ def _on_plots(plots: int, variable: Variable) -> str:
     return "" if whole == 1 else f" on {plots} of {whole} plots"
 
 
-def _day_name(env: FarmModel, record: Record, step: int) -> str:
+def day_name(env: FarmModel, record: Record, step: int) -> str:
     """Return `day 3` or `day 3, 5 May`, where the date is known."""
     calendar = next((v.name for v in env.variables if v.key == "day#int365"), None)
     number = float("nan") if calendar is None else float(record[calendar][step])

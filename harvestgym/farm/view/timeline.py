@@ -12,10 +12,10 @@ from harvestgym.core.view.timeline import Death, DoneAction, Record, Timeline, T
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
-from .action_log import COST_NAMES, describe_action, is_morning, ordered_actions, paid_observations
-from .events import find_last_event
+from .action_log import COST_NAMES, describe_action, find_gains, is_morning, ordered_actions, paid_observations
+from .events import day_name, find_last_event
 from .recorder import known
-from .words import calendar_date, code_labels, key_label, key_unit
+from .words import code_labels, key_label, key_unit
 
 FIRST = ("available_Water#L", "size#cm", "rain/amount#mm")
 NEEDED = {"stage", "harvested", "cause_of_death", "limiting_factor"}
@@ -24,30 +24,22 @@ NEEDED = {"stage", "harvested", "cause_of_death", "limiting_factor"}
 
 def timeline(env: FarmModel, record: Record) -> Timeline:
     """Make the timeline of a record of `record_episode`."""
-    prefix = "info/reward/"
     return Timeline(
-        when=[_step_name(env, record, step) for step in range(len(record["reward"]))],
+        when=[
+            day_name(env, record, step) + (", after looking" if is_morning(record, step) else "")
+            for step in range(len(record["reward"]))
+        ],
         watcher="the farmer",
         record=record,
         tracks=(*(_track(v, record) for v in env.variables), *_total_tracks(record)),
         first=tuple(v.name for v in env.variables if v.field == 0 and v.key in FIRST),
         actions=tuple(_actions(env, record)),
-        gains={name.removeprefix(prefix): values for name, values in record.items() if name.startswith(prefix)},
+        gains=find_gains(record),
         costs={name: record[f"info/{name}"] for name in COST_NAMES},
         deaths=tuple(_deaths(env, record)),
         known=known(env, record),
         last_event=find_last_event(record),
     )
-
-
-def _step_name(env: FarmModel, record: Record, step: int) -> str:
-    """`day 3, 5 May`; the half-step of observations ends with `, after looking`."""
-    day = f"day {record['info/day'][step]}"
-    calendar = next((v.name for v in env.variables if v.key == "day#int365"), None)
-    if calendar is not None:
-        date = calendar_date(record[calendar][step])
-        day += f", {date.day} {date:%b}"
-    return f"{day}, after looking" if is_morning(record, step) else day
 
 
 def _track(variable: Variable, record: Record) -> Track:
