@@ -19,7 +19,7 @@ import pytest
 from harvestgym import make
 from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
-from harvestgym.evaluate.leaderboard.run import make_rows
+from harvestgym.evaluate.leaderboard.run import make_policy_rows
 
 from .short import ALL, long
 
@@ -91,7 +91,7 @@ def test_ppo_trains_data_parallel_over_devices(ppo: ModuleType) -> None:
 
 def test_an_agent_enters_the_leaderboard(ppo: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ppo, "Settings", partial(ppo.Settings, num_envs=16, num_steps=50, minibatches=4))
-    found = {row.policy: row.mean for row in make_rows("fishing/logistic-levels-v0", 50, {"ppo": ppo.ppo}, planned=0)}
+    found = {row.policy: row.mean for row in make_policy_rows("fishing/logistic-levels-v0", 50, {"ppo": ppo.ppo}, 0)}
     assert found["ppo"] > 3 * found["random"]
     amounts = "fishing/logistic-v0"
     assert ppo.ppo(amounts, make(amounts)) is None

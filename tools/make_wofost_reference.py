@@ -13,10 +13,12 @@ import datetime
 from importlib.metadata import version
 
 import numpy as np
+import wofost
 
-from harvestgym.evaluate.studies.common import rainfed, wofost
+from harvestgym.evaluate.studies.common import rainfed
 from harvestgym.evaluate.studies.common.season_record import compute_air
 from harvestgym.evaluate.studies.common.trials import MAY, locate_site
+from harvestgym.farm.entities.soil import Soil
 
 COLUMNS = ("site", "season", "t_mean", "rain", *rainfed.RAINFED_MEASURES)
 
@@ -25,7 +27,9 @@ def rows() -> list[tuple[str, ...]]:
     """Grow every season in WOFOST."""
     record = rainfed.grow_rainfed_maize()
     weather = rainfed.describe_weather(record)
-    ground = wofost.WofostSoil(*rainfed.find_soil_water(), rainfed.SOIL_DEPTH)
+    soil = Soil.named(rainfed.DEEP_SILT)
+    shares = (float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000)
+    ground = wofost.WofostSoil(*shares, rainfed.SOIL_DEPTH)
     found = []
     for i, (site, season) in enumerate(np.ndindex(len(rainfed.RAINFED_SITES), rainfed.SEASONS_PER_SITE)):
         latitude = locate_site(rainfed.RAINFED_SITES[site])["latitude#°"]

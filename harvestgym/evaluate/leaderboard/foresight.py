@@ -163,12 +163,6 @@ def _follow_schedule(schedule: Any, now: jax.Array, obs: Any, key: jax.Array) ->
     return now + 1, jax.tree.map(lambda leaf: leaf[jnp.minimum(now, len(leaf) - 1)], schedule)
 
 
-def replay_schedules(env: Env[Any, Any], keys: jax.Array, schedules: Any, params: Any = None) -> np.ndarray:
-    """Return the return of each schedule (seasons, steps, ...) in the season of its key."""
-    flat = _flat(schedules, 2)[:, None]
-    return np.asarray(_run_schedules(env, flat.shape[2], flat, keys, env.params if params is None else params))[:, 0]
-
-
 @partial(jit_quickly, static_argnums=(0, 1))
 def _run_expert(
     env: Env[Any, Any], steps: int, policy: Policy, keys: jax.Array, params: Any

@@ -64,36 +64,6 @@ def expand_ids(names: Iterable[str]) -> list[str]:
     return found or ids()
 
 
-def make_rows(
-    id: str,
-    seasons: int | None = None,
-    entrants: Mapping[str, Entrant] | None = None,
-    planned: int = PLANNED_SEASONS,
-    search: Search | None = None,
-    split: str = "test",
-) -> list[LeaderboardRow]:
-    """Make the rows of an id: none, random, expert, entrants and the references that the id has.
-
-    The references are the optimum over the horizon of a fishery, the informed oracle of a forager, and where actions
-    are integers the best blind schedule and the foresight reference. Scores are added by `store.merge_rows`.
-
-    Args:
-        id: a registered id, or the path of a farm file.
-        seasons: number of seasons; by default 1000, or 100 where they are long.
-        entrants: further policies by name.
-        planned: seasons of the planners, two or more; 0 for none.
-        search: length of the searches; by default the larger the farm, the shorter.
-        split: split of the held-out protocol; results are reported on `"test"`.
-    """
-    found = make_policy_rows(id, seasons, entrants, planned, search, split)
-    env = splits.make(id, split)
-    if planned and can_plan(id, env):
-        plans = plan_seasons(id, list(range(planned)), search, split)
-        expert = next(row for row in found if row.policy == "expert")
-        found.append(make_planned_row(expert, plans.returns - plans.expert, (search or choose_search(env)).tried))
-    return found
-
-
 def make_policy_rows(
     id: str,
     seasons: int | None = None,
@@ -102,7 +72,19 @@ def make_policy_rows(
     search: Search | None = None,
     split: str = "test",
 ) -> list[LeaderboardRow]:
-    """Make the rows of an id except that of foresight; `planned` are here the seasons of the blind schedule."""
+    """Make the rows of an id: none, random, expert, entrants and the references that the id has, except foresight.
+
+    The references are the optimum over the horizon of a fishery, the informed oracle of a forager, and where actions
+    are integers the best blind schedule. Scores are added by `store.merge_rows`.
+
+    Args:
+        id: a registered id, or the path of a farm file.
+        seasons: number of seasons; by default 1000, or 100 where they are long.
+        entrants: further policies by name.
+        planned: seasons of the blind schedule, two or more; 0 for none.
+        search: length of its search; by default the larger the farm, the shorter.
+        split: split of the held-out protocol; results are reported on `"test"`.
+    """
     check_planned(planned)
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)

@@ -1,4 +1,4 @@
-"""The leaderboard as cases: the rows of `make_rows`, from any engine, after any interruption."""
+"""The leaderboard as cases: the rows of `make_policy_rows` and foresight, from any engine, after any interruption."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.leaderboard.cases import ForesightCase, PolicyRowsCase, collect_rows, list_cases
 from harvestgym.evaluate.leaderboard.foresight import Search
-from harvestgym.evaluate.leaderboard.run import make_rows
+from harvestgym.evaluate.leaderboard.run import make_policy_rows
 from harvestgym.evaluate.leaderboard.store import FORESIGHT, read_rows
 from harvestgym.sweep import SweepCase, collect
 
@@ -28,11 +28,11 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[SweepCase]:
 
 
 def test_cases_give_the_rows_of_the_function(cases: list[SweepCase], tmp_path: Path) -> None:
-    expected = make_rows(LEVELS, SEASONS, planned=PLANNED, search=Search(*SEARCH))
+    expected = make_policy_rows(LEVELS, SEASONS, planned=PLANNED, search=Search(*SEARCH))
     done = dict(zip(cases, collect(cases, tmp_path), strict=True))
     rows = {row.policy: row for row in collect_rows(done, cases)}
     assert [rows[row.policy] for row in expected] == expected
-    assert set(rows) - {row.policy for row in expected} == {"mine"}
+    assert set(rows) - {row.policy for row in expected} == {"mine", FORESIGHT}
     assert rows["mine"].mean == pytest.approx(rows["expert"].mean, rel=1e-5)
     assert done[cases[0]]["policy"].tolist() == [policy for policy in rows if policy != FORESIGHT]
     done.pop(cases[-1])

@@ -20,7 +20,6 @@ from harvestgym.evaluate.leaderboard.foresight import (
     move_actions,
     plan_blind,
     plan_with_foresight,
-    replay_schedules,
     thin_actions,
 )
 from harvestgym.evaluate.run import horizon
@@ -34,14 +33,13 @@ SEARCH = Search(trials=16, generations=20, elites=4)
 KEYS = episode_keys(jax.random.key(5), SEASONS)
 
 
-def test_the_foresight_reference_is_what_its_schedules_make_and_never_below_the_expert() -> None:
+def test_the_foresight_reference_is_never_below_the_expert() -> None:
     env = reeds()
     expert = rule_policy(env)
     found = plan_with_foresight(env, KEYS, expert, SEARCH)
     lived = evaluate(env, expert, KEYS, SEASONS, horizon(env))
     np.testing.assert_allclose(found.expert, lived.returns, rtol=1e-5, err_msg="the seasons of an evaluation")
     assert (found.returns >= found.expert).all()
-    np.testing.assert_allclose(replay_schedules(env, found.keys, found.schedules), found.returns, rtol=1e-5)
 
 
 def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:

@@ -18,9 +18,11 @@ from harvestgym.core.policy import constant_policy
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard import page, store
+from harvestgym.evaluate.leaderboard.cases import collect_rows, list_cases
 from harvestgym.evaluate.leaderboard.foresight import Search
-from harvestgym.evaluate.leaderboard.run import expand_ids, make_rows
+from harvestgym.evaluate.leaderboard.run import expand_ids
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST
+from harvestgym.sweep import collect
 from tests.evaluate.reeds import DAYS, LOOK
 
 QUICK = Search(trials=8, generations=6, elites=2)
@@ -35,13 +37,20 @@ def id() -> Iterator[str]:
     registry.unregister(name)
 
 
-def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
-    def one_day(given: str, env: Any) -> Any:
-        assert given == id and splits.make(given, "train").action_space == env.action_space
-        return TimeLimit(env, 1), constant_policy({"order": 0, "request": np.ones(1, np.int32)})
+def enter_one_day(id: str, env: Any) -> Any:
+    assert splits.make(id, "train").action_space == env.action_space
+    return TimeLimit(env, 1), constant_policy({"order": 0, "request": np.ones(1, np.int32)})
 
-    entrants = {"one day": one_day, "absent": lambda id, env: None}
-    whole = store.merge_rows([], make_rows(id, 60, entrants, planned=4, search=QUICK))
+
+def enter_nothing(id: str, env: Any) -> None:
+    """Return no policy, for any id."""
+
+
+def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
+    entrants = {"one day": f"{__name__}:enter_one_day", "absent": f"{__name__}:enter_nothing"}
+    cases = list_cases([id], 60, entrants, 4, tuple(QUICK))
+    done = dict(zip(cases, collect(cases), strict=True))
+    whole = store.merge_rows([], collect_rows(done, cases))
     found = {row.policy: row for row in whole}
     assert set(found) == {"none", "random", "expert", "blind", "foresight", "one day"}
     assert found["none"].score == 0 and found["expert"].score == 1 and (found["foresight"].score or 0) > 1

@@ -12,10 +12,12 @@ from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate import splits
+from harvestgym.evaluate.leaderboard.cases import collect_rows, list_cases
 from harvestgym.evaluate.leaderboard.foresight import Search
-from harvestgym.evaluate.leaderboard.run import LONG_EPISODE, count_plot_steps, expand_ids, make_rows
+from harvestgym.evaluate.leaderboard.run import LONG_EPISODE, count_plot_steps, expand_ids, make_policy_rows
 from harvestgym.evaluate.leaderboard.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named
+from harvestgym.sweep import collect
 from tests.short import long
 
 LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"
@@ -39,7 +41,9 @@ def test_a_farm_counts_its_plots_and_others_their_steps() -> None:
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, Any]:
-    return {row.policy: row for row in make_rows(LEVELS, SEASONS, planned=4, search=SHORT_SEARCH)}
+    cases = list_cases([LEVELS], SEASONS, {}, 4, tuple(SHORT_SEARCH))
+    done = dict(zip(cases, collect(cases), strict=True))
+    return {row.policy: row for row in collect_rows(done, cases)}
 
 
 def test_a_row_is_the_evaluation_on_the_test_split(rows: dict[str, Any]) -> None:
@@ -67,8 +71,8 @@ def test_foresight_gains_over_the_expert(rows: dict[str, Any]) -> None:
     assert planned.seasons == 4 and planned.cvar10 is None and planned.low < planned.mean < planned.high
 
 
-def test_a_continuous_quota_has_no_foresight_reference() -> None:
-    assert [row.policy for row in make_rows(LOGISTIC, SEASONS)] == ["none", "random", "expert", OPTIMUM]
+def test_a_continuous_quota_has_no_blind_schedule() -> None:
+    assert [row.policy for row in make_policy_rows(LOGISTIC, SEASONS)] == ["none", "random", "expert", OPTIMUM]
 
 
 def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
@@ -79,7 +83,7 @@ def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
         return policy_named(id, env, "expert")
 
     entrants = {"same": enters, "own": lambda id, env: (env, enters(id, env)), "absent": lambda id, env: None}
-    found = {row.policy: row for row in make_rows(LEVELS, SEASONS, entrants, planned=0)}
+    found = {row.policy: row for row in make_policy_rows(LEVELS, SEASONS, entrants, planned=0)}
     assert set(found) == {"none", "random", "expert", OPTIMUM, "same", "own"}
     for name in ("same", "own"):
         assert found[name].mean == pytest.approx(found["expert"].mean, rel=1e-5)
@@ -88,7 +92,7 @@ def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
 
 def test_one_planned_season_has_no_interval_and_is_refused() -> None:
     with pytest.raises(ConfigError, match="planned: expected two or more seasons"):
-        make_rows(LEVELS, SEASONS, planned=1)
+        make_policy_rows(LEVELS, SEASONS, planned=1)
 
 
 def test_the_optimum_that_knows_the_horizon_earns_more_than_the_expert(rows: dict[str, Any]) -> None:
@@ -105,7 +109,7 @@ def test_several_trainings_are_one_row_with_the_interval_over_trainings() -> Non
     def train(id: str, env: Any) -> list[Any]:
         return [constant_policy(np.int32(level)) for level in (2, 4)]
 
-    found = {row.policy: row for row in make_rows(LEVELS, SEASONS, {"agent": train}, planned=0)}
+    found = {row.policy: row for row in make_policy_rows(LEVELS, SEASONS, {"agent": train}, planned=0)}
     row = found["agent"]
     assert len(row.runs) == 2 and row.mean == pytest.approx(np.mean(row.runs), rel=1e-5)
     half = abs(row.runs[1] - row.runs[0]) / 2 * 12.7062
@@ -117,7 +121,7 @@ def test_several_trainings_are_one_row_with_the_interval_over_trainings() -> Non
 def test_a_forager_has_the_row_of_its_oracle() -> None:
     registry.register("forager/short-test-v0", "harvestgym.forager.family:make", name="weather-v1", horizon=20)
     try:
-        rows = make_rows("forager/short-test-v0", 2, planned=0)
+        rows = make_policy_rows("forager/short-test-v0", 2, planned=0)
     finally:
         registry.unregister("forager/short-test-v0")
     assert [row.policy for row in rows] == ["random", "expert", ORACLE]

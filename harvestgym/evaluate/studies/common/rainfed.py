@@ -16,7 +16,6 @@ import numpy as np
 
 from harvestgym.core.view.tables import Table
 from harvestgym.farm.entities.plant.stages import Stage
-from harvestgym.farm.entities.soil import Soil
 
 from .season_record import SeasonRecord, compute_air, find_standing_days, watch_crop
 from .trials import MAY, Case, make_trial_farm, run_seasons, tend
@@ -84,12 +83,6 @@ def _make_case(site: str) -> Case:
     entities = [("Weather", site), ("Soil", DEEP_SILT), ("Plant", "corn")]
     env = make_trial_farm(entities, day=MAY, days=RAINFED_DAYS, site=site)
     return Case({"site": site}, env, jnp.float32(0.0))
-
-
-def find_soil_water() -> tuple[float, float]:
-    """Return the water of the soil at field capacity and at the wilting point, shares of its volume."""
-    soil = Soil.named(DEEP_SILT)
-    return float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000
 
 
 def measure_rainfed(record: SeasonRecord) -> dict[str, np.ndarray]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harvestgym.evaluate.studies.common import fao56, wofost
+from harvestgym.evaluate.studies.common import fao56
+from tests.script import script
+
+wofost = script("tools/wofost.py")
 
 DAYS = np.arange(100, 300)
 RNG = np.random.default_rng(0)
