@@ -6,9 +6,11 @@ It runs once, as soon as the entities of a farm are known; everything after it c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.conditions import SECOND_SPELLINGS, map_conditions
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.schema import (
@@ -52,9 +54,7 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
         "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_interventions, where),
         "free_observations": free,
         "observations": requested and _resolve_observations(names, requested, "rules > observations"),
-        "terminal_conditions": map_conditions(
-            partial(_resolve_condition, names), rules.terminal_conditions, "rules > terminal_conditions"
-        ),
+        "terminal_conditions": _resolve_formula(names, rules.terminal_conditions, "rules > terminal_conditions"),
     }
     return rules.model_copy(update=resolved)
 
@@ -160,9 +160,7 @@ def _resolve_context(names: NameTable, context: ContextSpec) -> ContextSpec:
 def _resolve_draw(names: NameTable, path: str) -> str:
     """Return the path of a draw, `Field-0/Soil-0/depth#m`; the context compiler refuses unknown parts."""
     words = path.split("/")
-    fields = {field.name.casefold(): field for field in names.fields}
-    field = fields.get(words[0].casefold())
-    if field is None:
-        return path
-    slots = {slot.name.casefold(): slot.name for slot in field.slots}
-    return "/".join((field.name, *(slots.get(word.casefold(), word) for word in words[1:2]), *words[2:]))
+    with suppress(ConfigError):
+        words[0] = names.field(words[0])
+        words[1:2] = [names.entity(words[0], word)[1] for word in words[1:2]]
+    return "/".join(words)

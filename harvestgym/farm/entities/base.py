@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.config import load_parameter_set, merge, read_sets
+from harvestgym.core.config import choose_set, load_parameter_set
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import Meta, iterate_metas, par, pytree, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
@@ -189,10 +189,9 @@ class Entity:
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the text of a set in the file, with its sources, in the layout of the fields."""
-        sets = read_sets(cls.file()) if cls.file().is_file() else {}
-        if isinstance(which, str):
-            return sets.get(which, {})
-        return merge(sets.get(which.get("extends", next(iter(sets), "")), {}), which)
+        if cls.file().is_file():
+            return choose_set(cls.file(), which, cls.__name__)[1]
+        return {} if isinstance(which, str) else which
 
     @classmethod
     def sprites(cls) -> Mapping[str, Sprite]:
