@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-from jax.experimental.xla_metadata import set_xla_metadata
 
 from .fallback import is_enabled, report, with_fallback
 from .library_fusions import takes_reductions
@@ -169,7 +168,7 @@ def _on_cpu(inner: Callable[..., Any], traced: Any, **attributes: str) -> Callab
 
     def on_cpu(*args: Any) -> Any:
         results = rewritten(*jax.tree.leaves(args))
-        return tree.unflatten(set_xla_metadata(results, **attributes) if attributes else results)
+        return tree.unflatten(mark_call(results, **attributes) if attributes else results)
 
     return partial(jax.lax.platform_dependent, cpu=on_cpu, default=inner)
 
@@ -242,7 +241,14 @@ _barrier = jax.jit(jax.lax.optimization_barrier)
 
 def _keep(x: jax.Array) -> Any:
     """`x` after a call that XLA may not inline."""
-    return set_xla_metadata(_barrier(x), inlineable="false")
+    return mark_call(_barrier(x), inlineable="false")
+
+
+def mark_call(results: Any, **attributes: str) -> Any:
+    """Set attributes of the call that gave some results."""
+    from jax.experimental.xla_metadata import set_xla_metadata  # here, so that a JAX without it only falls back
+
+    return set_xla_metadata(results, **attributes)
 
 
 def iterate_equations(program: Any) -> Iterator[Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -165,7 +168,7 @@ def fail(*args: Any, **kwargs: Any) -> Any:
     raise AttributeError("no such thing in this JAX")
 
 
-HOOKS = ["iterate_equations", "set_xla_metadata"]
+HOOKS = ["iterate_equations", "mark_call"]
 
 
 def costly(key: jax.Array) -> list[jax.Array]:
@@ -212,3 +215,28 @@ def test_the_switch_leaves_programs_as_they_are(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(fallback.SWITCH_VARIABLE, "off")
     monkeypatch.setattr(fusion, "iterate_equations", fail)
     assert_close(CompiledFunction(day, as_single_kernel=True)(X, N), jax.jit(day)(X, N))
+
+
+WITHOUT_INTERNALS = """
+import logging, sys
+import gymnasium, jax
+sys.modules["jax.experimental.xla_metadata"] = None  # so that an import raises ModuleNotFoundError
+del jax.sharding.AxisType
+logging.getLogger("harvestgym").addHandler(logging.StreamHandler(sys.stdout))
+import harvestgym
+from harvestgym.core.policy import random_policy
+env = gymnasium.make("harvestgym:fishing/logistic-v0")
+env.reset(seed=0)
+env.step(env.action_space.sample())
+stock = harvestgym.make("fishing/logistic-v0")
+harvestgym.rollout(stock, random_policy(stock), jax.random.key(0), 2, 3, devices=jax.devices())
+"""
+
+
+@marks
+@pytest.mark.parametrize(("switch", "warns"), [("", True), ("off", False)])
+def test_a_jax_without_the_internals_is_enough(switch: str, warns: bool) -> None:
+    environment = os.environ | {fallback.SWITCH_VARIABLE: switch}
+    command = [sys.executable, "-c", WITHOUT_INTERNALS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, "core.xla.fusion" in done.stdout) == (0, warns), done.stderr
