@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, U
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, create_model
 
+from harvestgym.core.xla.tracing import is_traced
+
 from .config import INT32, Strict, validate
 from .errors import ConfigError, nearest
 
@@ -91,12 +93,6 @@ def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Retu
         return function(*args, **kwargs)
 
     return checked
-
-
-def is_traced(value: Any) -> bool:
-    """Return whether a value is a number that JAX is tracing; False where JAX was never imported."""
-    jax = sys.modules.get("jax")
-    return jax is not None and isinstance(value, jax.core.Tracer)
 
 
 def _is_jax_array(value: Any) -> bool:

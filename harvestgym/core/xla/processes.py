@@ -1,4 +1,9 @@
-"""Processes that were forked: JAX runs threads, which a fork does not copy, so a forked process would wait forever."""
+"""Processes that were forked: JAX runs threads, which a fork does not copy, so a forked process would wait forever.
+
+Internals: JAX starts its threads with its first program; no name of JAX is used.
+Gain: an error that says what to do, and not a process that hangs.
+Without it: the forked process hangs at its first program, so the off switch does not apply.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,19 @@
+"""Values that JAX is tracing, which stand for numbers that are not known yet.
+
+Internals: the class `jax.core.Tracer`, which JAX exports without documenting it.
+Gain: constructors check the numbers that they are given, and may also be called in a compiled function.
+Without it: no public function distinguishes these values, so the off switch does not apply.
+
+This module does not import JAX: files are checked without it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def is_traced(value: Any) -> bool:
+    """Return whether a value is a number that JAX is tracing; False where JAX was never imported."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, jax.core.Tracer)
