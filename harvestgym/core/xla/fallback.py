@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any
 
 SWITCH_VARIABLE = "HARVESTGYM_XLA"
-"""Environment variable that switches all of `core.xla` off: `HARVESTGYM_XLA=off`."""
+"""Environment variable that switches the optional parts of `core.xla` off: `HARVESTGYM_XLA=off`."""
 
 reported: set[str] = set()
 """The pieces whose failure was logged in this process."""

@@ -17,7 +17,6 @@ from harvestgym.core.xla.fallback import SWITCH_VARIABLE
 LARGE, SMALL, YEARS = 4096, 512, 10
 
 
-@pytest.mark.skipif(os.environ.get(SWITCH_VARIABLE) == "off", reason="the library is used then, and is wrong")
 def test_a_large_batch_of_walleye_has_the_numbers_of_small_batches() -> None:
     env = harvestgym.make("fishing/walleye-v0")
     keys = jax.random.split(jax.random.key(0), LARGE)
@@ -35,7 +34,7 @@ def test_a_large_batch_of_walleye_has_the_numbers_of_small_batches() -> None:
         ("", "--{flag}=X", (0, 10), "--{flag}=X"),
         ("", "", (0, 7), ""),
         ("", "", (0, 11), ""),
-        ("off", "", (0, 10), ""),
+        ("off", "", (0, 10), "--{flag}="),
     ],
 )
 def test_the_flag_is_added_where_xla_knows_it_and_the_user_has_not_set_it(
@@ -47,3 +46,16 @@ def test_the_flag_is_added_where_xla_knows_it_and_the_user_has_not_set_it(
     library_fusions.disable_library_fusions()
     assert os.environ["XLA_FLAGS"] == expected.format(flag=library_fusions.FLAG)
     assert library_fusions.takes_reductions() == (found >= (0, 8) and not expected.endswith("{flag}="))
+
+
+@pytest.mark.parametrize(
+    ("found", "flags", "warned"), [("0.11.0", "", 1), ("0.11.0", "--{flag}=", 0), ("0.10.2", "", 0)]
+)
+def test_a_jaxlib_that_was_not_tried_is_warned_of(
+    found: str, flags: str, warned: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("XLA_FLAGS", flags.format(flag=library_fusions.FLAG))
+    monkeypatch.setattr(library_fusions, "version", lambda name: found)
+    library_fusions.disable_library_fusions()
+    lines = [record.getMessage() for record in caplog.records if record.name == "harvestgym"]
+    assert len(lines) == warned and all("expected a jaxlib before 0.11, got 0.11" in line for line in lines)
