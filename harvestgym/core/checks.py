@@ -23,7 +23,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, create_
 
 from harvestgym.core.xla.tracing import is_traced
 
-from .config import INT32, Strict, validate
+from .config import INT32, Exact, Strict, validate
 from .errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ Returned = TypeVar("Returned")
 _TAKEN_AS_THEY_ARE = (int, float, str, bool, types.NoneType, Any, object)
 
 
-class _Exact(Strict):
-    """A model that converts nothing: "3" and True are no numbers."""
+class _Given(Exact):
+    """The values that a constructor is given, of any types and names."""
 
-    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True, protected_namespaces=())
+    model_config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
 
 
 def check_fields(made: Any, where: str = "") -> None:
@@ -150,7 +150,7 @@ def _make_model(name: str, allowed: Mapping[str, Any], optional: Container[str])
         f"{key}_": (kind, Field(None if key in optional else ..., alias=key, validate_default=False))
         for key, kind in allowed.items()
     }
-    return create_model(name, __base__=_Exact, **fields)
+    return create_model(name, __base__=_Given, **fields)
 
 
 def _allow_value(meta: Meta | None, hint: Any) -> Any:

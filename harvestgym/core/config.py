@@ -54,6 +54,12 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
 
+class Exact(Strict):
+    """A model that converts nothing: "3" and yes are no numbers."""
+
+    model_config = ConfigDict(strict=True)
+
+
 def validate(model: type[ModelT], data: Any, where: str) -> ModelT:
     """Return `data` as a `model`; ConfigError listing every mistake with its path under `where`."""
     try:

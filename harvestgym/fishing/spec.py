@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from harvestgym.core.checks import make_plain
-from harvestgym.core.config import Strict, build_params, merge, read_extended, validate
+from harvestgym.core.config import Exact, build_params, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.tree import Meta, iterate_metas
@@ -46,20 +46,14 @@ LOW_SHARE = 0.2
 ProblemKind = Literal["harvest", "recovery", "driver"]
 
 
-class _Exact(Strict):
-    """A group of entries in which "3" and yes are no numbers."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class DriftEntry(_Exact):
+class DriftEntry(Exact):
     """Drift of a parameter."""
 
     rate: float = Field(ge=-MAX_BIOMASS, le=MAX_BIOMASS)
     limit: float = Field(ge=-MAX_BIOMASS, le=MAX_BIOMASS)
 
 
-class FishingSpec(_Exact):
+class FishingSpec(Exact):
     """Entries of a fishery file."""
 
     doc: str = ""
@@ -206,11 +200,11 @@ def find_law(kind: Any, where: str) -> type[GrowthLaw]:
     return GROWTH_LAWS[kind]
 
 
-class _OneOf(_Exact):
+class _OneOf(Exact):
     laws: tuple[dict[str, Any], ...] = Field(min_length=1)
 
 
-class _Patches(_Exact):
+class _Patches(Exact):
     law: dict[str, Any]
     patches: int = Field(5, ge=2, le=100_000)
     dispersal: float = Field(0.1, ge=0, le=1)

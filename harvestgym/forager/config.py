@@ -72,7 +72,7 @@ def _warn_of_look_alikes(config: ForagerConfig) -> None:
         warn_of_difference("thorns stay and cost 1 on every entry; those of harvestgym.forager.drop_in are collected")
     if isinstance(config.aperture, tuple) and config.aperture[0] != config.aperture[1]:
         warn_of_difference("aperture is (rows, columns); in harvestgym.forager.drop_in it is (columns, rows)")
-    if config.observation_mode == "world":
+    if MODES[config.observation_mode].whole:
         warn_of_difference(WORLD_MODE)
 
 

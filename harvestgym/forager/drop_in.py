@@ -23,6 +23,7 @@ from harvestgym.forager.numba_engine import env as host
 from . import config as ours
 from .config import WORLD_MODE, TranslatedConfig, build_world, warn_of_difference
 from .kinds import Constant, Flower, ForagerObject, Kind, TableObject, Wall, check_color
+from .observations import MODES
 from .world import World
 
 __all__ = ["Flower", "ForagerConfig", "ForagerEnv", "ForagerObject", "Palette", "Thorns", "Wall"]
@@ -157,7 +158,7 @@ class ForagerEnv(host.ForagerEnv):
             config, palette = config.translate(), config.colors
             world = world or _color_world(build_world(config), palette)
         super().__init__(config, world)  # pyright: ignore[reportArgumentType]
-        if self.config.observation_mode == "world":
+        if MODES[self.config.observation_mode].whole:
             warn_of_difference(WORLD_MODE)
 
     @property

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 import gymnasium
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from harvestgym.core.checks import check_data, make_plain
-from harvestgym.core.config import Strict, validate
+from harvestgym.core.config import Exact, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
@@ -27,7 +27,7 @@ from harvestgym.forager.view.timeline import timeline as timeline
 
 from .kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
 from .numba_support import FAST
-from .observations import Hint
+from .observations import MODES, Hint
 from .reward_laws import LAWS
 from .world import Capacity, Coordinate, Edge, Region, Side, StepCount, World, count_objects
 
@@ -36,13 +36,7 @@ Density = Annotated[float, Field(ge=0, le=1)]
 CATALOGUE = Path(__file__).with_name("catalogue")
 
 
-class _Exact(Strict):
-    """A group of entries in which "3" and yes are no numbers."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class KindFile(_Exact):
+class KindFile(Exact):
     """A kind in a catalogue file."""
 
     blocking: bool = False
@@ -62,7 +56,7 @@ class KindFile(_Exact):
     colors: tuple[Color, ...] = ()
 
 
-class RegionFile(_Exact):
+class RegionFile(Exact):
     """A biome in a catalogue file."""
 
     x: Coordinate
@@ -74,7 +68,7 @@ class RegionFile(_Exact):
     renew_every: StepCount = 0
 
 
-class WorldFile(_Exact):
+class WorldFile(Exact):
     """A catalogue file."""
 
     doc: str
@@ -186,18 +180,23 @@ def policies(env: Forager) -> dict[str, Policy]:
 
     Of a world shown in objects also the baselines, which know the rewards of the first step only.
     """
-    if env.hint[0] or env.mode not in ("objects", "colors") or min(env.aperture) < 3:
-        return {}
-    if env.mode == "colors" and env.world.teleport_every:
+    if not _can_navigate(env) or (MODES[env.mode].has_colors and env.world.teleport_every):
         return {}
     default = navigator(env)
     expert = default if env.expert is None else build_rule(env.expert, make_rule_families(env), {"navigator": default})
-    return {"expert": expert} | ({"planner": planner(env), "greedy": greedy(env)} if env.mode == "objects" else {})
+    baselines = {"planner": planner(env), "greedy": greedy(env)} if MODES[env.mode].has_channels else {}
+    return {"expert": expert} | baselines
+
+
+def _can_navigate(env: Forager) -> bool:
+    """Return whether the navigator can read the observations of a world and see where it walks."""
+    mode = MODES[env.mode]
+    return not env.hint[0] and (mode.has_channels or mode.has_colors) and min(env.aperture) >= 3
 
 
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
     """Make the rules of a world for `harvestgym tune`: the navigator with its discount, and when it walks on."""
-    if env.hint[0] or env.mode not in ("objects", "colors") or min(env.aperture) < 3:
+    if not _can_navigate(env):
         return {}
     numbers = {"discount": NumberRange(0.5, 0.99, DISCOUNT), "enough": NumberRange(0.0, 1.0, 0.0)}
     return {"navigator": RuleFamily(numbers, lambda given: navigator(env, given["discount"], given["enough"]))}

@@ -53,6 +53,16 @@ class ObservationMode(NamedTuple):
         """Return whether the encoded view itself is observed."""
         return self.observe is show_cells and not self.whole
 
+    @property
+    def has_channels(self) -> bool:
+        """Return whether the view is observed with a bool channel for each kind."""
+        return self.is_picture and self.table is channel_table
+
+    @property
+    def has_colors(self) -> bool:
+        """Return whether the view is observed in colours."""
+        return self.is_picture and self.table is color_table
+
 
 # -- tables of codes -----------------------------------------------------------------------------------------
 

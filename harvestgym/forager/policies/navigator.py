@@ -18,7 +18,7 @@ from jax.tree_util import Partial
 from harvestgym.core.policy import Policy
 from harvestgym.forager.jax_engine.lookup import find_region, to_word
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.observations import OUTSIDE, choose_colors
+from harvestgym.forager.observations import MODES, OUTSIDE, choose_colors
 from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.reward_laws import Fourier
 from harvestgym.forager.world import MOVES
@@ -69,7 +69,7 @@ class _Navigator:
 
     def _read_kinds(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside."""
-        return read_channels(obs) if self.env.mode == "objects" else self._read_colors(obs, x, y)
+        return read_channels(obs) if MODES[self.env.mode].has_channels else self._read_colors(obs, x, y)
 
     def _read_colors(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         world, (rows, cols) = self.env.world, self.env.aperture
