@@ -55,6 +55,12 @@ def distance(value: Any, low: Any, high: Any) -> jax.Array:
     return jnp.maximum(jnp.maximum(low - value, value - high), 0.0)
 
 
+def power(base: jax.Array, exponent: float) -> jax.Array:
+    """Compute base ** exponent where the base is positive, and 0 elsewhere, with a finite gradient everywhere."""
+    positive = base > 0
+    return jnp.where(positive, jnp.where(positive, base, 1.0) ** exponent, 0.0)
+
+
 def exponents(response: Response, **drivers: Any) -> dict[str, jax.Array]:
     """Return each driver's term of the exponent, by name; raises TypeError unless the drivers are the fields."""
     expected = {f.name for f in dataclasses.fields(response)} - {"intercept"}

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from harvestgym.core.random import normal
 from harvestgym.farm.entities.hosts import Drivers, probability
+from harvestgym.farm.entities.response import power
 
 from .parameters import Bloom, StressWeights
 
@@ -24,7 +25,7 @@ def logistic_step(value: jax.Array, rate: jax.Array, ceiling: jax.Array) -> jax.
     At a constant rate the solution is ceiling * tanh(t * rate / (2 sqrt(ceiling)))^2. What is above a ceiling that
     stress has lowered stays.
     """
-    grown = value + rate * (1 - value / ceiling) * _power(value, 0.5)
+    grown = value + rate * (1 - value / ceiling) * power(value, 0.5)
     return jnp.maximum(value, jnp.minimum(grown, ceiling))
 
 
@@ -106,9 +107,4 @@ def crop_coefficient(
     """
     wind, humid = jnp.clip(wind, 1.0, 6.0), jnp.clip(least_humidity, 20.0, 80.0)
     air = 0.04 * (wind - 2) - 0.004 * (humid - 45)
-    return jnp.maximum(alpha_0 + alpha_1 * height + air * _power(height / 300, 0.3), 0.0)
-
-
-def _power(base: jax.Array, exponent: float) -> jax.Array:
-    """base ** exponent for a base >= 0, with a finite gradient at 0."""
-    return jnp.where(base > 0, jnp.where(base > 0, base, 1.0) ** exponent, 0.0)
+    return jnp.maximum(alpha_0 + alpha_1 * height + air * power(height / 300, 0.3), 0.0)

@@ -8,6 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from harvestgym.farm.entities.response import power
+
 SOLAR_CONSTANT = 0.0820  # MJ/m2/min
 INLAND_COEFFICIENT = 0.16
 """k_Rs of FAO-56 eq. (50), away from the coast."""
@@ -38,7 +40,7 @@ def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
     It is at most that of a clear sky near sea level (FAO-56 eq. 37). The paper's crops do not respond to light.
     """
     spread = jnp.maximum(jnp.asarray(t_max, jnp.float32) - t_min, 0.0)
-    return jnp.minimum(INLAND_COEFFICIENT * _power(spread, 0.5), CLEAR_SKY) * extraterrestrial
+    return jnp.minimum(INLAND_COEFFICIENT * power(spread, 0.5), CLEAR_SKY) * extraterrestrial
 
 
 def _sunrise(cosine: jax.Array) -> jax.Array:
@@ -61,15 +63,9 @@ def reference_evapotranspiration(
     dryness = jnp.clip((100 - jnp.asarray(humidity, jnp.float32)) / 100, 0.0, 1.0)  # 0 at 100 %, however it is rounded
     spread = jnp.asarray(t_max, jnp.float32) - t_min
     warmth = jnp.asarray(t_mean, jnp.float32)
-    sunlit = 0.0118 * _power(dryness, 0.2) * _power(spread, 0.3) * (radiation * _power(warmth + 10, 0.5) - 40)
-    windy = 0.1 * (warmth + 20) * dryness * _power(jnp.asarray(wind, jnp.float32) / 2, 0.6)
+    sunlit = 0.0118 * power(dryness, 0.2) * power(spread, 0.3) * (radiation * power(warmth + 10, 0.5) - 40)
+    windy = 0.1 * (warmth + 20) * dryness * power(jnp.asarray(wind, jnp.float32) / 2, 0.6)
     return jnp.maximum(sunlit + windy, 0.0)
-
-
-def _power(base: jax.Array, exponent: float) -> jax.Array:
-    """base ** exponent where base is positive and 0 elsewhere, with a finite gradient everywhere."""
-    positive = base > 0
-    return jnp.where(positive, jnp.where(positive, base, 1.0) ** exponent, 0.0)
 
 
 def wind_at_2m(speed: Any, height: float) -> Any:
