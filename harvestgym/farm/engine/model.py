@@ -336,8 +336,7 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def reward(self, key: jax.Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> jax.Array:
         """Return the terms of the score, less wages and the costs of interventions and observations."""
-        gain = sum(self.gains(after, params).values(), jnp.float32(0.0))
-        return gain - sum(self.costs(after, params).values(), jnp.float32(0.0))
+        return _net(self.gains(after, params), self.costs(after, params))
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """Return the costs of the step that led to `state`, by name; free observations cost nothing."""
@@ -347,8 +346,7 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
         gains, costs = self.gains(state, params), self.costs(state, params)
-        gain = sum(gains.values(), jnp.float32(0.0))
-        out = {"day": state.day, "gain": gain, "net": gain - sum(costs.values(), jnp.float32(0.0))} | costs
+        out = {"day": state.day, "gain": _sum(gains), "net": _net(gains, costs)} | costs
         out |= {f"reward/{name}": value for name, value in gains.items()}
         out |= {f"total/{name}": value for name, value in state.totals.items()}
         out |= {"accepted": state.accepted, "effective": state.effective}
@@ -371,6 +369,14 @@ def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
     """Return the plots an order is aimed at: one, or the whole field for (-1, -1)."""
     x, y = np.indices(shape)
     return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
+
+
+def _sum(terms: Mapping[str, jax.Array]) -> jax.Array:
+    return sum(terms.values(), jnp.float32(0.0))
+
+
+def _net(gains: Mapping[str, jax.Array], costs: Mapping[str, jax.Array]) -> jax.Array:
+    return _sum(gains) - _sum(costs)
 
 
 def _add_up(amounts: Iterable[Mapping[str, jax.Array]], start: dict[str, jax.Array]) -> dict[str, jax.Array]:
