@@ -1,4 +1,4 @@
-"""Collisions on the host: what is taken, and when it will return."""
+"""Collisions on the host: what blocks the agent, what is taken, and when it will return."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ _WORD = 0xFFFFFFFF
 
 
 @compiled
-def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> bool:
-    """Collide with the object of a kind that stands at (x, y).
+def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool]:
+    """Collide with the object of a kind that stands at (x, y): the kind that counts, and whether the way is free.
 
-    Return False if it is to be taken and must stay, as the bound on changes is reached: then it counts as nothing.
+    An object that is to be taken and must stay, as the bound on changes is reached, counts as nothing.
     """
     head, slot = arrays.head, find_slot(arrays.head, arrays.lookup, arrays.taken, x, y)
     head[col.HIT_SLOT], head[col.HIT_CELL] = -1, x + y * head[col.WIDTH]
     head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else head[col.HIT_CELL]
+    free = arrays.kinds[kind, col.BLOCKING] == 0
     if arrays.kinds[kind, col.COLLECTABLE] == 0:
-        return True
+        return kind, free
     slot = take(arrays, slot, x + y * head[col.WIDTH], kind)
     head[col.HIT_SLOT] = slot
     if slot >= 0:
@@ -37,7 +38,7 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> bool:
         if arrays.kinds[kind, col.PYTHON] == 0:
             never = arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.NEVER
             schedule_return(arrays, slot, -1 if never else draw_delay(arrays, kind, arrays.slots[slot, col.BORN]))
-    return slot >= 0
+    return kind if slot >= 0 else EMPTY, free
 
 
 @compiled

@@ -26,14 +26,11 @@ def act(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nda
     if x == agents[agent, col.AGENT_X] and y == agents[agent, col.AGENT_Y]:
         return EMPTY
     kind = find_visible_kind(head, regions, layers, kinds, slots, index, taken, x, y)
-    head[col.HIT] = kind
     if kind != EMPTY:
         arrays = EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
-        blocking = kinds[kind, col.BLOCKING]
-        if not collide(arrays, x, y, kind):
-            kind = EMPTY
-            head[col.HIT] = EMPTY
-        if blocking:
+        kind, free = collide(arrays, x, y, kind)
+        head[col.HIT] = kind
+        if not free:
             return kind
     agents[agent, col.AGENT_X], agents[agent, col.AGENT_Y] = x, y
     old, new = views[agent, head[col.SIDE]], views[agent, 1 - head[col.SIDE]]
