@@ -19,11 +19,8 @@ TREE = structure.Tree(ROOT)
 FAMILIES, LAYERS, ORDERS = structure.FAMILIES, structure.LAYERS, structure.ORDERS
 
 LATE = {
-    "harvestgym": "`import harvestgym` must not import JAX",
     "harvestgym.registry": "listing ids must not import JAX or a family",
     "harvestgym.cli": "`harvestgym --help` must answer before JAX is imported",
-    "harvestgym.farm": "the names of the family load when they are first used",
-    "harvestgym.fishing": "the names of the family load when they are first used",
     "harvestgym.forager": "the names of the family load when they are first used",
     "harvestgym.forager.family": "the host engine loads numba, only where a Gymnasium environment is made",
     "harvestgym.play": "the browser game needs the extra `web`",
@@ -129,8 +126,12 @@ def test_an_entity_imports_no_other_entity() -> None:
 
 
 def test_imports_inside_functions_only_where_start_up_time_needs_it() -> None:
-    late = [e for e in TREE.imports if e.in_function and e.importer not in LATE and not below(e.importer, FOLDERS)]
+    inside = [each for each in TREE.imports if each.in_function]
+    late = [e for e in inside if e.importer not in LATE and not below(e.importer, FOLDERS)]
     assert [f"{e.importer}:{e.line} imports {e.imported}" for e in late] == []
+    stale = {name for name in LATE if name not in FOLDERS} - {each.importer for each in inside}
+    stale |= {name for name in FOLDERS if not any(below(each.importer, [name]) for each in inside)}
+    assert stale == set(), "modules without an import inside a function"
 
 
 def test_no_folder_holds_more_modules_than_a_reader_can_survey() -> None:
