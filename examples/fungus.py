@@ -77,14 +77,14 @@ class Fungus(Entity):
         air = board.one(Air)
         good = expglm(self.favour, humidity=air.humidity, temperature=air.t_mean)
         spores = bernoulli(draws["spores"], good * self.arrival) * self.first
-        near = state.infected + self.spread * _beside(state.infected)
+        near = state.infected + self.spread * _neighbours(state.infected)
         more = state.infected + (1 - state.infected) * jnp.minimum(spores + good * self.growth * near, 1.0)
         healed = more * jnp.exp(-self.cure * board.toxin("fungus") / place.surface)
         alive = board.by_host(Canopy).alive.sum(0) > 0
         return FungusState(infected=jnp.where(alive, healed, 0.0)), Ledger({}, {})
 
 
-def _beside(plots: jax.Array) -> jax.Array:
+def _neighbours(plots: jax.Array) -> jax.Array:
     """Return the sum over the four neighbours of each plot."""
     wide = jnp.pad(plots, 1)
     return wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]

@@ -42,6 +42,9 @@ NO_VERB = re.compile(
 )
 """Words that open no docstring of a function, which starts with a verb."""
 
+BETWEEN_WORDS = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
+"""The limits between the words of a name of Python code."""
+
 TEXTS = (".md", ".yaml", ".yml", ".js", ".css", ".html", ".txt", ".toml")
 
 
@@ -66,6 +69,8 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in kinds:
             yield from enumerate(token.string.splitlines(), start=token.start[0])
+        elif token.type == tokenize.NAME:
+            yield token.start[0], BETWEEN_WORDS.sub(" ", token.string)
 
 
 def test_no_text_has_a_banned_word() -> None:
@@ -125,6 +130,13 @@ def test_errors_say_what_they_expected() -> None:
 @pytest.mark.parametrize("text", ["It is told anew.", "the «kind»", "part of which", "in lanes", "of one's own"])
 def test_the_pattern_finds_banned_words(text: str) -> None:
     assert PATTERN.search(text)
+
+
+@pytest.mark.parametrize("code", ["def test_a_person_fishes(): ...", "class FarmDeed: ...", "x = _told(1)", "lane = 1"])
+def test_names_of_python_code_are_read(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "code.py"
+    path.write_text(code)
+    assert any(PATTERN.search(text) for _, text in prose(path))
 
 
 @pytest.mark.parametrize("text", ["an untold story", "besides", "recommend", "planes", "a person-day"])

@@ -44,13 +44,13 @@ COLUMNS = ("game", "million days", "seasons", "expert", "random", "agents, one p
 
 def _row(run: dict[str, Any]) -> tuple[str, ...]:
     scores, seeds = run["scores"], [value for name, value in run.items() if name.startswith("seed ")]
-    mine = "; ".join(_told(score) for name, score in scores.items() if name.startswith("agent"))
+    mine = "; ".join(_describe(score) for name, score in scores.items() if name.startswith("agent"))
     seconds = ", ".join(f"{seed['cpu']:.0f}" for seed in seeds)
     days = f"{_days(run['settings']) / 1e6:.1f}"
-    return run["id"], days, str(run["seasons"]), _told(scores["expert"]), _told(scores["random"]), mine, seconds
+    return run["id"], days, str(run["seasons"]), _describe(scores["expert"]), _describe(scores["random"]), mine, seconds
 
 
-def _told(score: dict[str, float]) -> str:
+def _describe(score: dict[str, float]) -> str:
     return f"{score['mean']:.3f} ({score['low']:.3f} to {score['high']:.3f})"
 
 
@@ -183,7 +183,7 @@ def _in_contexts(ppo: Any, which: tuple[str, ...], agents: Any) -> list[str]:
     policies += [ppo.policy_of(env, ppo.Settings(), (actor, seen)) for seen in (naive, moments)]
     key = splits.split(ID, "test").key(ppo.HELD_OUT)
     returns = [np.asarray(evaluate(env, policy, key, SEASONS, horizon(env)).returns) for policy in policies]
-    return [_told(asdict(summarise(each))) for each in returns]
+    return [_describe(asdict(summarise(each))) for each in returns]
 
 
 if __name__ == "__main__":

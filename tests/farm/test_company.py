@@ -124,8 +124,8 @@ def test_a_field_neither_sees_nor_disturbs_another() -> None:
     values = {"plot": (0, 2), "amount#L": 20, "duration#min": 60}
     pour = both.actions.index(("BasicFarmer-0", "Field-1", "Soil-0", "watering_discrete", values))
     idle, busy = history(both), history(both, order=pour)
-    for beside in (idle, busy):
-        same(alone, beside)
+    for company in (idle, busy):
+        same(alone, company)
     water = "Field-1/Soil-0/available_Water#L"
     assert (busy[water] >= idle[water]).all() and (busy[water] - idle[water])[:, 0, 2].mean() > 2
     np.testing.assert_array_equal(busy[water][:, 0, :2], idle[water][:, 0, :2])

@@ -124,7 +124,7 @@ def test_tuning_finds_the_escapement() -> None:
     assert 0.44 < best < 0.52 and 7.3 < worth < 8.0
 
 
-def test_a_person_can_fish() -> None:
+def test_a_user_can_fish() -> None:
     """The user policy shows biomass, takes a catch, and refuses nonsense."""
     env = make("logistic-v0")
     shown: list[float] = []

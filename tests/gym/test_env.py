@@ -37,22 +37,22 @@ def assert_same(shown: Any, core: Any) -> None:
 def test_steps_equal_the_functional_environment_across_resets(core: Any) -> None:
     env, params = GymEnv(core), core.params
     start = jax.jit(lambda key: start_episode(core, key, params))
-    step = jax.jit(lambda lane, a: advance(core, lane, a, params))
+    step = jax.jit(lambda run, a: advance(core, run, a, params))
     env.action_space.seed(1)
     read = make_action_reader(env.action_space)
     obs, info = env.reset(seed=5)
-    lane, seen = start(jax.random.key(5))
+    run, seen = start(jax.random.key(5))
     ends = 0
     for _ in range(40):
         assert_same((obs, info), (seen.obs, seen.info))
         action = env.action_space.sample()
         obs, reward, terminated, truncated, info = env.step(action)
-        lane, seen, _ = step(lane, read(action))
+        run, seen, _ = step(run, read(action))
         assert_same((obs, reward, terminated, truncated, info), tuple(seen))
         if terminated or truncated:
             ends += 1
             obs, info = env.reset()
-            lane, seen = start(lane.key)
+            run, seen = start(run.key)
     assert ends >= 3
 
 

@@ -54,8 +54,8 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
     line = _find_line(world, replace(state, x=x, y=y), action).astype(jnp.int8)
     # A view framed by the new line, and a window in it: faster than a choice among four views.
     row, col = np.ogrid[: rows + 2, : cols + 2]
-    above, beside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
-    framed = jnp.where(beside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
+    above, aside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
+    framed = jnp.where(aside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
     framed = jnp.where(above, jnp.pad(line[:cols], 1)[None], framed)
     dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * moved
     return replace(

@@ -47,8 +47,8 @@ def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:
     found = plan_with_foresight(env, KEYS, rule_policy(env), SEARCH)
     step = jax.jit(env.step)
     for season in range(2):
-        lane, _ = start_episode(env, found.keys[season], env.params)
-        key, state, total = lane.key, lane.state, 0.0
+        run, _ = start_episode(env, found.keys[season], env.params)
+        key, state, total = run.key, run.state, 0.0
         for action in found.schedules[season]:
             key, now = split_key(key)
             state, timestep = step(now, state, action, env.params)

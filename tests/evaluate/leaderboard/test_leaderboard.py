@@ -101,7 +101,7 @@ def test_file_and_page_have_the_rows(tmp_path: Path) -> None:
     assert "Without a row of ppo yet: farm/c-v0." in text and "Negative results" not in text
 
 
-def test_the_page_says_who_falls_short_of_whom() -> None:
+def test_the_page_says_who_falls_short_of_another() -> None:
     """Only intervals that do not meet count: the agent of a-v0 lies below the expert, that of b-v0 only seems to."""
     experts = [row("farm/a-v0", "expert", 2.0), row("farm/b-v0", "expert", 2.0), row("farm/b-v0", "random", 1.0)]
     text = page.make_page([*experts, row("farm/a-v0", "ppo", 1.7), row("farm/b-v0", "ppo", 1.9)])

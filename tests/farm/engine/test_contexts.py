@@ -267,11 +267,11 @@ def test_each_environment_of_a_batch_keeps_its_context(id: str, mode: str) -> No
         ends += int(truncated.all())
         flows.append(info["context"][:, 0])
     begun = 4 if mode == "NextStep" else 3
-    for lane in range(3):
-        episodes = list(dict.fromkeys(float(row[lane]) for row in flows))
-        alone = lives(gymnasium.make(id, context=context), 5, seed=7 + lane)
+    for i in range(3):
+        episodes = list(dict.fromkeys(float(row[i]) for row in flows))
+        alone = lives(gymnasium.make(id, context=context), 5, seed=7 + i)
         assert episodes == list(dict.fromkeys(alone))[: len(episodes)] and len(episodes) == 3
-        assert [float(row[lane]) for row in flows[:begun]] == [episodes[0]] * begun
+        assert [float(row[i]) for row in flows[:begun]] == [episodes[0]] * begun
     assert len({float(f) for f in flows[0]}) == 3
 
 

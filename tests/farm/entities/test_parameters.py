@@ -127,11 +127,11 @@ WITHOUT_CARBON |= {"bedrocks_release_C#mg.day-1": 1}
 
 
 def farm(
-    weather: Any, crop: str = "bean", soil: Any = "clay", plants: Any = ANY, beside: tuple[str, ...] = ()
+    weather: Any, crop: str = "bean", soil: Any = "clay", plants: Any = ANY, others: tuple[str, ...] = ()
 ) -> FarmModel:
     """Return two plots of a crop, begun at any stage on any day, next to other crops."""
     place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 200.0}
-    crops = [["Plant", name] for name in (crop, *beside)]
+    crops = [["Plant", name] for name in (crop, *others)]
     entities: list[Any] = [["Weather", "own"], ["Soil", soil], *crops, ["Trouble", "own"]]
     field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 2}, "entities": entities}
     init = {"Weather-0": {"day#int365": [1, 60, 120, 180, 300]}, "Plant-0": plants}
@@ -223,7 +223,7 @@ def fields(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, Callable
     table = {"table": wild(tmp_path_factory.mktemp("weather"))}
     make = (
         lambda crop: farm(table, crop, POOR),
-        lambda crop: farm(table, crop, plants={}, beside=("corn",)),
+        lambda crop: farm(table, crop, plants={}, others=("corn",)),
         lambda crop: farm(table, crop, WITHOUT_CARBON, CROWDED),
     )
     return [(prints(one("bean")), one) for one in make]

@@ -84,19 +84,19 @@ def test_rain_does_not_move_what_lies_on_a_plot(kind: Spreadable) -> None:
 def test_an_order_touches_its_plot_only(kind: Spreadable, bags: bool) -> None:
     place, here = field((1, 3)), jnp.asarray([[False, True, False]])
     method: Any = kind.scatter_bag if bags else kind.scatter  # pyright: ignore[reportAttributeAccessIssue]
-    deed = method(pile(0.1, 0.2, 0.3), place, here, jnp.float32(2.0))
+    result = method(pile(0.1, 0.2, 0.3), place, here, jnp.float32(2.0))
     kg = 2.0 * float(kind.bag) if bags else 2.0
-    np.testing.assert_allclose(deed.state.amount, [[0.1, 0.2 + kg, 0.3]], rtol=1e-6)
-    np.testing.assert_allclose(deed.state.total, [[0.1, 0.2 + kg, 0.3]], rtol=1e-6)
-    np.testing.assert_array_equal(deed.done, here)
+    np.testing.assert_allclose(result.state.amount, [[0.1, 0.2 + kg, 0.3]], rtol=1e-6)
+    np.testing.assert_allclose(result.state.total, [[0.1, 0.2 + kg, 0.3]], rtol=1e-6)
+    np.testing.assert_array_equal(result.done, here)
 
 
 @each_kind
 def test_an_order_of_nothing_has_no_effect(kind: Spreadable) -> None:
     before = pile(0.1)
-    deed = kind.scatter(before, field(), jnp.asarray([[True]]), jnp.float32(0.0))  # pyright: ignore[reportAttributeAccessIssue]
-    jax.tree.map(np.testing.assert_array_equal, deed.state, before)
-    assert not deed.done.any() and all(float(count) == 0 for count in deed.ledger.tally.values())
+    result = kind.scatter(before, field(), jnp.asarray([[True]]), jnp.float32(0.0))  # pyright: ignore[reportAttributeAccessIssue]
+    jax.tree.map(np.testing.assert_array_equal, result.state, before)
+    assert not result.done.any() and all(float(count) == 0 for count in result.ledger.tally.values())
 
 
 @pytree

@@ -278,18 +278,18 @@ class Together:
     def __init__(self, env: Env[Any, Any], seed: int) -> None:
         self.env, self.frames = env, []
         self.step = jax.jit(self._step)
-        self.lane, first = jax.jit(lambda key: autoreset.start_episode(env, key, env.params))(jax.random.key(seed))
+        self.run, first = jax.jit(lambda key: autoreset.start_episode(env, key, env.params))(jax.random.key(seed))
         self.keep(first, np.int32(0))
 
-    def _step(self, lane: Any, action: Any) -> Any:
-        after, shown, _ = autoreset.advance(self.env, lane, action, self.env.params)
+    def _step(self, run: Any, action: Any) -> Any:
+        after, shown, _ = autoreset.advance(self.env, run, action, self.env.params)
         return after, shown
 
     def keep(self, shown: Any, action: Any) -> None:
-        self.frames.append(make_frame(record, self.env, self.lane.state, action, shown, self.env.params))
+        self.frames.append(make_frame(record, self.env, self.run.state, action, shown, self.env.params))
 
     def do(self, action: Any) -> None:
-        self.lane, shown = self.step(self.lane, action)
+        self.run, shown = self.step(self.run, action)
         self.keep(shown, action)
 
     def picture(self) -> str:
@@ -333,8 +333,8 @@ def test_a_farm_shows_itself_in_every_mode_and_keeps_nothing_without_one() -> No
     mine.farmgym_step([("BasicFarmer-0", "Field-0", "Plant-0", "harvest", {})])
     pixels = mine.render()
     assert pixels.dtype == np.uint8 and pixels.ndim == 3
-    lane = mine.run_state
-    mine.run_state = lane
+    run = mine.run_state
+    mine.run_state = run
     assert mine.render().shape == pixels.shape, "a state put there by hand is drawn"
     assert mine.metadata["render_modes"] == ["rgb_array", "ansi", "svg"]
     with pytest.raises(ConfigError, match="try 'rgb_array'"):

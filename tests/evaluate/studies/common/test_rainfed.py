@@ -34,7 +34,7 @@ def test_the_models_agree_as_documented(record: rainfed.SeasonRecord) -> None:
     assert len(rainfed.tabulate_models(pairs).rows) == len(rainfed.RAINFED_MEASURES)
 
 
-def test_statistics_of_a_pair_of_which_one_season_is_unknown() -> None:
+def test_statistics_of_a_pair_with_one_unknown_season() -> None:
     pair = rainfed.ModelPair("grain", np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 6, 8]))
     assert pair.known.tolist() == [True, True, True, False]
     assert pair.bias == -2 and pair.correlation == pytest.approx(1)

@@ -72,10 +72,10 @@ def test_an_order_has_an_effect_where_it_changes_something() -> None:
         (order("put_scarecrow", type="basic"), 1, True, 8),
     ]
     drawn = []
-    for deed, stands, effective, deterred in todo:
-        state, report = step(jax.random.key(0), state, env.actions.encode([deed], env.schedule), env.params)
-        assert int(state.fields[0][0].scarecrow) == stands, deed
-        assert bool(state.effective.any()) == effective, deed
+    for action, stands, effective, deterred in todo:
+        state, report = step(jax.random.key(0), state, env.actions.encode([action], env.schedule), env.params)
+        assert int(state.fields[0][0].scarecrow) == stands, action
+        assert bool(state.effective.any()) == effective, action
         drawn.append((float(report.tally["birds#nb"]), deterred))
     free = drawn[0][0]
     assert 4 < free <= 12, "of the 12 that a hedge allows, by the same key each day"

@@ -57,13 +57,13 @@ def test_compost_gives_a_tenth_in_a_season() -> None:
 
 def test_scattering_brings_nutrients_over_the_boundary() -> None:
     kind, where = Fertilizer.named("compost"), jnp.asarray([[True, False]])
-    deed = kind.scatter_bag(pile(0.5, 0.5), field((1, 2)), where, jnp.float32(2.0))
-    flow = np.asarray(deed.ledger.flows["nutrients:fertilizer"])
+    result = kind.scatter_bag(pile(0.5, 0.5), field((1, 2)), where, jnp.float32(2.0))
+    flow = np.asarray(result.ledger.flows["nutrients:fertilizer"])
     np.testing.assert_allclose(flow[:, 0, 0], 4000 * kind.shares, rtol=1e-6)
     assert (flow[:, 0, 1] == 0).all()
-    before, after = (kind.holds(s)["nutrients"] for s in (pile(0.5, 0.5), deed.state))
+    before, after = (kind.holds(s)["nutrients"] for s in (pile(0.5, 0.5), result.state))
     np.testing.assert_allclose(after - before, flow, rtol=1e-5)
-    assert float(deed.ledger.tally["fertilizer#kg"]) == pytest.approx(4.0)
+    assert float(result.ledger.tally["fertilizer#kg"]) == pytest.approx(4.0)
 
 
 def test_the_soil_gets_what_two_fertilizers_lose() -> None:

@@ -180,44 +180,44 @@ def act(name: str, state: PlantState, where: jax.Array = ALL, *values: float) ->
 
 def test_sowing_is_for_empty_plots() -> None:
     before = row(EVERY, harvested=True, cause_of_death=3, harvest_weight=2.0)
-    deed = act("sow", before, ALL, 20, 15)
-    assert deed.done.tolist() == [[True] + [False] * 6]
-    assert STAGES[int(deed.state.stage[0, 0])] == "seed" and int(deed.state.population[0, 0]) == 20
-    assert float(deed.state.spacing[0, 0]) == 15.0 and not bool(deed.state.harvested[0, 0])
-    assert int(deed.state.cause_of_death[0, 0]) == 0 and float(deed.state.harvest_weight[0, 0]) == 2.0
-    for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(deed.state), strict=True):
+    result = act("sow", before, ALL, 20, 15)
+    assert result.done.tolist() == [[True] + [False] * 6]
+    assert STAGES[int(result.state.stage[0, 0])] == "seed" and int(result.state.population[0, 0]) == 20
+    assert float(result.state.spacing[0, 0]) == 15.0 and not bool(result.state.harvested[0, 0])
+    assert int(result.state.cause_of_death[0, 0]) == 0 and float(result.state.harvest_weight[0, 0]) == 2.0
+    for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(result.state), strict=True):
         np.testing.assert_array_equal(a[..., 1:], b[..., 1:])
 
 
 @pytest.mark.parametrize("name", ["harvest", "micro_harvest"])
 def test_a_harvest_is_paid_once_and_clears_the_plot(name: str) -> None:
     before = row(EVERY, water=0.5, nutrients=2.0)
-    deed = act(name, before)
-    assert deed.done.tolist() == [[s in (Stage.FRUIT, Stage.RIPE) for s in Stage]]
+    result = act(name, before)
+    assert result.done.tolist() == [[s in (Stage.FRUIT, Stage.RIPE) for s in Stage]]
     each = 16 * 10 * 3.0 / 1000
-    assert float(deed.ledger.tally["harvest#kg"]) == pytest.approx(2 * each)
-    np.testing.assert_allclose(deed.state.harvest_weight, [[0, 0, 0, 0, each, each, 0]])
-    np.testing.assert_allclose(deed.ledger.flows["water:export"], [[0, 0, 0, 0, -0.5, -0.5, 0]])
-    np.testing.assert_allclose(deed.ledger.flows["nutrients:export"][2], [[0, 0, 0, 0, -2, -2, 0]])
-    assert deed.state.harvested.tolist() == deed.done.tolist()
-    assert (deed.state.stage[0, 4:6] == Stage.NONE).all() and (deed.state.fruits[0, 4:6] == 0).all()
-    again = act(name, deed.state)
+    assert float(result.ledger.tally["harvest#kg"]) == pytest.approx(2 * each)
+    np.testing.assert_allclose(result.state.harvest_weight, [[0, 0, 0, 0, each, each, 0]])
+    np.testing.assert_allclose(result.ledger.flows["water:export"], [[0, 0, 0, 0, -0.5, -0.5, 0]])
+    np.testing.assert_allclose(result.ledger.flows["nutrients:export"][2], [[0, 0, 0, 0, -2, -2, 0]])
+    assert result.state.harvested.tolist() == result.done.tolist()
+    assert (result.state.stage[0, 4:6] == Stage.NONE).all() and (result.state.fruits[0, 4:6] == 0).all()
+    again = act(name, result.state)
     assert not again.done.any() and float(again.ledger.tally["harvest#kg"]) == 0.0
-    jax.tree.map(np.testing.assert_array_equal, again.state, deed.state)
+    jax.tree.map(np.testing.assert_array_equal, again.state, result.state)
 
 
 def test_one_plot_is_harvested_and_the_others_wait() -> None:
     where = jnp.arange(7)[None] == 5
-    deed = act("micro_harvest", row(EVERY), where)
-    assert deed.done.tolist() == where.tolist() and int(deed.state.stage[0, 4]) == Stage.FRUIT
+    result = act("micro_harvest", row(EVERY), where)
+    assert result.done.tolist() == where.tolist() and int(result.state.stage[0, 4]) == Stage.FRUIT
 
 
 def test_removing_takes_all_but_empty_plots() -> None:
-    deed = act("remove", row(EVERY, water=0.5, harvest_weight=1.0))
-    assert deed.done.tolist() == [[s != Stage.NONE for s in Stage]]
-    assert (deed.state.stage == Stage.NONE).all() and not deed.state.harvested.any()
-    np.testing.assert_allclose(deed.ledger.flows["water:export"], -0.5 * np.asarray(deed.done))
-    assert "harvest#kg" not in deed.ledger.tally and (deed.state.harvest_weight == 1.0).all()
+    result = act("remove", row(EVERY, water=0.5, harvest_weight=1.0))
+    assert result.done.tolist() == [[s != Stage.NONE for s in Stage]]
+    assert (result.state.stage == Stage.NONE).all() and not result.state.harvested.any()
+    np.testing.assert_allclose(result.ledger.flows["water:export"], -0.5 * np.asarray(result.done))
+    assert "harvest#kg" not in result.ledger.tally and (result.state.harvest_weight == 1.0).all()
 
 
 @pytest.mark.parametrize(
@@ -225,9 +225,9 @@ def test_removing_takes_all_but_empty_plots() -> None:
 )
 def test_an_action_aimed_nowhere_changes_nothing(name: str, values: tuple[float, ...]) -> None:
     before = row(EVERY)
-    deed = act(name, before, ~ALL, *values)
-    jax.tree.map(np.testing.assert_array_equal, deed.state, before)
-    assert not deed.done.any()
+    result = act(name, before, ~ALL, *values)
+    jax.tree.map(np.testing.assert_array_equal, result.state, before)
+    assert not result.done.any()
 
 
 @pytest.mark.parametrize(

@@ -156,21 +156,21 @@ def test_soil_messages_to_hosts() -> None:
 def test_watering_a_plot(method: str) -> None:
     place = field((2, 2))
     where = jnp.asarray([[False, True], [False, False]])
-    deed = getattr(LOAM, method)(state_of(place), place, where, jnp.float32(5.0), jnp.float32(60.0))
-    np.testing.assert_allclose(deed.state.water, [[100, 105], [100, 100]])
-    np.testing.assert_allclose(deed.state.wet_surface, [[0, 60 / 1440], [0, 0]], rtol=1e-6)
-    np.testing.assert_array_equal(deed.done, where)
-    np.testing.assert_allclose(deed.ledger.flows["water:watering"], [[0, 5], [0, 0]])
-    assert float(deed.ledger.tally["water#L"]) == 5.0
+    result = getattr(LOAM, method)(state_of(place), place, where, jnp.float32(5.0), jnp.float32(60.0))
+    np.testing.assert_allclose(result.state.water, [[100, 105], [100, 100]])
+    np.testing.assert_allclose(result.state.wet_surface, [[0, 60 / 1440], [0, 0]], rtol=1e-6)
+    np.testing.assert_array_equal(result.done, where)
+    np.testing.assert_allclose(result.ledger.flows["water:watering"], [[0, 5], [0, 0]])
+    assert float(result.ledger.tally["water#L"]) == 5.0
 
 
 @pytest.mark.parametrize(("aim", "amount"), [(False, 5.0), (True, 0.0)])
 def test_watering_nowhere_or_nothing_changes_nothing(aim: bool, amount: float) -> None:
     place = field((1, 2))
     before = state_of(place)
-    deed = LOAM.watering_continuous(before, place, jnp.full((1, 2), aim), jnp.float32(amount), jnp.float32(30.0))
-    jax.tree.map(np.testing.assert_array_equal, deed.state, before)
-    assert not deed.done.any() and float(deed.ledger.tally["water#L"]) == 0.0
+    result = LOAM.watering_continuous(before, place, jnp.full((1, 2), aim), jnp.float32(amount), jnp.float32(30.0))
+    jax.tree.map(np.testing.assert_array_equal, result.state, before)
+    assert not result.done.any() and float(result.ledger.tally["water#L"]) == 0.0
 
 
 def test_too_much_water_drains_leaches_and_harms() -> None:
@@ -301,9 +301,11 @@ def test_water_runs_past_the_roots_of_a_dry_sand_and_of_no_other_soil() -> None:
     sand, place = SOILS["sand"], field()
     bucket = sand.bucket(place)
     half = full(place, float(bucket.wilting + bucket.capacity) / 2)
-    deed = sand.watering_continuous(state_of(place, water=half), place, full(place, 1) > 0, *map(jnp.float32, (5, 30)))
-    assert float(deed.ledger.tally["water#L"]) == 5.0 == float(deed.ledger.flows["water:watering"][0, 0])
-    np.testing.assert_allclose(deed.ledger.flows["water:drainage"], [[-5 * 0.8 / 2]], rtol=1e-5)
-    np.testing.assert_allclose(deed.state.water, half + 5 - 5 * 0.8 / 2, rtol=1e-6)
+    result = sand.watering_continuous(
+        state_of(place, water=half), place, full(place, 1) > 0, *map(jnp.float32, (5, 30))
+    )
+    assert float(result.ledger.tally["water#L"]) == 5.0 == float(result.ledger.flows["water:watering"][0, 0])
+    np.testing.assert_allclose(result.ledger.flows["water:drainage"], [[-5 * 0.8 / 2]], rtol=1e-5)
+    np.testing.assert_allclose(result.state.water, half + 5 - 5 * 0.8 / 2, rtol=1e-6)
     np.testing.assert_allclose(equations.bypass_share(f(-9.0, 1e9), bucket, sand.bypass), [[0.8, 0.0]], rtol=1e-6)
     assert [name for name, soil in SOILS.items() if soil.bypass > 0] == ["sand"]

@@ -277,14 +277,14 @@ def test_remove_takes_the_stand_and_spares_the_seeds() -> None:
     place = field((1, 3))
     standing = state_of(place, seeds=9, growing=4, flowering=2, water=0.5, nutrients=0.1, remains=0.2)
     state = replace(standing, growing=standing.growing.at[0, 2].set(0), flowering=standing.flowering.at[0, 2].set(0))
-    deed = WEED.remove(state, place, jnp.asarray([[True, False, True]]))
-    np.testing.assert_array_equal(deed.done, [[True, False, False]])
-    np.testing.assert_array_equal(deed.state.seeds, [[9, 9, 9]])
-    np.testing.assert_array_equal(deed.state.growing, [[0, 4, 0]])
-    np.testing.assert_array_equal(deed.state.flowering, [[0, 2, 0]])
-    np.testing.assert_allclose(deed.ledger.flows["water:export"], [[-0.5, 0, 0]])
-    np.testing.assert_allclose(deed.ledger.flows["nutrients:export"][:, 0, 0], [-0.1] * 4, rtol=1e-6)
-    np.testing.assert_allclose(deed.state.remains, state.remains)
+    result = WEED.remove(state, place, jnp.asarray([[True, False, True]]))
+    np.testing.assert_array_equal(result.done, [[True, False, False]])
+    np.testing.assert_array_equal(result.state.seeds, [[9, 9, 9]])
+    np.testing.assert_array_equal(result.state.growing, [[0, 4, 0]])
+    np.testing.assert_array_equal(result.state.flowering, [[0, 2, 0]])
+    np.testing.assert_allclose(result.ledger.flows["water:export"], [[-0.5, 0, 0]])
+    np.testing.assert_allclose(result.ledger.flows["nutrients:export"][:, 0, 0], [-0.1] * 4, rtol=1e-6)
+    np.testing.assert_allclose(result.state.remains, state.remains)
 
 
 def test_herbicide_kills_and_frost_does() -> None:
