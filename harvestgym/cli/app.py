@@ -1,4 +1,4 @@
-"""The command line: list, show, run, sweep, record, study, compare, tune, bench, play and create environments."""
+"""The command line of HarvestGym. `harvestgym COMMAND --help` describes a command."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ app.add_typer(weather.group, name="weather")
 
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False) -> None:
-    """List, show, run, sweep, record, study, compare, tune, bench, play and create environments."""
+    """Show the version if that is asked for."""
     if version:
         from importlib.metadata import version as version_of
 
