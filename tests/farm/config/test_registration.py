@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -52,6 +54,13 @@ def test_a_line_of_the_table_makes_a_kind_and_a_term_built_in(monkeypatch: pytes
     monkeypatch.setitem(TERMS, "Bonus", f"{__name__}:Bonus")
     assert load_kind("Spring") is Spring
     assert first_reward("Spring", "Bonus") == BONUS
+
+
+def test_type_checkers_see_what_the_table_names() -> None:
+    tree = ast.parse(Path(harvestgym.farm.__file__).read_text(encoding="utf-8"))
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    assert {alias.name for node in imports for alias in node.names} == set(PUBLIC)
 
 
 def test_what_the_table_names_is_exported() -> None:
