@@ -139,6 +139,19 @@ def doc(id: str, env: object = None) -> str:
     return text or ("" if env is None else (type(env).__doc__ or "").partition("\n")[0])
 
 
+def hard(id: str) -> str:
+    """Return what is hard about an environment, from its own file, on one line; empty without such an entry."""
+    return str(_description(id).get("hard", "")).strip()
+
+
+def history(id: str) -> dict[str, str]:
+    """Return what each version of an environment changed, from its file and those that it extends."""
+    from .core.config import read_extended  # PyYAML and pydantic, which a plain import does without
+
+    path = locate_file(id)
+    return dict(read_extended(path, spec(id).family).get("history", {})) if path.is_file() else {}
+
+
 def tags(id: str) -> list[str]:
     """Return the tags of a catalogue or farm file."""
     return list(_description(id).get("tags", []))

@@ -10,6 +10,7 @@ import pytest
 
 import harvestgym
 from harvestgym import registry
+from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 
 ID = "farm/bean-clay-1x1-v1"
@@ -24,6 +25,20 @@ def test_spec_round_trips_through_json() -> None:
 def test_unknown_id_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=f"try '{ID}'"):
         harvestgym.make("farm/been-clay-1x1-v1")
+
+
+def test_every_id_says_what_is_hard_and_what_its_versions_changed() -> None:
+    for id in harvestgym.ids():
+        own = yaml_io.read_file(registry.locate_file(id)).get("hard", "")  # not that of a file that it extends
+        assert len(own.split()) >= 12 and own.endswith("."), id
+        assert registry.hard(id) == own.strip()
+        assert f"v{id.rpartition('-v')[2]}" in registry.history(id), id
+
+
+@pytest.mark.parametrize("id", ["fishing/may-v0", "forager/two-biome-v1", "farm/bean-clay-1x1-v1"])
+def test_what_is_hard_is_a_checked_entry(id: str) -> None:
+    with pytest.raises(ConfigError, match="hard"):
+        harvestgym.make(id, hard=["no", "text"])
 
 
 @pytest.mark.parametrize("name", [["farm"], None, 5])

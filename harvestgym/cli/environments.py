@@ -75,6 +75,8 @@ def show(
     if missing := [name for name, wanted in asked.items() if wanted and name not in offered]:
         raise ConfigError(f"--{missing[0]}: expected a section of {id}, got none; try --{', --'.join(offered)}")
     console.print(f"{id}  {registry.doc(id, env)}", markup=False, highlight=False)
+    if text := registry.hard(id):
+        console.print(f"What is hard. {text}", markup=False, highlight=False)
     if everything or any(asked.values()):
         for table in tables:
             if everything or any(asked[name] for name in table.sections):

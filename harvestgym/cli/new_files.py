@@ -32,7 +32,7 @@ FARM_HEADER = (
 """
 )
 
-PART_ORDER = ("doc", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
+PART_ORDER = ("doc", "hard", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
 """Order of the parts of a new farm file; other parts follow."""
 
 

@@ -41,6 +41,16 @@ ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 NOTES = ("source", "unit", "doc")
 
+Hard = Annotated[
+    str, Field(description="why a simple policy fails, and what is weighed against what; one or two sentences")
+]
+"""The entry `hard` of the file of an environment."""
+
+History = Annotated[
+    dict[str, str], Field(description="what each version of the environment changed, `v0: first version`")
+]
+"""The entry `history` of the file of an environment."""
+
 TUNED_FOLDER = "tuned"
 """The folder, next to the file of an environment, of the rule that `harvestgym tune` found for it."""
 

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from harvestgym.core.config import INT32, Strict, merge, read_extended, validate
+from harvestgym.core.config import INT32, Hard, History, Strict, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import Risk
 from harvestgym.core.tree import WIDE
@@ -309,8 +309,9 @@ class FarmSpec(Strict):
     """A whole farm."""
 
     doc: str = ""
+    hard: Hard = ""
     tags: list[str] = []
-    history: dict[str, str] = {}
+    history: History = {}
     fields: dict[str, FieldSpec] = Field(min_length=1)
     farmers: list[FarmerSpec] = Field(default=[FarmerSpec()], min_length=1)
     rules: RulesSpec = RulesSpec.model_validate({})

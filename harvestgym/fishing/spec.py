@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import make_plain
-from harvestgym.core.config import Exact, build_params, merge, read_extended, validate
+from harvestgym.core.config import Exact, Hard, History, build_params, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.tree import Meta, iterate_metas
@@ -57,6 +57,8 @@ class FishingSpec(Exact):
     """Entries of a fishery file."""
 
     doc: str = ""
+    hard: Hard = ""
+    history: History = {}
     problem: ProblemKind = "harvest"
     law: dict[str, Any]
     noise: dict[str, Any] = {"kind": "none"}

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_data, make_plain
-from harvestgym.core.config import Exact, validate
+from harvestgym.core.config import Exact, Hard, History, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
@@ -72,6 +72,8 @@ class WorldFile(Exact):
     """A catalogue file."""
 
     doc: str
+    hard: Hard = ""
+    history: History = {}
     size: tuple[Side, Side]
     aperture: tuple[Side, Side]
     kinds: dict[str, KindFile]
