@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import json
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,38 @@ import numpy as np
 from gymnasium import spaces
 
 import harvestgym
+from harvestgym.adapters.pettingzoo import PARALLEL
+from harvestgym.core.config import read_sets
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import find_idle_action
-from harvestgym.registry import FAMILIES, doc, family_function
+from harvestgym.farm.config.components import load_kind
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.public_names import KINDS
+from harvestgym.farm.view.describe import make_parameter_table
+from harvestgym.registry import FAMILIES, doc, family_function, hard, history
 
 DOCS = Path(__file__).parent.parent / "docs"
 NOTE = "<!-- Made by `python tools/make_pages.py`; do not edit. -->"
 COLUMNS = 3
 """Pictures in a row of a gallery."""
+LONG = 25
+"""Rows above which a table is folded."""
+
+POLICIES = {
+    "none": "does nothing",
+    "random": "draws from the action space",
+    "expert": "is the rule that comes with the id",
+    "blind": "is the best fixed schedule of actions, which observes nothing",
+    "foresight": "is the best schedule found by a planner that knows all random events of the season",
+    "optimum": "is dynamic programming that knows the year in which the episode ends",
+    "oracle": "observes the current reward of every kind",
+}
+"""Rows of the scores, in words."""
+
+SEVERAL = (
+    "These ids are PettingZoo parallel environments (`pip install '.[multi]'`). `harvestgym.adapters.pettingzoo."
+    "make_parallel(id)` makes them; `gymnasium.make` does not. [More](map.md#several-agents-and-one-quota-of-water)."
+)
 
 TITLES = {"farm": "Farm environments", "fishing": "Fishery environments", "forager": "Foraging environments"}
 
@@ -34,15 +60,15 @@ TITLES = {"farm": "Farm environments", "fishing": "Fishery environments", "forag
 def page(id: str) -> str:
     """Return the Markdown page of an id: its difficulty, a picture, facts, scores, tables and history."""
     env = harvestgym.make(id)
-    lines = [f"# {id}", "", NOTE, "", doc(id, env), ""]
+    lines = [f"# {id}", "", NOTE, "", doc(id, env), "", f"**What is hard.** {hard(id)}", ""]
     lines += [f"![A step of the expert on {id}](../pictures/{id.replace('/', '-')}.png)", ""]
     lines += markdown(Table("At a glance", ("", ""), list(facts(id, env).items())))
     lines += scores(id)
-    for table in family_function(id, "describe")(env):
-        lines += markdown(table)
-    history = getattr(getattr(env, "spec", None), "history", {})
-    versions = [f"- {version}: {change}" for version, change in history.items()]
-    return "\n".join([*lines, *(["## Versions", "", *versions, ""] if versions else [])])
+    lines += ["## Versions", "", *(f"- {version}: {change}" for version, change in history(id).items()), ""]
+    tables = family_function(id, "describe")(env)
+    for table in farm_tables(env, tables) if isinstance(env, FarmModel) else tables:
+        lines += fold(table)
+    return "\n".join(lines)
 
 
 def facts(id: str, env: Any) -> dict[str, str]:
@@ -88,14 +114,20 @@ def scores(id: str) -> list[str]:
     lines = ["## Scores", ""]
     if not rows:
         return [*lines, "The [leaderboard](../leaderboard.md) has no rows of this version yet.", ""]
-    lines += ["Returns on the test seasons of the [leaderboard](../leaderboard.md), which explains the policies.", ""]
-    columns = ("policy", "mean return", "95 % interval", "score", "episodes")
-    cells = [
-        (r["policy"], f"{r['mean']:.4g}", f"{r['low']:.4g} to {r['high']:.4g}",
-         "" if r["score"] is None else f"{r['score']:.2f}", f"{r['seasons']:,}")
-        for r in rows
-    ]  # fmt: skip
-    return lines + markdown(Table("", columns, cells))[2:]
+    meanings = "; ".join(f"`{r['policy']}` {POLICIES[r['policy']]}" for r in rows)
+    lines += [f"Returns on the test seasons. {meanings} ([more](../leaderboard.md#policies)).", ""]
+    columns = {
+        "policy": [r["policy"] for r in rows],
+        "mean return": [f"{r['mean']:.4g}" for r in rows],
+        "95 % interval": [f"{r['low']:.4g} to {r['high']:.4g}" for r in rows],
+        "score": ["" if r["score"] is None else f"{r['score']:.2f}" for r in rows],
+        "episodes": [f"{r['seasons']:,}" for r in rows],
+    }
+    if any(columns["score"]):
+        lines[-2] += " The score is 0 for doing nothing and 1 for the expert."
+    else:
+        del columns["score"]  # of foragers, where nobody can do nothing
+    return lines + markdown(Table("", tuple(columns), list(zip(*columns.values(), strict=True))))[2:]
 
 
 @functools.cache
@@ -110,8 +142,82 @@ def markdown(table: Table) -> list[str]:
     return head + [_row(row) for row in table.rows] + [""]
 
 
+def fold(table: Table) -> list[str]:
+    """Return a table in Markdown under its title, folded if it is long."""
+    title, blank, *rows = markdown(table)
+    if len(table.rows) <= LONG:
+        return [title, blank, *rows]
+    return [title, "", "<details>", f"<summary>{len(table.rows)} rows</summary>", "", *rows, "</details>", ""]
+
+
 def _row(cells: list[str] | tuple[str, ...]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def farm_tables(env: FarmModel, tables: list[Table]) -> Iterator[Table]:
+    """Yield the tables of a farm's page: a row for many plots, and parameters where they are not those of a set."""
+    sets = {f"{f.name}/{slot.name}": (slot.kind, which)
+            for f, spec in zip(env.fields, env.spec.fields.values(), strict=True)
+            for slot, (_, which) in zip(f.slots, spec.entities, strict=True)}  # fmt: skip
+    for table in tables:
+        place = table.title.removeprefix("Parameters of ")
+        if table.title == "Entities":
+            rows = [(*r[:2], link_set(*sets[f"{r[0]}/{r[1]}"]), r[3]) for r in table.rows]
+            yield table._replace(columns=("field", "entity", "parameters", "what it is"), rows=rows)
+        elif table.title == "Observation":
+            yield table._replace(rows=list(join_plots(table.rows)))
+        elif place not in sets:
+            yield table
+        elif changed := [row for row in table.rows if row[:2] not in read_set(*sets[place])]:
+            yield table._replace(title=f"Parameters of {place} that differ from the set", rows=changed)
+
+
+def join_plots(rows: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of an observation, those of one variable on several plots as one row."""
+    for _, group in itertools.groupby(rows, key=lambda row: (row[1].partition("/(")[0], row[2])):
+        first, *_, last = [*group] * 2
+        if first == last:
+            yield first
+        else:
+            yield f"{first[0]} to {last[0]}", f"{first[1]} to {last[1].rpartition('/')[2]}", first[2]
+
+
+def name_set(kind: type[Any], which: str | Mapping[str, Any]) -> str:
+    """Return the name of the parameter set that an entity has or changes."""
+    return which if isinstance(which, str) else which.get("extends", next(iter(read_sets(kind.file()))))
+
+
+def link_set(kind: type[Any], which: str | Mapping[str, Any]) -> str:
+    """Return a link to the page of a parameter set."""
+    name = name_set(kind, which)
+    return f"[{name}](sets/{kind.__name__.lower()}-{name}.md)" + (
+        "" if isinstance(which, str) else ", changed: see below"
+    )
+
+
+@functools.cache
+def _read_named(kind: type[Any], name: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(row[:2] for row in make_parameter_table("", kind.named(name), name).rows)
+
+
+def read_set(kind: type[Any], which: str | Mapping[str, Any]) -> frozenset[tuple[str, ...]]:
+    """Return the names and values of the parameter set that an entity has or changes."""
+    return _read_named(kind, name_set(kind, which))
+
+
+def set_pages() -> dict[Path, str]:
+    """Return a page for every parameter set of every kind of entity, and their list."""
+    folder, made, lists = DOCS / "farm" / "sets", {}, ["# Parameter sets", "", NOTE, ""]
+    lists += ["Parameters of the entities of farms, each with its value, unit and source.", ""]
+    for kind in map(load_kind, KINDS):
+        names = [name for name in read_sets(kind.file()) if name != "base"]  # no set, but the beginning of others
+        lists += [f"- {kind.__name__}: " + ", ".join(f"[{n}]({kind.__name__.lower()}-{n}.md)" for n in names)]
+        for name in names:
+            table = make_parameter_table("", kind.named(name), name)
+            title = [f"# {kind.__name__}: {name}", "", NOTE, "", (kind.__doc__ or "").partition("\n")[0], ""]
+            made[folder / f"{kind.__name__.lower()}-{name}.md"] = "\n".join(title + markdown(table)[2:])
+    tree = ["", "```{toctree}", ":hidden:", "", *(path.stem for path in made), "```", ""]
+    return made | {folder / "index.md": "\n".join(lists + tree)}
 
 
 def gallery(family: str) -> str:
@@ -120,7 +226,7 @@ def gallery(family: str) -> str:
     cells += [""] * (-len(cells) % COLUMNS)
     rows = [tuple(cells[at : at + COLUMNS]) for at in range(0, len(cells), COLUMNS)]
     table = markdown(Table("", ("",) * COLUMNS, rows))[2:]
-    names = [id.partition("/")[2] for id in harvestgym.ids(family)]
+    names = [id.partition("/")[2] for id in harvestgym.ids(family)] + ["sets/index"] * (family == "farm")
     return "\n".join([
         f"# {TITLES[family]}", "", NOTE, "", *table, "```{toctree}", ":hidden:", "", *names, "```", "",
     ])  # fmt: skip
@@ -140,12 +246,14 @@ def index() -> str:
     for family in FAMILIES:
         lines += [f"## {TITLES[family]}", "", f"The [gallery]({family}/index.md) shows a picture of each.", ""]
         lines += [*(f"- [{id}]({id}.md) {doc(id)}" for id in harvestgym.ids(family)), ""]
-    return "\n".join(lines)
+    lines += ["## Environments of several agents", "", SEVERAL, ""]
+    made = {id: (inspect.getdoc(make) or "").partition("\n")[0].removeprefix("Make ") for id, make in PARALLEL.items()}
+    return "\n".join([*lines, *(f"- `{id}`: {what}" for id, what in made.items()), ""])
 
 
 def pages() -> dict[Path, str]:
     """Return every page and its text."""
-    made = {DOCS / f"{id}.md": page(id) for id in harvestgym.ids()} | {DOCS / "ids.md": index()}
+    made = {DOCS / f"{id}.md": page(id) for id in harvestgym.ids()} | {DOCS / "ids.md": index()} | set_pages()
     return made | {DOCS / family / "index.md": gallery(family) for family in FAMILIES}
 
 

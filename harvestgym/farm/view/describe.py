@@ -13,7 +13,7 @@ from harvestgym.core.view.tables import Table, describe_range
 from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.entities.base import Parameter
+from harvestgym.farm.entities.base import Entity, Parameter
 from harvestgym.farm.schema import ConditionSpec
 
 from .words import code_labels
@@ -150,8 +150,13 @@ def parameter_tables(env: FarmModel) -> Iterator[Table]:
     """Yield the table of each entity's parameters: name, value and source."""
     for field, params, spec in zip(env.fields, env.params.fields, env.spec.fields.values(), strict=True):
         for slot, entity, (_, which) in zip(field.slots, params.entities, spec.entities, strict=True):
-            rows = list(_group_rows(entity, type(entity).written(which), "", ""))
-            yield Table(f"Parameters of {field.name}/{slot.name}", ("name", "value", "source"), rows, ("parameters",))
+            yield make_parameter_table(f"Parameters of {field.name}/{slot.name}", entity, which)
+
+
+def make_parameter_table(title: str, entity: Entity, which: str | Mapping[str, Any]) -> Table:
+    """Make the table of the parameters of an entity: name, value, and source in the set `which`."""
+    rows = list(_group_rows(entity, type(entity).written(which), "", ""))
+    return Table(title, ("name", "value", "source"), rows, ("parameters",))
 
 
 def _group_rows(group: Any, raw: Mapping[str, Any], path: str, source: str) -> Iterator[TableRow]:
