@@ -12,7 +12,8 @@ from harvestgym.evaluate.bench import ROLLOUT, SINGLE, VECTOR
 from tests.short import ALL
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 LONG = ("calibration.md", "forager.md", "map.md", "see.md")
 """Pages whose blocks take half a minute of a core; notebooks and examples use the same functions."""
 
@@ -37,13 +38,27 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
     assert not list(tmp_path.iterdir()), "nothing is written where it was not asked"
 
 
-def test_the_speeds_of_the_readme_are_those_that_were_measured() -> None:
-    """Of figures that are rounded."""
+def test_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both the space of actions and the season are seeded. It fits on a screen of 60 lines."""
+    (block,) = blocks(README)
+    exec(compile(block, README.name, "exec", dont_inherit=True), {"__name__": "__main__"})
+    assert f"`{capsys.readouterr().out.strip()}`" in README.read_text("utf-8")
+    assert len(README.read_text("utf-8").splitlines()) <= 60
+
+
+def test_the_speeds_of_the_docs_are_those_that_were_measured() -> None:
+    """Of figures that are rounded; the README has two of them."""
     measured = json.loads((ROOT / "benchmarks" / "results" / "farm-speed-2-cores.json").read_text())
     reported = re.findall(
-        r"^\| `(farm/[^`]+)`[^|]*\|([^|]+)\|([^|]+)\|([^|]+)\|$", PAGES[0].read_text("utf-8"), re.MULTILINE
+        r"^\| `(farm/[^`]+)`: [^|]*\|([^|]+)\|([^|]+)\|([^|]+)\|$",
+        (ROOT / "docs" / "speed.md").read_text("utf-8"),
+        re.MULTILINE,
     )
     assert len(reported) == 3
+    _, one, _, rollout = reported[0]
+    assert f"{one.strip()} steps per second" in README.read_text("utf-8") and rollout.strip() in README.read_text(
+        "utf-8"
+    )
     for id, *speeds in reported:
         rows = {(row["interface"], row["num_envs"]): row["steps_per_second"] for row in measured[id]["interfaces"]}
         faces = [rows[interface] for interface in ((SINGLE, 1), (VECTOR, 256), (ROLLOUT, 4096))]

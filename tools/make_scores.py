@@ -1,6 +1,6 @@
-"""Put the scores over all farms into README.md, and the random search of rules into docs/heldout.md.
+"""Put the scores of the random search of rules into docs/heldout.md.
 
-python tools/make_scores.py    # after harvestgym leaderboard --out docs, and benchmarks/rule_search.py --out
+python tools/make_scores.py    # after benchmarks/rule_search.py --out
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import json
 from blocks import DOCS, body, put
 
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.leaderboard.page import make_score_table
-from harvestgym.evaluate.leaderboard.store import read_rows
 
 RESULTS = DOCS.parent / "benchmarks" / "results" / "rule-search.json"
 COLUMNS = ("id", "best of 400 rules", "its return", "expert", "gain", "standard error")
@@ -27,4 +25,3 @@ def make_search_table() -> Table:
 
 if __name__ == "__main__":
     put("heldout.md", "rule-search", body(make_search_table())[2:])
-    put("../README.md", "scores", body(make_score_table(read_rows(DOCS)))[2:])
