@@ -2,7 +2,7 @@
 
     python examples/dataframe_weather.py
 
-Needs pandas (`pip install 'harvestgym[data]'`). Prints the yield and the water of the expert under both.
+Needs pandas (`pip install '.[data]'`). Prints the yield and the water of the expert under both.
 """
 
 from __future__ import annotations

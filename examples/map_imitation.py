@@ -1,6 +1,6 @@
 """Imitate the expert of a farm on the map interface, on the days that the agent itself makes, then improve with PPO.
 
-    pip install 'harvestgym[train]'
+    pip install '.[train]'
     python examples/map_imitation.py                          # some minutes on two cores
     python examples/map_imitation.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
     python examples/map_imitation.py --imitate 10 --improve 10 --num-envs 8 --seasons 8  # a quick look

@@ -1,6 +1,6 @@
 """PPO in one file: farms, learner and the whole loop of training on the device, compiled once.
 
-    pip install 'harvestgym[train]'
+    pip install '.[train]'
     python examples/ppo.py                                            # a minute or two on two cores
     python examples/ppo.py --id farm/paid-looks-1x1-v1                # a farm on which every look costs
     python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick test that everything works

@@ -1,6 +1,6 @@
 """Train rejax's PPO on a farm: learner and farms on the device, through the signatures of gymnax.
 
-    pip install harvestgym rejax    # in an environment of its own: gymnax 1.0 wants Gymnasium below 1.4
+    pip install . rejax    # in an environment of its own: gymnax 1.0 wants Gymnasium below 1.4
     python examples/rejax_ppo.py                    # a minute or two on two cores
     python examples/rejax_ppo.py --steps 65536      # a quick look that everything works
 

@@ -1,6 +1,6 @@
 """Train PPO of Ray's RLlib on our vector environment as it is: one compiled program steps all farms of a batch.
 
-    python -m venv rllib && rllib/bin/pip install harvestgym 'ray[rllib]' torch
+    python -m venv rllib && rllib/bin/pip install . 'ray[rllib]' torch
     rllib/bin/python examples/rllib_ppo.py
 
 It needs a virtual environment of its own, as RLlib pins Gymnasium. It trains on the training split of the held-out

@@ -1,6 +1,6 @@
 """Train Stable-Baselines3's DQN on a farm: one learner that replays what a batch of farms on the device lived through.
 
-    pip install 'harvestgym[sb3]'
+    pip install '.[sb3]'
     python examples/sb3_dqn.py                   # a minute or two on two cores
     python examples/sb3_dqn.py --steps 20000     # a quick look that everything works
 

@@ -1,6 +1,6 @@
 """Train Stable-Baselines3's PPO or DQN on a farm of many plots through macro jobs.
 
-    pip install 'harvestgym[sb3]'
+    pip install '.[sb3]'
     python examples/sb3_jobs.py
     python examples/sb3_jobs.py --learner dqn
     python examples/sb3_jobs.py --seeds 3 --out results.json  # a file that examples/map_imitation.py also writes

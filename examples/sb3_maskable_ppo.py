@@ -1,6 +1,6 @@
 """Train sb3-contrib's maskable PPO on a farm with an action mask: harvest only where there is fruit.
 
-    pip install 'harvestgym[sb3]' sb3-contrib
+    pip install '.[sb3]' sb3-contrib
     python examples/sb3_maskable_ppo.py                  # a minute or two on two cores
     python examples/sb3_maskable_ppo.py --steps 4096     # a quick look that everything works
 

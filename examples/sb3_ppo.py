@@ -1,6 +1,6 @@
 """Train Stable-Baselines3's PPO on a farm until it does most of what the expert does.
 
-    pip install 'harvestgym[sb3]'
+    pip install '.[sb3]'
     python examples/sb3_ppo.py                  # a minute or two on two cores
     python examples/sb3_ppo.py --steps 4096     # a quick look that everything works
 

@@ -1,6 +1,6 @@
 """Train PPO of TorchRL on our vector environment as it is: one compiled program steps all farms of a batch.
 
-    pip install harvestgym torch torchrl
+    pip install . torch torchrl
     python examples/torchrl_ppo.py                  # a minute or two on two cores
     python examples/torchrl_ppo.py --steps 32768    # a quick test that everything works
 
