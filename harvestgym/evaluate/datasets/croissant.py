@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import harvestgym
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.run import policy_named
 from harvestgym.registry import doc, spec
 
 from .parquet import read_about
@@ -20,12 +25,11 @@ from .parquet import read_about
 METADATA_SUFFIX = ".croissant.json"
 
 CROISSANT_TERMS = (
-    "citeAs", "column", "conformsTo", "dataBiases", "dataCollection", "extract", "field", "fileObject", "fileProperty",
-    "fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path",
-    "personalSensitiveInformation", "recordSet", "references", "regex", "repeated", "replace", "separator", "source",
-    "subField", "transform",
+    "citeAs", "column", "conformsTo", "equivalentProperty", "extract", "field", "fileObject", "fileProperty", "fileSet",
+    "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references",
+    "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
 )  # fmt: skip
-"""Words of the vocabulary that are written without a prefix."""
+"""Words of the vocabulary that are written without a prefix: those of the standard context."""
 
 CONTEXT: dict[str, Any] = {
     "@language": "en", "@vocab": "https://schema.org/", "sc": "https://schema.org/", "dct": "http://purl.org/dc/terms/",
@@ -82,7 +86,7 @@ def describe(path: Path) -> dict[str, Any]:
         "recordSet": [
             {
                 "@type": "cr:RecordSet", "@id": "steps", "name": "steps", "description": "A row for each observation.",
-                "field": [_describe_field(column, kind) for column, kind in types.items()],
+                "field": [_describe_field(*of) for of in zip(name_fields(types), types, types.values(), strict=True)],
             }
         ],
     }  # fmt: skip
@@ -93,7 +97,8 @@ def describe_responsibly(about: dict[str, Any]) -> dict[str, Any]:
     return {
         "rai:dataCollection": f"Simulated by harvestgym {harvestgym.__version__}; the policy was {about['by']}. "
         "Episode i is that of reset(seed=s) with the i-th of the seeds "
-        f"{', '.join(str(seed) for seed in about['seeds'][:5])}{' ...' * (len(about['seeds']) > 5)}.",
+        f"{', '.join(str(seed) for seed in about['seeds'][:5])}{' ...' * (len(about['seeds']) > 5)}."
+        f"{_describe_recipe(about)}",
         "rai:dataCollectionType": ["Simulations"],
         "rai:dataBiases": ["States that the policy does not visit are missing.",
                            "Weather is that of the sites and years of the id."],
@@ -106,15 +111,37 @@ def describe_responsibly(about: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _describe_field(column: str, kind: str) -> dict[str, Any]:
+def _describe_recipe(about: dict[str, Any]) -> str:
+    """Return the command that records the file again; nothing if a human or an unknown policy acted."""
+    id, by, seeds = about["id"], about["by"], about["seeds"]
+    if about["overrides"] or None in seeds or seeds != [*range(seeds[0], seeds[0] + len(seeds))]:
+        return ""
+    try:
+        policy_named(id, spec(id).make(), by)
+    except ConfigError:
+        return ""
+    options = f"--policy {by} --episodes {len(seeds)} --seed {seeds[0]}"
+    return f" The command harvestgym record {id} {options} --out NAME.parquet records it again."
+
+
+def name_fields(columns: Iterable[str]) -> list[str]:
+    """Return an `@id` for each column: no spaces or other special characters, and no name twice."""
+    names: list[str] = []
+    for column in columns:
+        plain = "steps/" + re.sub(r"[^-.\w/]+", "_", column)
+        names.append(next(name for i in count(1) if (name := plain if i == 1 else f"{plain}_{i}") not in names))
+    return names
+
+
+def _describe_field(name: str, column: str, kind: str) -> dict[str, Any]:
     """Describe a column; lists are repeated."""
     repeated = kind.startswith("fixed_size_list")
     scalar = kind.partition("<element: ")[2] or kind
     types = {"bool": "sc:Boolean", "float": "sc:Float", "double": "sc:Float", "halffloat": "sc:Float"}
-    part, _, name = column.partition("/")
+    part, _, rest = column.partition("/")
     return {
-        "@type": "cr:Field", "@id": f"steps/{column}", "name": f"steps/{column}",
-        "description": COLUMN_MEANINGS.get(column, f"{part}, {name}" if name else part),
+        "@type": "cr:Field", "@id": name, "name": name,
+        "description": COLUMN_MEANINGS.get(column, f"{part}, {rest}" if rest else part),
         "dataType": next((word for start, word in types.items() if scalar.startswith(start)), "sc:Integer"),
         **({"repeated": True} if repeated else {}),
         "source": {"fileObject": {"@id": "table"}, "extract": {"column": column}},

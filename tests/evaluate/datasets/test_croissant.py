@@ -7,14 +7,26 @@ import json
 from pathlib import Path
 
 import pytest
+from gymnasium.wrappers import TimeLimit
 
-from harvestgym.evaluate.datasets.croissant import write_metadata
-from harvestgym.evaluate.datasets.episodes import record_demonstrations
+import harvestgym
+from harvestgym.evaluate.datasets.croissant import describe, name_fields, write_metadata
+from harvestgym.evaluate.datasets.episodes import Demonstrations, collect_episodes, record_demonstrations
 from harvestgym.evaluate.datasets.storage import write_demonstrations
+from harvestgym.gym.env import GymEnv
 
 pq = pytest.importorskip("pyarrow.parquet")
 
 ID = "fishing/logistic-levels-v0"
+OTHERS = ("farm/bean-clay-1x1-v1", "forager/two-biome-v1")
+
+
+def record_random(id: str, path: Path) -> Path:
+    """Write two short episodes of random actions."""
+    env = TimeLimit(GymEnv(harvestgym.make(id)), 4)
+    env.action_space.seed(0)
+    episodes = [*collect_episodes(env, lambda obs: env.action_space.sample(), (0, 1))]
+    return write_demonstrations(Demonstrations(id, "any", episodes), path)
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +50,33 @@ def test_every_column_is_described(data: Path) -> None:
     assert {"rai:dataCollection", "rai:dataBiases", "rai:dataLimitations", "rai:dataUseCases"} <= set(about)
 
 
+def test_the_metadata_name_the_command_that_records_the_file_again(tmp_path: Path) -> None:
+    path = write_demonstrations(record_demonstrations(ID, "random", 2, seed=3), tmp_path / "random.parquet")
+    command = f"harvestgym record {ID} --policy random --episodes 2 --seed 3 --out NAME.parquet"
+    assert command in describe(path)["rai:dataCollection"]
+
+
+def test_no_command_records_the_episodes_of_an_unknown_policy(data: Path, tmp_path: Path) -> None:
+    assert "harvestgym record" not in describe(data)["rai:dataCollection"], "it has overrides"
+    assert "harvestgym record" not in describe(record_random(ID, tmp_path / "any.parquet"))["rai:dataCollection"]
+
+
 @pytest.mark.filterwarnings("ignore")
-def test_the_reference_library_accepts_it(data: Path) -> None:
+@pytest.mark.parametrize("id", (ID, *OTHERS))
+def test_the_reference_library_accepts_it(id: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     croissant = pytest.importorskip("mlcroissant")
-    dataset = croissant.Dataset(jsonld=str(write_metadata(data)))
+    path = record_random(id, tmp_path / "few.parquet")
+    dataset = croissant.Dataset(jsonld=str(write_metadata(path)))
     assert not dataset.metadata.ctx.issues.errors and not dataset.metadata.ctx.issues.warnings
+    assert not caplog.records, "a warning that the context is not standard"
     rows = list(dataset.records("steps"))
-    assert len(rows) == 2 * 5 and rows[0]["steps/step"] == 0
+    assert len(rows) == pq.read_metadata(path).num_rows and rows[0]["steps/step"] == 0
+    assert set(rows[0]) == {field["@id"] for field in describe(path)["recordSet"][0]["field"]}
+
+
+def test_names_of_columns_that_differ_in_special_characters_differ() -> None:
+    assert name_fields(["info/a b", "info/a#b", "info/a_b"]) == [
+        "steps/info/a_b",
+        "steps/info/a_b_2",
+        "steps/info/a_b_3",
+    ]
