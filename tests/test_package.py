@@ -91,18 +91,29 @@ app(sys.argv[1:])
     command = [sys.executable, "-c", program, "run", "fishing/logistic-v0", "--episodes", "1"]
     assert "return" in run([*command, "--gif", "years.gif", "--width", "320"], tmp_path, PYTHONPATH="")
     assert (tmp_path / "years.gif").stat().st_size > 1000
+    assert "wrote" in run([*command, "--out", "years"], tmp_path, PYTHONPATH="")
+    assert [path.suffix for path in (tmp_path / "years").iterdir()] == [".png"]
 
 
 MISSING = {
     "data": ("pyarrow", "from harvestgym.sweep.columns import make_arrow_table; make_arrow_table({})"),
     "data, a data frame": ("pandas", "from harvestgym.fishing.metrics import compare; compare(None, {}, 0)"),
     "multi": ("pettingzoo", "import harvestgym.adapters.pettingzoo"),
+    "data, a demonstration": (
+        "pyarrow",
+        "from harvestgym.play.sessions import start_session as s; s('fishing/logistic-v0').save(None)",
+    ),
     "offline": ("minari", "from harvestgym.evaluate.datasets.storage import read_demonstrations as r; r('.')"),
     "plot": ("matplotlib", "from harvestgym.render.sinks import PlotSink as S; S('a.png').open('', '')"),
     "ray": ("ray", "from harvestgym.sweep.ray_engine import _connect; _connect(None)"),
     "sb3": ("stable_baselines3", "import harvestgym.adapters.sb3"),
     "track": ("tensorboardX", "from harvestgym.render.sinks import TensorBoardSink as S; S('a')"),
     "video": ("av", "from harvestgym.render.video import write_mp4; write_mp4([], 'a.mp4')"),
+    "validate": (
+        "pcse",
+        "from harvestgym.evaluate.studies.common.wofost import _grown; _grown({}, None, 0, None)",
+    ),
+    "window": ("pygame", "import gymnasium as g; g.make('fishing/logistic-v0', render_mode='human')"),
     "web": ("nicegui", "from harvestgym.play import run; run('farm/bean-clay-1x1-v1')"),
 }
 """By extra: a module of it, and code that needs it."""
@@ -111,14 +122,15 @@ MISSING = {
 def test_a_missing_extra_is_an_import_error_with_the_command_to_run(tmp_path: Path) -> None:
     """All in one process, in which no extra can be imported."""
     program = f"""
-import sys
+import re, sys
 sys.modules.update(dict.fromkeys({sorted({module for module, _ in MISSING.values()})}))
 for extra, code in {[(extra.partition(",")[0], code) for extra, (_, code) in MISSING.items()]}:
     try:
         exec(code)
         print("nothing was raised", extra)
     except ValueError as error:
-        print("named" if f"pip install 'harvestgym[{{extra}}]'" in str(error) else error)
+        named = re.search(r": expected the extras? .+, got none; try pip install 'harvestgym\\[(.+)\\]'$", str(error))
+        print("named" if named and extra in named[1].split(",") else error)
 """
     named = run([sys.executable, "-c", program], tmp_path, PYTHONPATH=str(ROOT)).split()
     assert named == ["named"] * len(MISSING)

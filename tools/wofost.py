@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from harvestgym.core.errors import check_extras
+
 MAIZE = 2
 GRID, YEAR = 31031, 2000
 """The place and year of a campaign in the database."""
@@ -96,6 +98,7 @@ def _days(start: datetime.date, reached: datetime.date | None) -> float:
 
 
 def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: WofostSoil) -> Any:
+    check_extras("WOFOST", validate="pcse")
     from pcse.base import ParameterProvider
     from pcse.models import Wofost72_WLP_CWB
 

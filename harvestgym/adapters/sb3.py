@@ -13,7 +13,7 @@ from harvestgym.core.errors import check_extras, unknown
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.gym.vector_env import VecEnv
 
-check_extras(sb3="stable_baselines3")
+check_extras("harvestgym.adapters.sb3", sb3="stable_baselines3")
 
 from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv  # noqa: E402
 

@@ -36,7 +36,7 @@ StartBar = Callable[[str, int | None], Callable[[int], None]]
 
 def check_engine(engine: str, writes: bool) -> None:
     """Raise ConfigError with the command to run if an extra is missing that the engine, or a folder of cases, needs."""
-    check_extras(**({"data": "pyarrow"} if writes else {}), **({"ray": "ray"} if engine == "ray" else {}))
+    check_extras("sweep", **({"data": "pyarrow"} if writes else {}), **({"ray": "ray"} if engine == "ray" else {}))
 
 
 def make_console(pipe_width: int | None = None) -> Console:

@@ -56,6 +56,8 @@ def run(
             written = [*export.write(recorded[0], start_bar)]
         for path in written:
             typer.echo(f"wrote {path}", err=as_json)
+        for line in export.list_left_out():
+            typer.echo(f"left out the {line}", err=True)
 
 
 def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
@@ -92,7 +94,7 @@ def record(
 
     if croissant and out.suffix != storage.SUFFIX:
         raise ConfigError(f"--croissant: expected --out *{storage.SUFFIX}, got {out}")
-    check_extras(data="pyarrow", **({} if out.suffix == storage.SUFFIX else {"offline": "minari"}))
+    check_extras("record", data="pyarrow", **({} if out.suffix == storage.SUFFIX else {"offline": "minari"}))
     storage.check_new(out)
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:

@@ -36,7 +36,7 @@ def study(
     """Run a study and print its tables; its episodes run in one batch."""
     if out is not None:
         check_folder("--out", out)
-        check_extras(data="pyarrow", plot="matplotlib")
+        check_extras("--out", data="pyarrow", plot="matplotlib")
     if jobs is not None:
         os.environ["NPROC"] = str(jobs)  # XLA sizes its thread pool by this when it starts
     run_study = studies.load_study(name)

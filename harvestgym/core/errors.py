@@ -16,11 +16,15 @@ class MissingExtraError(ConfigError, ImportError):
     """An extra that is not installed: also an ImportError, which code that tries libraries expects."""
 
 
-def check_extras(**modules: str) -> None:
-    """Raise MissingExtraError with the command to run if the module of an extra is missing; `extra=module`."""
+def check_extras(where: str = "installation", /, **modules: str) -> None:
+    """Raise MissingExtraError with the command to run if the module of an extra is missing; `extra=module`.
+
+    `where` names what needs the extra.
+    """
     missing = [extra for extra, module in modules.items() if find_spec(module) is None]
     if missing:
-        raise MissingExtraError(f"extras: expected {missing}, got none; try pip install "
+        expected = f"the extra{'s' if len(missing) > 1 else ''} {' and '.join(missing)}"
+        raise MissingExtraError(f"{where}: expected {expected}, got none; try pip install "
                                 f"'harvestgym[{','.join(missing)}]'")  # fmt: skip
 
 

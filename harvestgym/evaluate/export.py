@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import ConfigError, MissingExtraError, check_extras
 from harvestgym.core.view.timeline import Progress, Record, ignore_progress
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class RecordedEpisode(NamedTuple):
 
     def figure(self) -> Any:
         """Draw the whole episode as a figure of Matplotlib; needs the extra `plot`."""
-        check_extras(plot="matplotlib")
+        check_extras("figure", plot="matplotlib")
         return registry.family_function(self.id, "figure")(self.env, self.record)
 
     @property
@@ -101,7 +102,8 @@ class Exporter:
     """The targets of an export.
 
     Attributes:
-        out: folder for the episode as Parquet and as a picture; created if missing.
+        out: folder for the episode as Parquet and as a picture; created if missing. Without the extra `data` there is
+            no Parquet file; without `plot` the picture is that of the last step.
         html: file for the HTML page.
         gif, mp4: files for films, `width` pixels wide, with `fps` pictures a second.
     """
@@ -123,9 +125,8 @@ class Exporter:
 
         if self.out is not None:
             check_folder("--out", self.out)
-            check_extras(data="pyarrow", plot="matplotlib")
         if self.html is not None:
-            check_extras(plot="plotly")
+            check_extras("--html", plot="plotly")
             if self.html.is_dir() or not self.html.absolute().parent.is_dir():
                 raise ConfigError(f"--html: expected a file in an existing folder, got {self.html}")
         for path, suffix in ((self.gif, ".gif"), (self.mp4, ".mp4")):
@@ -134,6 +135,15 @@ class Exporter:
         for option, path in (("--html", self.html), ("--gif", self.gif), ("--mp4", self.mp4)):
             if path is not None:
                 check_folder(option, path.absolute().parent)
+
+    def list_left_out(self) -> Iterator[str]:
+        """Yield a sentence for each extra that is missing, without which the folder has less."""
+        wanted = {"table of the episode": {"data": "pyarrow"}, "figure of the whole episode": {"plot": "matplotlib"}}
+        for name, modules in wanted.items() if self.out is not None else ():
+            try:
+                check_extras(name, **modules)
+            except MissingExtraError as error:
+                yield str(error)
 
     def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
         """Write the files, one after the other, and yield the path of each."""
@@ -158,14 +168,19 @@ class Exporter:
 def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     table, picture = (out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
+    if find_spec("matplotlib") is None:
+        episode.picture().save(picture)
+    else:
+        episode.figure().savefig(picture, dpi=110)
+    if find_spec("pyarrow") is None:
+        return [picture]
     write_record(episode.record, table)
-    episode.figure().savefig(picture, dpi=110)
     return [table, picture]
 
 
 def write_record(record: Record, path: Path) -> None:
     """Write a record as Parquet, a column per plot or component, `name/(0, 1)`; needs the extra `data`."""
-    check_extras(data="pyarrow")
+    check_extras("record", data="pyarrow")
     import pyarrow
     import pyarrow.parquet
 
@@ -195,7 +210,7 @@ def write_replay(
     """
     from harvestgym.render.html_replay import to_html
 
-    check_extras(plot="plotly")
+    check_extras("replay", plot="plotly")
     timeline, scene = registry.family_function(id, "timeline")(env, record), registry.family_function(id, "scene")
     shown = {"true": record} | ({} if timeline.known is None else {"observed": timeline.known})
     views = {name: partial(scene, env, of) for name, of in shown.items()}

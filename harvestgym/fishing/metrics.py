@@ -62,7 +62,7 @@ def compare(env: FishingModel, rules: Mapping[str, Any], key: jax.Array, episode
 
     Columns: policy, episode, return, years, and those of `summary`.
     """
-    check_extras(data="pandas")
+    check_extras("compare", data="pandas")
     import pandas
 
     parts = []

@@ -8,7 +8,6 @@ waiting)` (ConfigError for a masked action), and `render_modes` with `render(sta
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
@@ -20,7 +19,7 @@ from gymnasium.wrappers import HumanRendering
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import check_extras
 from harvestgym.core.wrappers import find_layer
 
 from .base import GymBase, Info, Options
@@ -109,10 +108,7 @@ def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) 
     `render_mode="human"` draws every step in a window, by Gymnasium's `HumanRendering`, and needs the extra `window`.
     """
     if render_mode == "human":
-        if find_spec("pygame") is None:
-            raise ConfigError(
-                "render_mode: expected pygame for 'human', got none; try pip install 'harvestgym[window]'"
-            )
+        check_extras("render_mode 'human'", window="pygame")
         return HumanRendering(make_env(harvest_id, "rgb_array", **overrides))
     env = registry.make(harvest_id, **overrides)
     faster = registry.family_function(harvest_id, "make_gymnasium", lambda env, render_mode: None)(env, render_mode)

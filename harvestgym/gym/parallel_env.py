@@ -14,7 +14,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_extras
 
-check_extras(multi="pettingzoo")
+check_extras("harvestgym.gym.parallel_env", multi="pettingzoo")
 
 from pettingzoo import ParallelEnv  # noqa: E402
 

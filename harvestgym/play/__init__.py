@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
 
 
 def run(
@@ -37,7 +37,7 @@ def run(
         ConfigError: unknown id, a port in use, a folder that is a file, or the extra `web` is missing.
     """
     if find_spec("nicegui") is None:
-        raise ConfigError("play: expected the extra web, got none; try pip install 'harvestgym[web]'")
+        check_extras("play", web="nicegui", data="pyarrow", plot="plotly")  # the page works without the last two
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"expected a folder for episodes, got the file {folder}")
     from .sessions import start_session

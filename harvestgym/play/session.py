@@ -6,7 +6,6 @@ It equals the episode of `gymnasium.make(id)` with the same seed and the same ac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +16,7 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.episode import seed_key
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes
@@ -160,12 +159,12 @@ class Session(LiveEpisode):
 
     def replay(self, path: Path) -> None:
         """Write the episode so far as an HTML page, see `evaluate.export`; needs the extra `plot`."""
-        if find_spec("plotly") is None:
-            raise ConfigError("replay: expected the extra plot, got none; try pip install 'harvestgym[plot]'")
+        check_extras("replay", plot="plotly")
         write_replay(self.id, self.env, self.record, path, about=f"played by hand, seed {self.seed}")
 
     def save(self, folder: Path) -> Path:
         """Write the episode as a demonstration to a new file in a folder; return its path. Needs the extra `data`."""
+        check_extras("demonstration", data="pyarrow")
         stem = RecordedEpisode(self.id, self.env, "human", self.seed, self.record).stem
         paths = (folder / f"{stem}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
         path = next(path for path in paths if not path.exists())

@@ -77,7 +77,7 @@ class PlotSink(Sink):
 
     def open(self, name: str, axis: str) -> None:
         """Open the window."""
-        check_extras(plot="matplotlib")
+        check_extras("PlotSink", plot="matplotlib")
         import matplotlib.figure
 
         self._name, self._axis = name, axis
@@ -196,7 +196,7 @@ class TableSink(Sink):
             self._flush()
 
     def _flush(self) -> None:
-        check_extras(data="pyarrow")
+        check_extras("*.parquet", data="pyarrow")
         import pyarrow
         import pyarrow.parquet
 
@@ -232,7 +232,7 @@ class TensorBoardSink(Sink):
     """Event files in a folder, for `tensorboard --logdir`; needs the extra `track`."""
 
     def __init__(self, folder: str | Path) -> None:
-        check_extras(track="tensorboardX")
+        check_extras("TensorBoardSink", track="tensorboardX")
         from tensorboardX import SummaryWriter
 
         self._writer = SummaryWriter(str(folder))
@@ -266,7 +266,7 @@ class WeightsAndBiasesSink(Sink):
     def __init__(self, run: Any = None, **settings: Any) -> None:
         self._own = run is None
         if run is None:
-            check_extras(track="wandb")
+            check_extras("WeightsAndBiasesSink", track="wandb")
             import wandb  # pyright: ignore[reportMissingImports]
 
             run = wandb.init(**settings)

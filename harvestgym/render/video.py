@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
@@ -213,7 +213,9 @@ def write_mp4(
     frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
 ) -> None:
     """Write an MP4 that browsers play (H.264, yuv420p); ConfigError without the extra `video`."""
-    av = _import_av()
+    check_extras("MP4", video="av")
+    import av
+
     target = _check_frames(frames, path, fps)
     height, width = np.asarray(frames[0]).shape[:2]
     with (
@@ -226,14 +228,6 @@ def write_mp4(
             film.mux(stream.encode(av.VideoFrame.from_ndarray(_pad_to_even(np.asarray(frames[i])), format="rgb24")))
             progress(1)
         film.mux(stream.encode())
-
-
-def _import_av() -> Any:
-    try:
-        import av
-    except ImportError:
-        raise ConfigError("MP4: expected PyAV, got none; try pip install 'harvestgym[video]'") from None
-    return av
 
 
 def _pad_to_even(frame: np.ndarray) -> np.ndarray:
@@ -250,7 +244,7 @@ def check_video_path(path: str | Path, *suffixes: str) -> Path:
     if target.is_dir() or not target.absolute().parent.is_dir():
         raise ConfigError(f"{target}: expected an existing folder, got none; try creating {target.parent} first")
     if target.suffix.lower() == ".mp4":
-        _import_av()
+        check_extras("MP4", video="av")
     return target
 
 

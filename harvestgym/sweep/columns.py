@@ -17,7 +17,7 @@ from harvestgym.core.errors import ConfigError, check_extras
 
 def make_arrow_table(columns: Mapping[str, np.ndarray]) -> Any:
     """Make a table of arrays with one entry, of any shape, for each row."""
-    check_extras(data="pyarrow")
+    check_extras("table", data="pyarrow")
     import pyarrow
 
     arrays, fields = [], []
@@ -41,7 +41,7 @@ def read_column(table: Any, name: str) -> np.ndarray:
 
 def read_parquet(path: Path) -> Any:
     """Read a Parquet file as a table; ConfigError if it is missing or damaged."""
-    check_extras(data="pyarrow")
+    check_extras("table", data="pyarrow")
     import pyarrow
     import pyarrow.parquet
 

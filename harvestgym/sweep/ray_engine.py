@@ -43,7 +43,7 @@ def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tup
 
 def _connect(address: str | None) -> tuple[Any, bool]:
     """Return the module and whether this call has connected it; ConfigError without Ray or a cluster."""
-    check_extras(ray="ray")
+    check_extras("engine 'ray'", ray="ray")
     ray = import_module("ray")
     if ray.is_initialized():
         return ray, False

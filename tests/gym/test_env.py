@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from operator import methodcaller
 from typing import Any
 
@@ -234,7 +235,7 @@ def test_the_mode_human_draws_each_step_in_a_window(id: str, monkeypatch: pytest
 
 
 def test_the_mode_human_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harvestgym.gym.env.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pygame", None)
     with pytest.raises(ConfigError, match=r"pip install 'harvestgym\[window\]'"):
         gymnasium.make("fishing/logistic-v0", render_mode="human")
 

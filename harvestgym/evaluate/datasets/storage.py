@@ -22,8 +22,9 @@ def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Pa
     check_new(path)
     if not demonstrations.episodes:
         raise ConfigError(f"{path}: expected at least one episode, got none")
+    form = _choose_format(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _choose_format(path).write(demonstrations, path)
+    form.write(demonstrations, path)
     return path
 
 
@@ -44,8 +45,9 @@ def read_demonstrations(path: str | Path) -> Demonstrations:
 def _choose_format(path: Path) -> ModuleType:
     """Return the module that writes and reads the format of a path."""
     if path.suffix == SUFFIX:
+        check_extras("demonstrations", data="pyarrow")
         return parquet
-    check_extras(offline="minari")
+    check_extras("Minari dataset", offline="minari")
     from . import minari  # an optional extra
 
     return minari

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from harvestgym.core.errors import check_extras
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
@@ -146,6 +147,7 @@ def _make_row(problem: str, name: str, published: str, returns: np.ndarray) -> P
 
 def _train_and_run(env: FishingModel, steps: int, replicates: int, test_seed: int) -> np.ndarray:
     """Train a PPO agent in 32 environments and return its returns; each replicate is one episode of its mean action."""
+    check_extras("train_steps", sb3="stable_baselines3")
     from stable_baselines3 import PPO
 
     from harvestgym.adapters.sb3 import SB3VecEnv

@@ -163,7 +163,7 @@ def _run_policy(env: FishingModel, policy: Policy, replicates: int, seed: int) -
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _train(env: FishingModel, agent: Agent, years: int, updates: int, params: Any, keys: jax.Array) -> Any:
     """Return the weights after each training; all run in one batch."""
-    check_extras(train="optax")
+    check_extras("updates", train="optax")
     import optax
 
     rate = optax.cosine_decay_schedule(1e-2, updates)
