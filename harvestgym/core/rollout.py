@@ -57,6 +57,9 @@ class Trajectory(NamedTuple):
     truncated: jax.Array
     info: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(steps and environments: {np.shape(self.reward)})"
+
     def _repr_html_(self) -> str:
         """Return a table of the arrays for notebooks: type, shape, range and mean."""
         steps, number = self.reward.shape
@@ -79,6 +82,9 @@ class Episodes(NamedTuple):
     terminated: jax.Array
     truncated: jax.Array
     info: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(episodes: {np.shape(self.returns)})"
 
     def _repr_html_(self) -> str:
         """Return a table of the arrays for notebooks: type, shape, range and mean."""

@@ -90,6 +90,10 @@ class RecordedEpisode(NamedTuple):
     def _scene(self) -> Callable[..., Any]:
         return registry.family_function(self.id, "scene")
 
+    def __repr__(self) -> str:
+        steps = len(self.record["reward"]) - 1
+        return f"{type(self).__name__}({self.policy} on {self.title}, seed {self.seed}, {steps} steps)"
+
     def _repr_png_(self) -> bytes:
         """Return the last picture for notebooks."""
         file = BytesIO()

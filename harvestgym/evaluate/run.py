@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import shorten
 from typing import Any
 
 import jax
@@ -34,6 +35,10 @@ LONGEST = 100_000
 """Steps after which an endless episode is truncated, if the environment has no horizon."""
 
 
+REPR_WIDTH = 390
+"""Characters of a printed `Comparison`."""
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Episodes of one policy on one id.
@@ -55,6 +60,10 @@ class Evaluation:
     summary: Summary
     unit: str
     risk: Measure | None = None
+
+    def __repr__(self) -> str:
+        episodes = f"{len(self.returns)} episodes, seed {self.seed}"
+        return f"{type(self).__name__}({self.policy} on {self.id}, {episodes}: return {self.summary})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers of `harvestgym run --json`."""
@@ -105,6 +114,12 @@ class Evaluation:
 
 class Comparison(dict[str, Evaluation]):
     """Evaluations of several policies on the same episodes, by name."""
+
+    def __repr__(self) -> str:
+        first = next(iter(self.values()), None)
+        title = f"{first.id}, {len(first.returns)} episodes, seed {first.seed}: " if first else ""
+        returns = ", ".join(f"{name} {one.summary}" for name, one in self.items())
+        return shorten(f"{type(self).__name__}({title}{returns})", REPR_WIDTH, placeholder=" ...)")
 
     def to_table(self, *columns: str) -> Table:
         """Make a table with a row for each policy: its return with the 95 % interval, and the means of the columns.

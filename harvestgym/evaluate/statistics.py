@@ -17,6 +17,7 @@ from scipy.special import stdtrit
 from scipy.stats import bootstrap, mannwhitneyu, trim_mean
 
 from harvestgym.core.risk import CVaR
+from harvestgym.core.view.tables import Table
 
 WORST_TENTH = CVaR(level=0.1)
 """Reported in every table in addition to the mean."""
@@ -40,6 +41,12 @@ class Summary:
 
     def __str__(self) -> str:
         return format_mean(self.mean, self.low, self.high)
+
+    def _repr_html_(self) -> str:
+        """Return the numbers as a table for notebooks."""
+        columns = {"mean (95 % interval)": str(self), "sd": f"{self.sd:.3f}", "CVaR 10 %": f"{self.cvar10:.3f}",
+                   "interquartile mean": f"{self.iqm:.3f}"}  # fmt: skip
+        return Table("Returns", tuple(columns), [tuple(columns.values())])._repr_html_()
 
 
 class ConfidenceInterval(NamedTuple):

@@ -92,6 +92,9 @@ class EpisodeFrames(Sequence[np.ndarray]):
     def __getitem__(self, i: Any) -> Any:
         return self.draw(self.steps[i])
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} frames, {self.width} px wide, {self.fps:g} a second)"
+
     def _repr_html_(self) -> str:
         film = base64.b64encode(encode_gif(self, self.fps)).decode()
         return f'<img width="{self.width}" alt="film of an episode" src="data:image/gif;base64,{film}">'

@@ -1,4 +1,4 @@
-"""The printed form of every environment is short and says what it is."""
+"""The printed form of environments and of results is short and says what it is."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import gymnasium
+import jax
 import numpy as np
 import pytest
 
 import harvestgym
+from harvestgym.core.rollout import evaluate, rollout
 from harvestgym.core.spaces import summarise_space
+from harvestgym.evaluate.datasets.episodes import record_demonstrations
+from harvestgym.evaluate.record import record_named
+from harvestgym.evaluate.run import Comparison, evaluate_together, policy_named
 from harvestgym.farm import Farm, Field, Plant, Soil, Weather
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.parallel_env import FleetsEnv
@@ -54,6 +59,24 @@ def test_environments_of_an_id_print_in_short(id: str) -> None:
 def test_an_interface_prints_its_content_in_short(make: Callable[[], Any], says: tuple[str, ...]) -> None:
     text = repr(make())
     assert len(text) < MOST and all(part in text for part in says), text
+
+
+def test_results_print_in_short_and_notebooks_show_them() -> None:
+    id = "fishing/patches-v0"
+    env = harvestgym.make(id)
+    compared, season = evaluate_together(id, ["none", "random", "closed"], 50), record_named(id, "closed", seed=3)
+    policy, key = policy_named(id, env, "random"), jax.random.key(0)
+    kept = record_demonstrations(id, "closed", 2)
+    steps, episodes = rollout(env, policy, key, 20, 60), evaluate(env, policy, key, 50, 60)
+    shown = [compared, compared["none"], compared["none"].summary, season.film(320), steps, episodes]
+    for made in (*shown, season, kept, kept.episodes[0]):
+        assert repr(made).startswith(f"{type(made).__name__}(") and len(repr(made)) < MOST
+    assert all(name in repr(compared) for name in (id, "50 episodes", *compared))
+    assert "seed 3" in repr(season) and "(60, 20)" in repr(steps) and "closed" in repr(kept)
+    assert len(repr(Comparison({f"policy {i}": compared["none"] for i in range(99)}))) < MOST
+    assert repr(Comparison()) == "Comparison()"
+    assert all("<" in made._repr_html_() for made in shown) and season._repr_png_()
+    assert str(compared["none"].summary) in compared["none"].summary._repr_html_()
 
 
 def test_a_long_space_is_summarised() -> None:

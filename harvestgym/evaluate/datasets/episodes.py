@@ -50,6 +50,9 @@ class Episode:
     def __len__(self) -> int:
         return len(self.rewards)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} steps, return {self.rewards.sum():.3f}, seed {self.seed})"
+
     @classmethod
     def of(
         cls,
@@ -97,6 +100,9 @@ class Demonstrations:
     by: str
     episodes: Sequence[Episode]
     overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.by} on {self.id}, {len(self.episodes)} episodes, {self.steps} steps)"
 
     @property
     def steps(self) -> int:
