@@ -71,8 +71,8 @@ def test_the_list_of_shared_names_is_current() -> None:
 
 
 def test_tests_use_public_names_only() -> None:
-    """A private name may change at any time; the named-tuple methods of Python are public in spite of their names."""
-    public = {"_replace", "_asdict", "_fields", "_make"}
+    """A private name may change at any time; the methods of named tuples and of notebooks are public all the same."""
+    public = {"_replace", "_asdict", "_fields", "_make", "_repr_html_", "_repr_png_"}
     found = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
