@@ -184,7 +184,16 @@ def ids(family: str | None = None, tag: str | None = None) -> list[str]:
 
 
 def make(id: str, **overrides: Any) -> Env[Any, Any]:
-    """Make the functional environment of an id, or of the path of a farm file, `my-farm.yaml`."""
+    """Make the functional environment of an id, or of the path of a file of your own, `my-farm.yaml`.
+
+    Args:
+        id: a registered id or a path.
+        overrides: arguments of the `make` of its family (`farm.family`, `fishing.family`, `forager.family`) except
+            `name`: entries of the file in place of its own, and for farms `entities` and `interface`.
+
+    Raises:
+        ConfigError: for an unknown id or argument, with the nearest valid name, or for a mistake in a value.
+    """
     return spec(id).make(**overrides)
 
 
@@ -193,7 +202,7 @@ def make_vec(
 ) -> VectorEnv[Any, Any, Any]:
     """Make a `gymnasium.vector.VectorEnv` whose batch lives on the device, with one of Gymnasium's autoreset modes.
 
-    Further arguments are `max_episode_steps` and `wrappers` of the functional environment, and entries of its file.
+    Further arguments are `max_episode_steps` and `wrappers` of the functional environment, and those of `make`.
     """
     make_batch = load_object("harvestgym.gym.vector_env:make_vec")
     return make_batch(id, num_envs, autoreset_mode, render_mode, **overrides)

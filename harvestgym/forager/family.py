@@ -90,7 +90,16 @@ class WorldFile(Exact):
 
 
 def make(name: str, **overrides: Any) -> Forager:
-    """Return the functional environment of a catalogue file, with some of its keys changed."""
+    """Return the functional environment of a catalogue file, with some of its keys changed.
+
+    Args:
+        name: the file's name, `two-biome-v1`.
+        overrides: entries of the file in place of its own, each as a whole (`size=(30, 30)`, `aperture=(5, 5)`,
+            `density={"morel": 0.1}`, `observation_mode="world"`, `horizon=1000`).
+
+    Raises:
+        ConfigError: with the path of every mistake and the nearest valid name.
+    """
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
         raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
