@@ -8,23 +8,28 @@ unless the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that 
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
 import re
 import subprocess
 import sys
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import harvestgym
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parent
+SOURCE = "https://github.com/harvestgym/harvestgym/blob/main"
 
 project = "HarvestGym"
 author = "the HarvestGym developers"
+project_copyright = "2026, the HarvestGym developers"
 version = release = harvestgym.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.linkcode", "sphinx_copybutton"]
 
 # Pages are Markdown that GitHub shows as well: a link is a path, and `#the-study` is the heading "The study".
 myst_heading_anchors = 3
@@ -87,6 +92,17 @@ def list_commands() -> str:
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text)
     return re.sub("^#", "##", text, flags=re.MULTILINE)
+
+
+def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
+    """Return the address of the source of a documented object; None for values and for what has no source."""
+    try:
+        found = inspect.unwrap(attrgetter(info["fullname"])(importlib.import_module(info["module"])))
+        file, (lines, first) = Path(inspect.getsourcefile(found) or ""), inspect.getsourcelines(found)
+        place = file.resolve().relative_to(DOCS.parent)
+    except (AttributeError, ImportError, OSError, TypeError, ValueError):
+        return None
+    return f"{SOURCE}/{place.as_posix()}#L{first}-L{first + len(lines) - 1}"
 
 
 def skip_field(app: Any, what: str, name: str, item: Any, skip: bool, options: Any) -> bool | None:
