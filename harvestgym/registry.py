@@ -29,8 +29,9 @@ FAMILIES = ("farm", "fishing", "forager")
 
 The module has `make(name, **overrides)`, `policies(env)`, `summary(env, episodes)`, `record(...)`, `figure(env,
 record)` and `describe(env)`. It may have `make_gymnasium(env, render_mode)`, a faster Gymnasium environment with the
-same episodes (None where there is none), `risk(env)`, the risk measure of the environment's score, and
-`make_rule_families(env)`, the rules that `harvestgym tune` searches.
+same episodes (None where there is none), `risk(env)`, the risk measure of the environment's score,
+`make_rule_families(env)`, the rules that `harvestgym tune` searches, and `list_notes(env)`, sentences for
+`harvestgym check`.
 """
 
 FARM_SUFFIXES = (".yaml", ".yml")

@@ -107,11 +107,14 @@ def check(id: Id) -> None:
     """Check an environment against the contract and report what is wrong."""
     from harvestgym.testing import check_env
 
+    env = registry.make(id)
     try:
-        check_env(registry.make(id))
+        check_env(env)
     except AssertionError as error:
         raise ConfigError(f"{id}: {error}") from None
     typer.echo(f"{id}: keeps the contract")
+    for note in registry.family_function(id, "list_notes", lambda env: [])(env):
+        typer.echo(f"{id}: {note}")
 
 
 @group.command()

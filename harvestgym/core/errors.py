@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 
 
@@ -14,6 +16,15 @@ class ConfigError(ValueError):
 
 class MissingExtraError(ConfigError, ImportError):
     """An extra that is not installed: also an ImportError, which code that tries libraries expects."""
+
+
+@contextmanager
+def name_file(path: Path) -> Iterator[None]:
+    """Give a ConfigError the form of those of a file: its name, the number of mistakes, and the mistake below."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{path.name}: 1 mistake\n  {error}") from None
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:

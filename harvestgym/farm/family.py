@@ -7,19 +7,21 @@ The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name, name_file, unknown
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.config.context_compiler import replace_entry
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.interface.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.interface.map_farm import MapFarm
 from harvestgym.farm.interface.map_policies import translate_policy
@@ -37,6 +39,9 @@ from harvestgym.farm.view.weather_years import find_weather_years as find_weathe
 from .schema import FarmSpec, nested_keys, read_farm
 
 CATALOGUE = Path(__file__).with_name("catalogue")
+
+NEVER_SOWN = "never sown"
+"""Stands in place of the cause of death of a crop that no season has."""
 
 
 @overload
@@ -86,7 +91,8 @@ def from_yaml(
     if "expert" not in overrides and (tuned := read_tuned(Path(path))) is not None:
         rules = replace_numbers(spec.expert, tuned.numbers, f"{path} > tuned expert")
         spec = spec.model_copy(update={"expert": rules})
-    model = build(spec if entities is None else replace_sets(spec, entities))
+    with nullcontext() if overrides or entities is not None else name_file(Path(path)):
+        model = build(spec if entities is None else replace_sets(spec, entities))
     return model if interface is None else wrap(model, interface)
 
 
@@ -125,9 +131,29 @@ def risk(env: FarmModel) -> Measure | None:
     return env.spec.scoring.risk
 
 
+def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
+    """Return the field and the name of each crop that no season has: it starts as no plant, and nothing sows it."""
+    crops = {v.where: env.params.fields[v.field].entities[v.entity] for v in env.variables}
+    sown = {row.names for row in env.actions.rows if row.action.name == "sow"}
+    sown |= {
+        start.variable.where
+        for start, values in zip(env.starts, env.params.starts, strict=True)
+        if start.variable.attr == "stage" and np.any(np.asarray(values) > 0)
+    }
+    return [where for where, entity in crops.items() if type(entity) is Plant and where not in sown]
+
+
+def list_notes(env: FarmModel) -> list[str]:
+    """Return what is allowed in a farm but hardly meant, a sentence each."""
+    return [
+        f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and no intervention sow"
+        for field, crop in find_unsown(env)
+    ]
+
+
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
     """Return per season the yield, the water used, and the cause of death on each plot."""
-    info = episodes.info
+    info, unsown = episodes.info, find_unsown(env)
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
     for variable in env.variables:
@@ -135,5 +161,6 @@ def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
         if variable.attr == "cause_of_death" and name in info:
             entity = variable.where[1] if len(env.fields) == 1 else "/".join(variable.where)
             causes = np.asarray(info[name], int).reshape(len(episodes.returns), -1)
-            out[f"{entity} cause of death"] = np.asarray(variable.meta.labels)[causes]
+            found = np.asarray(variable.meta.labels)[causes]
+            out[f"{entity} cause of death"] = np.full(found.shape, NEVER_SOWN) if variable.where in unsown else found
     return {name: np.asarray(values) for name, values in out.items()}

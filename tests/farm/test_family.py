@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import harvestgym
+from harvestgym.cli.new_files import write_new_farm
 from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.run import evaluate_id
+from harvestgym.farm import Farm
+from harvestgym.farm.family import list_notes
 
 BEAN, CLIMATES = "farm/bean-clay-1x1-v1", "farm/two-climates-v1"
 
@@ -29,6 +35,39 @@ def test_a_parameter_changes_the_set_that_is_given_with_it() -> None:
     assert find_depth(env) == pytest.approx(0.55)
     mine, theirs = (made.params.fields[0].entities[1].wilting_point for made in (env, sand))
     assert mine == theirs != harvestgym.make(BEAN).params.fields[0].entities[1].wilting_point
+
+
+def write_farm(folder: Path, more: str = "", soil: str = "clay") -> Path:
+    """Write a copy of the beans on clay with other entities."""
+    path = folder / "my-farm.yaml"
+    write_new_farm(path, BEAN)
+    text = path.read_text(encoding="utf-8").replace("[Soil, clay]", f"[Soil, {soil}]")
+    path.write_text(text.replace("    - [Plant, bean]\n", f"    - [Plant, bean]\n{more}"), encoding="utf-8")
+    return path
+
+
+def test_a_crop_that_nothing_sows_is_said_to_be_never_sown(tmp_path: Path) -> None:
+    path = str(write_farm(tmp_path, "    - [Plant, corn]\n"))
+    columns = evaluate_id(path, "none", 2).columns
+    assert set(columns["Plant-1 cause of death"].ravel()) == {"never sown"}
+    assert "never sown" not in columns["Plant-0 cause of death"]
+    assert list_notes(harvestgym.make(path)) == [
+        "Field-0/Plant-1 is never sown: it has no stage in rules > init, and no intervention sow"
+    ]
+    sown = {"interventions": {"Field-0": {"Plant-1": {"sow": None}}}}
+    assert list_notes(harvestgym.make(path, rules=sown)) == []
+    assert list_notes(harvestgym.make(path, rules={"init": {"Field-0": {"Plant-1": {"stage": "seed"}}}})) == []
+
+
+@pytest.mark.parametrize("id", harvestgym.ids("farm"))
+def test_every_crop_of_the_catalogue_can_be_sown(id: str) -> None:
+    assert list_notes(harvestgym.make(id)) == []
+
+
+@pytest.mark.parametrize("make", [harvestgym.make, Farm.from_yaml])
+def test_a_mistake_in_a_set_names_the_file(make: Callable[[str], Any], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^my-farm.yaml: 1 mistake\n  fields > Field-0: Soil set: .*try 'clay'$"):
+        make(str(write_farm(tmp_path, soil="clai")))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import numpy as np
 from harvestgym.core import yaml_io
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, name_file
 from harvestgym.core.xla.setup import set_up_jax
 from harvestgym.farm.config.builders import BasicRule, BasicScore, Field, build_farm_model, is_compiled
 from harvestgym.farm.config.compile import build
@@ -89,7 +89,8 @@ class Farm(GymEnv):
     ) -> Farm:
         """Build the farm of a declarative file (nothing is generated); ConfigError with every mistake."""
         spec = read_farm(Path(path), {} if mode is None else {"mode": mode})
-        return cls._from_spec(spec, Path(path).stem, seed, render_mode)
+        with name_file(Path(path)):
+            return cls._from_spec(spec, Path(path).stem, seed, render_mode)
 
     @classmethod
     def _from_spec(cls, spec: FarmSpec, name: str, seed: int | None, render_mode: str | None) -> Farm:
