@@ -3,7 +3,7 @@
 python tools/make_studies.py                       # all of them
 python tools/make_studies.py watering calibration  # some
 
-Needs the extras plot, data, validate and train, for the long form of `fishing` sb3, too.
+Needs the extras plot, data and train, for the long form of `fishing` sb3, too.
 """
 
 from __future__ import annotations

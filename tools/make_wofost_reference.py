@@ -1,6 +1,6 @@
 """Make the seasons of WOFOST with which the validation card compares rain-fed maize.
 
-    pip install 'harvestgym[validate]'
+    pip install '.[dev]'
     python tools/make_wofost_reference.py
 
 The farm draws the days of `rainfed.RAINFED_SITES`; WOFOST 7.2 of pcse grows maize on the same days and soil, with the

@@ -1,4 +1,4 @@
-"""WOFOST 7.2, the crop model of Wageningen, on the water and weather of a season: needs the extra `validate` (pcse).
+"""WOFOST 7.2, the crop model of Wageningen, on the water and weather of a season: needs pcse (extra `dev`).
 
 The wheel of pcse brings a demonstration database with the crop parameters of the European monitoring service; so no
 network is needed. Grain maize is the one crop of ours that it knows (its field beans are faba beans, for dry seed).
@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from harvestgym.core.errors import check_extras
 
 MAIZE = 2
 GRID, YEAR = 31031, 2000
@@ -98,7 +96,6 @@ def _days(start: datetime.date, reached: datetime.date | None) -> float:
 
 
 def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: WofostSoil) -> Any:
-    check_extras("WOFOST", validate="pcse")
     from pcse.base import ParameterProvider
     from pcse.models import Wofost72_WLP_CWB
 
