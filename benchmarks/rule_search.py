@@ -21,6 +21,7 @@ import numpy as np
 import harvestgym
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import RuleFamily
+from harvestgym.core.xla.memory import free_programs_if_full
 from harvestgym.evaluate.leaderboard.run import expand_ids
 from harvestgym.evaluate.run import policy_named
 from harvestgym.evaluate.tune import FINALISTS, Bench, find_rules, make_benches
@@ -97,6 +98,7 @@ def main() -> None:
     for id in expand_ids(given.ids):
         if not find_rules(id, harvestgym.make(id))[0]:
             continue
+        free_programs_if_full()
         result = search(id, given.seasons, given.test_seasons)
         verdict = "holds" if result.holds else "BEATEN"
         print(f"{id}: {result.rule} {result.rule_mean:.4g}, expert {result.expert_mean:.4g}, "

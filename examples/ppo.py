@@ -6,7 +6,7 @@
     python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick test that everything works
 
 Trains on the training split of the held-out protocol, data-parallel over all devices. Prints the mean returns of the
-expert, of the random policy and of each agent over seasons of the test split.
+expert, of the random policy, of doing nothing and of each agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -355,7 +355,7 @@ def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -
         key = splits.split(id, split).key(HELD_OUT)
         return asdict(summarise(np.asarray(evaluate(env, policy, key, seasons, horizon(plain)).returns)))
 
-    report["scores"] = {name: score(policy_named(id, plain, name), plain) for name in ("expert", "random")}
+    report["scores"] = {name: score(policy_named(id, plain, name), plain) for name in ("expert", "random", "none")}
     for seed in range(seeds):
         wall, cpu = time.perf_counter(), time.process_time()
         agent, curve = jax.device_get(train(env, settings, env.params, splits.split(id, "train").key(seed)))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import jax
 import pytest
 
 from harvestgym.core.xla.compilation import QUICK, enable_cache
+from harvestgym.core.xla.memory import free_programs_if_full
 
 from .short import ALL
 
@@ -25,9 +23,6 @@ gc.set_threshold(200_000, 50, 1000)  # tracing makes many objects, few cycles: l
 
 enable_cache()  # for the programs of all workers and of the processes that tests start
 
-MAPS = 20_000
-"""A third of the pieces of memory that Linux allows a process; some thousands of compiled programs are more."""
-
 SLOW = (
     "farm/test_catalogue.py", "farm/policies/test_experts.py", "test_docs.py", "farm/entities/test_parameters.py",
     "test_training.py", "sweep/test_ray_engine.py", "test_notebooks.py",
@@ -38,29 +33,11 @@ SLOW = (
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
 
 
-def full() -> bool:
-    """Return whether the workers together would fill half of the memory if all were as large as this one."""
-    if sys.platform != "linux":
-        return True
-    pieces, pages = Path("/proc/self/maps").read_bytes(), Path("/proc/self/statm").read_text().split()
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
-    return pieces.count(b"\n") > MAPS or int(pages[1]) > os.sysconf("SC_PHYS_PAGES") // (2 * workers)
-
-
-def forget() -> None:
-    """Drop all compiled programs, and give back their memory where the C library keeps what was freed."""
-    jax.clear_caches()
-    gc.collect()
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)
-
-
 @pytest.fixture(autouse=True, scope="module")
 def forget_programs() -> Iterator[None]:
     """Modules share the programs that they compile until the process is full."""
     yield
-    if full():
-        forget()
+    free_programs_if_full()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,8 +1,6 @@
 """Write the learning curves and the tables of trained agents into docs/training.md.
 
-python examples/ppo.py --id farm/tomato-sand-1x1-v1 farm/corn-sand-1x1-v1 --seeds 3 --out docs/training
-python examples/ppo.py --id farm/bean-clay-1x1-v1 --seeds 3 --out docs/training
-python examples/ppo.py --id farm/paid-looks-1x1-v1 --updates 250 --seeds 3 --out docs/training
+python examples/ppo.py --id farm/bean-clay-1x1-v1 ... --updates 200 --seeds 5 --out docs/training
 python examples/map_imitation.py --seeds 3 --imitate 40 --improve 20 --out docs/training/maps.json --ids ...
 python examples/sb3_jobs.py --seeds 3 --steps 100000 --out docs/training/maps.json
 python tools/make_training.py             # curves and table of what is in docs/training
@@ -33,46 +31,52 @@ PAGE = "training.md"
 
 def agents() -> None:
     """Write the table and the curves of all trainings that `examples/ppo.py --out docs/training` has left."""
-    runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "training").glob("ppo-*.json"))]
-    table = Table("return over the held-out seasons (95 % interval)", COLUMNS, [_row(run) for run in runs])
-    pictures = [f"![Learning curves of {run['id']}](pictures/{draw(run)})" for run in runs]
-    put(PAGE, "ppo", [*body(table), *[line for picture in pictures for line in ("", picture)]])
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "training").glob("ppo-*.json"))]
+    runs = {report["id"]: _as_run(report) for report in reports}
+    rows = [_row(id, "PPO", run, "agent", run["days"]) for id, run in runs.items()]
+    table = Table("PPO: return of held-out seasons, mean of the seeds", (*COLUMNS, "days"), rows)
+    put(PAGE, "ppo", [*body(table), f"![Learning curves]({_picture(draw(runs))})", "", *_conclude(runs)])
 
 
-COLUMNS = ("game", "million days", "seasons", "expert", "random", "agents, one per seed", "CPU seconds")
+def _as_run(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report of `ppo.py` in the form of those of `map_imitation.py`."""
+    scores = report["scores"]
+    seeds = [report[f"seed {i}"] | {"seed": i, "agent": scores[f"agent {i}"]} for i in range(len(scores) - 3)]
+    days = int(np.prod([report["settings"][name] for name in ("updates", "num_envs", "num_steps")]))
+    return {name: scores[name] for name in ("expert", "none")} | {"seeds": seeds, "days": days}
 
 
-def _row(run: dict[str, Any]) -> tuple[str, ...]:
-    scores, seeds = run["scores"], [value for name, value in run.items() if name.startswith("seed ")]
-    mine = "; ".join(_describe(score) for name, score in scores.items() if name.startswith("agent"))
-    seconds = ", ".join(f"{seed['cpu']:.0f}" for seed in seeds)
-    days = f"{_days(run['settings']) / 1e6:.1f}"
-    return run["id"], days, str(run["seasons"]), _describe(scores["expert"]), _describe(scores["random"]), mine, seconds
+def draw(runs: dict[str, Any]) -> str:
+    """Draw the learning curves, one panel for each game; return the name of the picture."""
+    rows = -(-len(runs) // 3)
+    page = Figure(figsize=(9.9, 2.9 * rows), layout="constrained")
+    grid = page.subplots(rows, 3, squeeze=False)
+    for axes, (id, run) in zip(grid.flat, runs.items(), strict=False):
+        for seed in run["seeds"]:
+            at = run["days"] * np.linspace(0, 1, len(seed["curve"]) + 1)[1:] / 1e6
+            axes.plot(at, seed["curve"], lw=1, label=f"seed {seed['seed']}")
+        _finish(axes, id, run, "million days")
+    for axes in grid.flat[len(runs) :]:
+        axes.remove()
+    return _save(page, "return, actions drawn", "ppo.png")
+
+
+def _finish(axes: Any, id: str, run: dict[str, Any], label: str) -> None:
+    axes.axhline(run["expert"]["mean"], color="#444444", ls="--", lw=1, label="expert, held out")
+    axes.axhline(run["none"]["mean"], color="#999999", ls=":", lw=1, label="nothing, held out")
+    axes.set_title(id.partition("/")[2], fontsize=9)
+    axes.set_xlabel(label, fontsize=8)
+
+
+def _save(page: Figure, label: str, name: str) -> str:
+    page.axes[0].set_ylabel(label, fontsize=8)
+    page.axes[0].legend(frameon=False, fontsize=7)
+    page.savefig(PICTURES / name, dpi=90)
+    return name
 
 
 def _describe(score: dict[str, float]) -> str:
     return f"{score['mean']:.3f} ({score['low']:.3f} to {score['high']:.3f})"
-
-
-def _days(settings: dict[str, Any]) -> int:
-    return settings["updates"] * settings["num_envs"] * settings["num_steps"]
-
-
-def draw(run: dict[str, Any]) -> str:
-    """Return the learning curves of a game as a picture, and its name."""
-    scores, page = run["scores"], Figure(figsize=(5.4, 3.4), layout="constrained")
-    axes = page.subplots()
-    for name, seed in ((name, value) for name, value in run.items() if name.startswith("seed ")):
-        days = _days(run["settings"]) * np.linspace(0, 1, len(seed["curve"]) + 1)[1:] / 1e6
-        axes.plot(days, seed["curve"], label=name, lw=1)
-    mine = np.mean([score["mean"] for name, score in scores.items() if name.startswith("agent")])
-    axes.axhline(scores["expert"]["mean"], color="#444444", ls="--", lw=1, label="expert, held out")
-    axes.axhline(mine, color="#2a7f3f", ls=":", label="agents, held out")
-    axes.set(title=run["id"], xlabel="million days of training", ylabel="return of the seasons that ended")
-    axes.legend(frameon=False, fontsize=8)
-    name = f"ppo-{run['id'].partition('/')[2].rpartition('-v')[0]}.png"
-    page.savefig(PICTURES / name, dpi=90)
-    return name
 
 
 def maps() -> None:
@@ -81,37 +85,48 @@ def maps() -> None:
     cloned = {id: run for id, run in found.items() if "orders imitating" in run}
     jobs = {name: run for name, run in found.items() if name not in cloned}
     rows = [row for id, run in cloned.items() for row in _map_rows(id, run)]
-    tables = [Table("imitation and PPO on maps: return of held-out seasons, mean of the seeds", MAP_COLUMNS, rows)]
+    columns = (*COLUMNS, "orders", "parameters")
+    tables = [Table("imitation and PPO on maps: return of held-out seasons, mean of the seeds", columns, rows)]
     if jobs:
-        made = [_map_row(run["id"], name.split()[1].upper(), run, "agent", run["orders"]) for name, run in jobs.items()]
-        tables.append(Table("Stable-Baselines3 on macro jobs: the same", MAP_COLUMNS, made))
-    lines = [*body(tables), f"![Learning curves on maps](pictures/{draw_maps(cloned)})"]
-    if len(cloned) > 1:
-        whole = bootstrap_strata([_shares(run, "agent") for run in cloned.values()])
-        lines += ["", f"Over the {len(cloned)} farms the interquartile mean of the share of the agents is {whole}."]
-    put(PAGE, "maps", lines)
+        made = [_row(run["id"], name.split()[1].upper(), run, "agent", run["orders"], run["parameters"])
+                for name, run in jobs.items()]  # fmt: skip
+        tables.append(Table("Stable-Baselines3 on macro jobs: the same", columns, made))
+    put(
+        PAGE,
+        "maps",
+        [*body(tables), f"![Learning curves on maps]({_picture(draw_maps(cloned))})", "", *_conclude(cloned)],
+    )
 
 
-MAP_COLUMNS = (
-    "farm", "agent", "seeds", "nothing", "expert", "agent's return (95 %)", "share (95 %)", "IQM", "CVaR 10 %",
-    "expert's CVaR", "orders", "parameters", "CPU s per seed",
+def _picture(name: str) -> str:
+    return f"{PICTURES.name}/{name}"
+
+
+def _conclude(runs: dict[str, Any]) -> list[str]:
+    whole = bootstrap_strata([_shares(run, "agent") for run in runs.values()])
+    return [f"Over the {len(runs)} games the interquartile mean of the share of the agents is {whole}."]
+
+
+COLUMNS = (
+    "game", "agent", "seeds", "nothing", "expert", "agent's return (95 %)", "share (95 %)", "IQM", "CVaR 10 %",
+    "expert's CVaR", "CPU s per seed",
 )  # fmt: skip
 
 
 def _map_rows(id: str, run: dict[str, Any]) -> list[tuple[str, ...]]:
     imitating = run["orders imitating"]
-    rows = [_map_row(id, "clone", run, "clone", imitating)]
-    return [*rows, _map_row(id, "clone, then PPO", run, "agent", imitating + run["orders of PPO"])]
+    rows = [_row(id, "clone", run, "clone", imitating, run["parameters"])]
+    return [*rows, _row(id, "clone, then PPO", run, "agent", imitating + run["orders of PPO"], run["parameters"])]
 
 
-def _map_row(id: str, name: str, run: dict[str, Any], agent: str, orders: int) -> tuple[str, ...]:
+def _row(id: str, name: str, run: dict[str, Any], agent: str, *sizes: int) -> tuple[str, ...]:
     """Return a row of the table; the intervals resample the seeds, and each is the mean over its seasons."""
     scores = [seed[agent] for seed in run["seeds"]]
     means, share = (_over_seeds(values) for values in ([score["mean"] for score in scores], _shares(run, agent)))
     iqm, cvar = (f"{np.mean([score[key] for score in scores]):.3f}" for key in ("iqm", "cvar10"))
     ends = f"{run['none']['mean']:.3f}", f"{run['expert']['mean']:.3f}"
-    cpu = "" if name == "clone" else ", ".join(str(seed["cpu"]) for seed in run["seeds"])
-    cost = f"{orders:,}", f"{run['parameters']:,}", cpu
+    cpu = "" if name == "clone" else ", ".join(f"{seed['cpu']:.0f}" for seed in run["seeds"])
+    cost = cpu, *(f"{size:,}" for size in sizes)
     return id, name, str(len(scores)), *ends, means, share, iqm, cvar, f"{run['expert']['cvar10']:.3f}", *cost
 
 
@@ -139,15 +154,9 @@ def draw_maps(runs: dict[str, Any]) -> str:
             shown = np.asarray(seed["curve"])
             at = np.linspace(0, orders, len(shown) + 1)[1:] / 1000
             axes.plot(at[shown != 0], shown[shown != 0], lw=1, label=f"seed {seed['seed']}")
-        axes.axhline(run["expert"]["mean"], color="#444444", ls="--", lw=1, label="expert, held out")
-        axes.axhline(run["none"]["mean"], color="#999999", ls=":", lw=1, label="nothing, held out")
         axes.axvline(run["orders imitating"] / 1000, color="#bbbbbb", lw=1)
-        axes.set_title(id.partition("/")[2], fontsize=9)
-        axes.set_xlabel("thousand orders; PPO after the line", fontsize=8)
-    page.axes[0].set_ylabel("return, orders drawn", fontsize=8)
-    page.axes[0].legend(frameon=False, fontsize=7)
-    page.savefig(PICTURES / "map-agents.png", dpi=90)
-    return "map-agents.png"
+        _finish(axes, id, run, "thousand orders; PPO after the line")
+    return _save(page, "return, orders drawn", "map-agents.png")
 
 
 SEASONS, ID = 500, "farm/contexts-1x1-v1"

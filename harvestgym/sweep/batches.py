@@ -10,6 +10,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
+from harvestgym.core.xla.memory import free_programs_if_full
 
 from .cases import CallCase, SweepCase
 
@@ -43,6 +44,7 @@ def make_batches(cases: Iterable[SweepCase], rows: int = BATCH_ROWS) -> list[lis
 
 def run_batch(texts: Sequence[str], max_retries: int) -> list[Outcome]:
     """Run the cases of a batch, given as JSON text; if one fails, run each alone."""
+    free_programs_if_full()
     try:
         return [Outcome(columns) for columns in _run_together(texts)]
     except Exception as error:

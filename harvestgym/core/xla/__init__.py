@@ -5,7 +5,7 @@ warning (`fallback`): `fusion` (how XLA fuses operations on a CPU), `compilation
 they are cached), `dispatch` (the thread that runs them) and `generators` (random bits that are not JAX's own). `setup`
 applies those that change settings of JAX.
 
-The others have nothing to replace them and are always on: `library_fusions` (large reductions are exact), `processes`
-(JAX is not started where it would hang), `sharding` (one program for several devices) and `tracing` (whether JAX
-traces a value).
+The others have nothing to replace them and are always on: `library_fusions` (large reductions are exact), `memory` (a
+process does not hold too many programs), `processes` (JAX is not started where it would hang), `sharding` (one program
+for several devices) and `tracing` (whether JAX traces a value).
 """
