@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from harvestgym.core.view.tables import Table
 
 PIPE_WIDTH = 200
-"""Columns of the tables of `show` in a file or a pipe."""
+"""Columns of what is printed into a file or a pipe."""
 
 Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of your own file, my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, none, or another policy of the id")]
@@ -39,12 +40,12 @@ def check_engine(engine: str, writes: bool) -> None:
     check_extras("sweep", **({"data": "pyarrow"} if writes else {}), **({"ray": "ray"} if engine == "ray" else {}))
 
 
-def make_console(pipe_width: int | None = None) -> Console:
-    """Return a console on standard output, `pipe_width` columns wide where that is not a terminal."""
+def make_console() -> Console:
+    """Return a console on standard output; where that is not a terminal, of COLUMNS or `PIPE_WIDTH` columns."""
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal or pipe_width is None else Console(width=pipe_width)
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=PIPE_WIDTH)
 
 
 def print_table(table: Table, console: Console | None = None, cut: bool = False) -> None:

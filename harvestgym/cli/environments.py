@@ -69,7 +69,7 @@ def show(
 ) -> None:
     """Show what an id consists of: an overview, or the sections that are asked for, with unit, range and source."""
     asked = dict(zip(SECTIONS, (entities, rules, actions, observations, state, parameters), strict=True))
-    env, console = registry.make(id), make_console(PIPE_WIDTH)
+    env, console = registry.make(id), make_console()
     tables = registry.family_function(id, "describe")(env)
     offered = [name for name in SECTIONS if any(name in table.sections for table in tables)]
     if missing := [name for name, wanted in asked.items() if wanted and name not in offered]:

@@ -13,7 +13,6 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.export import check_folder
 
 from .console import (
-    PIPE_WIDTH,
     Address,
     Engine,
     NumCpus,
@@ -127,7 +126,7 @@ def _print_report(report: SweepReport, out: Path) -> None:
     done = report.total - len(report.failures)
     if done:
         rows, labels = read(out), read_labels(out)
-        print_table(make_summary_table(rows, labels, f"{done} cases"), make_console(PIPE_WIDTH))
+        print_table(make_summary_table(rows, labels, f"{done} cases"))
         if find_spec("matplotlib") is not None:
             draw_summary(rows, labels, out / SUMMARY)
             typer.echo(f"wrote {out / SUMMARY}")
@@ -138,7 +137,7 @@ def _print_report(report: SweepReport, out: Path) -> None:
 
 
 def _print_failures(failures: Mapping[str, str]) -> None:
-    console = make_console(PIPE_WIDTH)
+    console = make_console()
     for case, message in list(failures.items())[:MOST_SHOWN]:
         console.print(f"failed: {case}: {message}", markup=False, highlight=False, soft_wrap=True)
     if len(failures) > MOST_SHOWN:
