@@ -51,7 +51,7 @@ HELD_OUT = 70_001  # number, within its split, of the seed of the seasons that a
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyper-parameters; the defaults are those of the curves in docs/training.md."""
+    """Hyper-parameters; docs/training.md says which of them its curves change."""
 
     num_envs: int = 512
     num_steps: int = 64
