@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -41,11 +40,11 @@ def check_engine(engine: str, writes: bool) -> None:
 
 
 def make_console() -> Console:
-    """Return a console on standard output; where that is not a terminal, of COLUMNS or `PIPE_WIDTH` columns."""
+    """Return a console on standard output, `PIPE_WIDTH` columns wide where that is not a terminal."""
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=PIPE_WIDTH)
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)
 
 
 def print_table(table: Table, console: Console | None = None, cut: bool = False) -> None:

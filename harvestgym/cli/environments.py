@@ -50,7 +50,9 @@ def list_ids(
 
 def print_ids(ids: list[str]) -> None:
     """Print each id and its description on one line, cut at the width of the terminal."""
-    console, width = make_console(), max(map(len, ids), default=0)
+    from rich.console import Console
+
+    console, width = Console(), max(map(len, ids), default=0)
     for id in ids:
         line = f"{id:{width}}  {registry.doc(id)}"
         console.print(line, no_wrap=True, overflow="ellipsis", markup=False, highlight=False)

@@ -38,10 +38,7 @@ def test_list_prints_all_ids_or_those_of_a_family() -> None:
     assert run_command("list", "farm").split() == harvestgym.ids("farm")
 
 
-def test_list_on_a_terminal_prints_one_line_with_description_per_id(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+def test_list_on_a_terminal_prints_one_line_with_description_per_id(capsys: pytest.CaptureFixture[str]) -> None:
     print_ids(["farm/game0-v1", "fishing/fox-v0"])
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("farm/game0-v1   The simple game of") and second.startswith("fishing/fox-v0  Fox's")

@@ -11,8 +11,6 @@ import gc
 import sys
 from pathlib import Path
 
-import jax
-
 PIECES = 20_000
 """Pieces of memory of a process above which its programs are dropped: a third of what Linux allows, 1 to 2 GiB."""
 
@@ -24,6 +22,8 @@ def free_programs_if_full() -> bool:
     """
     if sys.platform != "linux" or Path("/proc/self/maps").read_bytes().count(b"\n") <= PIECES:
         return False
+    import jax  # a sweep is described without it
+
     jax.clear_caches()
     gc.collect()
     if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
