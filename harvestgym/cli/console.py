@@ -56,18 +56,27 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
     console.print(escape(table.title), soft_wrap=True)
     drawn = RichTable(show_header=bool(table.columns), row_styles=["", "dim"])
     columns = table.columns or ("",) * len(table.rows[0])
-    widths = [max((len(row[i]) for row in table.rows), default=0) for i in range(len(columns))]
+    widths = [max(len(cells[i]) for cells in (columns, *table.rows)) for i in range(len(columns))]
+    shown = _cut_widths(widths, console.width) if cut else widths
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
         justify = "right" if i and all(_is_number(row[i]) for row in table.rows) else "left"
         if cut:
-            least = min(width, 30) if width < max(widths) else None
-            drawn.add_column(escape(column), justify=justify, overflow="ellipsis", no_wrap=True, min_width=least)
+            drawn.add_column(escape(column), justify=justify, overflow="ellipsis", no_wrap=True, width=shown[i])
         else:
             short = column == "name" and width <= 0.6 * console.width
             drawn.add_column(escape(column), justify=justify, overflow="fold", no_wrap=short)
     for row in table.rows:
         drawn.add_row(*map(escape, row))
     console.print(drawn)
+
+
+def _cut_widths(widths: list[int], total: int) -> list[int]:
+    """Return widths of columns that fit into `total` with their borders: the widest is shortened, repeatedly."""
+    widths, over = [*widths], sum(widths) + 3 * len(widths) + 1 - total
+    while over > 0 and max(widths) > 4:
+        widths[widths.index(max(widths))] -= 1
+        over -= 1
+    return widths
 
 
 def _is_number(cell: str) -> bool:

@@ -82,6 +82,15 @@ def test_show_prints_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) ->
     assert "[harvested, dead]" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("id", [ID, "farm/full-3x4-v1", "fishing/tipping-v0", "forager/seasons-v1"])
+def test_show_has_every_column_on_a_terminal_of_80(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harvestgym.cli.console.PIPE_WIDTH", 80)
+    lines = run_command("show", id).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line[-1] in "┓┃┩│┘" for line in lines if line[0] in "┏┃┡│└"), "the right border is there"
+    assert len(lines) <= SCREEN_LINES
+
+
 def test_show_prints_the_end_of_an_episode_in_words() -> None:
     assert "Field-0/Plant-0/global_stage is harvested or dead" in " ".join(run_command("show", ID, "--rules").split())
 
