@@ -8,6 +8,7 @@ parameters a thousand soils, one `grad` a calibration.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import gymnasium
@@ -65,8 +66,9 @@ class Env(Generic[State, Params]):
 
     def __repr__(self) -> str:
         """Name the environment and its spaces in one short line."""
-        spaces = (f"{name} {summarise_space(getattr(self, name + '_space'))}" for name in ("action", "observation"))
-        return f"<{type(self).__name__}: {'; '.join(filter(None, (self.summary, *spaces)))}>"
+        spaces = (f"{name} {summarise_space(getattr(self, name + '_space'), 90)}" for name in ("action", "observation"))
+        summary = textwrap.shorten(self.summary, 150, placeholder=" …")
+        return f"<{type(self).__name__}: {'; '.join(filter(None, (summary, *spaces)))}>"
 
     def _repr_html_(self) -> str:
         """Return a small table for notebooks."""

@@ -25,6 +25,10 @@ def summarise_space(space: gymnasium.Space[Any], most: int = 120) -> str:
         return text
     if isinstance(space, gymnasium.spaces.Box):
         return f"Box({space.low.min():g}, {space.high.max():g}, {space.shape}, {space.dtype})"
+    if isinstance(space, gymnasium.spaces.MultiDiscrete | gymnasium.spaces.MultiBinary):
+        numbers = np.ravel(space.nvec if isinstance(space, gymnasium.spaces.MultiDiscrete) else space.n)
+        text = f"{type(space).__name__} of {space.shape}: {', '.join(map(str, dict.fromkeys(numbers.tolist())))}"
+        return textwrap.shorten(text, most, placeholder=" …")
     inside = getattr(space, "spaces", {})
     names = inside if isinstance(inside, dict) else [type(part).__name__ for part in inside]
     return textwrap.shorten(f"{type(space).__name__} of {len(inside)}: {', '.join(names)}", most, placeholder=" …")

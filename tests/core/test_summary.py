@@ -47,6 +47,12 @@ def test_environments_of_an_id_print_in_short(id: str) -> None:
     assert id in repr(gymnasium.make(id))
 
 
+@pytest.mark.parametrize("changes", [{"interface": "multidiscrete"}, {"interface": "discrete"}, {"mode": "fo"}])
+def test_other_interfaces_and_modes_print_in_short(changes: dict[str, Any]) -> None:
+    env = gymnasium.make("farm/full-10x10-v1", **changes).unwrapped
+    assert len(repr(env)) < MOST and "10 x 10 plots" in repr(env)
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -85,3 +91,4 @@ def test_a_long_space_is_summarised() -> None:
     named = gymnasium.spaces.Dict({f"entry {i}": long for i in range(50)})
     assert summarise_space(named).startswith("Dict of 50: entry 0, entry 1") and len(summarise_space(named)) <= 120
     assert summarise_space(gymnasium.spaces.Discrete(3)) == "Discrete(3)"
+    assert summarise_space(gymnasium.spaces.MultiDiscrete([1005] * 40)) == "MultiDiscrete of (40,): 1005"
