@@ -31,6 +31,9 @@ from .rewards import check_reward, draw_reward
 _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_rng")
 """What an episode remembers apart from its arrays, its objects and the rewards it owes."""
 
+_CHANGING = ("_placed", "_things", "_tints", "_delayed", "reward_rng", "delay_rng")
+"""What changes in an episode apart from its arrays and plain values."""
+
 
 WARNED_OBJECTS = 1024
 """Changed objects below which nobody needs a warning of the memory that they take."""
@@ -244,8 +247,14 @@ class ForagerEnv(EditableEpisode):
         return _remake, (type(self), self.recipe(), self.kept())
 
     def copy(self) -> ForagerEnv:
-        """Return a copy in mid-episode, sharing nothing that changes."""
-        return copy.deepcopy(self)
+        """Return a copy in mid-episode, sharing nothing that changes, in some tens of microseconds."""
+        twin = object.__new__(type(self))
+        changing = {name: copy.deepcopy(vars(self)[name]) for name in _CHANGING}
+        arrays = self.arrays._replace(**{name: getattr(self.arrays, name).copy() for name in col.CHANGING})
+        vars(twin).update(vars(self) | changing | {"arrays": arrays})
+        if self._started:
+            twin._bind()
+        return twin
 
 
 def _remake(cls: type[ForagerEnv], recipe: dict[str, Any], kept: dict[str, Any]) -> ForagerEnv:

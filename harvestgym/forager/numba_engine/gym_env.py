@@ -159,7 +159,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         return self._frames.record if self._frames is not None else {}
 
     def clone(self) -> Self:
-        """Return a copy in mid-episode that steps by itself, in less than a millisecond; it shares the spaces."""
+        """Return a copy in mid-episode that steps by itself, in about 0.1 ms; it shares the spaces."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.env, twin._frames = self.env.copy(), deepcopy(self._frames)

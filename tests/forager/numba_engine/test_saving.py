@@ -97,6 +97,21 @@ def test_a_copy_and_a_pickle_go_on_bit_for_bit():
     assert len(pickled) < 20_000
 
 
+def test_copies_before_the_start_and_of_copies_share_nothing_that_changes():
+    env = seed_example()
+    early = env.copy()
+    early.generate_objects(0.1, "wall")
+    assert early.world != env.world
+    with pytest.raises(RuntimeError, match="start"):
+        early.step(0)
+    env = one_berry(where=(5, 6))
+    env.step(NORTH)
+    expected = future(env.copy())
+    twin = env.copy().copy()
+    assert future(twin) == future(env) == expected
+    assert len(twin.things) == len(env.things) > 0 and twin.things[0] is not env.things[0]
+
+
 def test_an_episode_goes_on_in_another_process(tmp_path):
     env = grown()
     (tmp_path / "life").write_bytes(pickle.dumps(env))
