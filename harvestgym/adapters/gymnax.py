@@ -12,7 +12,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from harvestgym.core.autoreset import is_done, step_and_restart
-from harvestgym.core.env import Env
+from harvestgym.core.env import Env, check_core
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
 
 
@@ -27,6 +28,11 @@ class GymnaxEnv:
 
     env: Env[Any, Any]
     returns_done: bool = False
+
+    def __post_init__(self) -> None:
+        check_core(self.env, "GymnaxEnv")
+        if not isinstance(self.returns_done, bool):
+            raise ConfigError(f"GymnaxEnv > returns_done: expected True or False, got {self.returns_done!r}")
 
     def legacy(self) -> GymnaxEnv:
         """Return five values from `step`, with `terminated` and `truncated` in the info."""

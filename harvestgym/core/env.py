@@ -15,6 +15,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 
+from .errors import ConfigError
 from .random import keys_for
 from .spaces import summarise_space
 from .view.tables import Table
@@ -155,6 +156,13 @@ class Env(Generic[State, Params]):
         terminated = self.terminal(state, params)
         truncated = self.truncation(state, params) & ~terminated
         return Timestep(obs, jnp.float32(reward), terminated, truncated, self.info(state, params))
+
+
+def check_core(env: object, where: str, cls: type[Env[Any, Any]] | None = None) -> None:
+    """Raise ConfigError for what is no functional environment, or not of the class that is needed."""
+    if not isinstance(env, cls or Env):
+        raise ConfigError(f"{where} > env: expected an object of the class {(cls or Env).__name__}, got {env!r}; "
+                          "try harvestgym.make(id)")  # fmt: skip
 
 
 def make_env_table(title: str, env: Env[Any, Any], **more: Any) -> Table:

@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from .autoreset import is_done, step_and_restart
-from .env import Env, Params, Timestep
+from .env import Env, Params, Timestep, check_core
 from .errors import ConfigError
 from .random import keys_for
 
@@ -27,6 +27,9 @@ class Wrapper(Env[Any, Params], Generic[Params]):
     """An environment around `env`; a subclass changes what it defines, the rest passes through."""
 
     env: Env[Any, Params]
+
+    def __post_init__(self) -> None:
+        check_core(self.env, type(self).__name__)
 
     @property
     def summary(self) -> str:
@@ -103,6 +106,11 @@ class TimeLimit(Wrapper[Params]):
 
     steps: int
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.steps, bool) or not isinstance(self.steps, int | np.integer) or self.steps < 1:
+            raise ConfigError(f"TimeLimit > steps: expected a whole number of at least 1, got {self.steps!r}")
+
     def opened(self, state: Any, first: Timestep) -> tuple[TimeLimitState, Timestep]:
         return TimeLimitState(state, jnp.int32(0)), first
 
@@ -170,14 +178,20 @@ class Shortfall:
 
     def __post_init__(self) -> None:
         _positive("level", self.level, 1.0)
+        if not _is_number(self.threshold) or not abs(self.threshold) <= np.finfo(np.float32).max:
+            raise ConfigError(f"threshold: expected a finite number, got {self.threshold!r}")
 
     def __call__(self, x: jax.Array) -> jax.Array:
         return self.threshold - jnp.maximum(self.threshold - x, 0.0) / self.level
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
 def _positive(name: str, value: float, most: float) -> None:
-    if not 0 < value <= most or np.isinf(value):
-        raise ConfigError(f"{name}: expected a finite number above 0 and at most {most:g}, got {value}")
+    if not _is_number(value) or not 0 < value <= most or value > np.finfo(np.float32).max:
+        raise ConfigError(f"{name}: expected a finite number above 0 and at most {most:g}, got {value!r}")
 
 
 class UtilityState(NamedTuple):
@@ -197,6 +211,11 @@ class Utility(Wrapper[Params]):
     """
 
     utility: Callable[[jax.Array], jax.Array]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.utility):
+            raise ConfigError(f"Utility > utility: expected a function, got {self.utility!r}")
 
     def opened(self, state: Any, first: Timestep) -> tuple[UtilityState, Timestep]:
         return self._with_info(UtilityState(state, jnp.float32(0.0)), first)
@@ -229,6 +248,11 @@ class AutoReset(Wrapper[Params]):
     """
 
     mode: AutoresetMode = AutoresetMode.NEXT_STEP
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.mode, AutoresetMode):
+            raise ConfigError(f"AutoReset > mode: expected a gymnasium.vector.AutoresetMode, got {self.mode!r}")
 
     def opened(self, state: Any, first: Timestep) -> tuple[AutoResetState, Timestep]:
         return AutoResetState(state, jnp.asarray(False)), self._with_info(first, first)

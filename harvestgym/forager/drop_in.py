@@ -12,10 +12,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.forager.numba_engine import env as host
@@ -42,9 +44,8 @@ class Palette:
     Colours are uint8 RGB; `register` takes shares from 0 to 1 as well.
     """
 
-    def __init__(self, classes: int, seed: int = 0) -> None:
-        if isinstance(classes, bool) or not isinstance(classes, int) or classes < 1:
-            raise ConfigError(f"Palette: classes: expected a whole number of at least 1, got {classes!r}")
+    @check_arguments
+    def __init__(self, classes: Annotated[int, Field(ge=1)], seed: Annotated[int, Field(ge=0)] = 0) -> None:
         self.classes = classes
         self._hue = float(np.random.default_rng(seed).random())
         self._colors: dict[str, tuple[int, int, int]] = {}
@@ -97,6 +98,13 @@ class ForagerConfig:
     observation_mode: str = "objects"
     aperture: Any = 3
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.colors, Palette | None):
+            raise ConfigError(f"ForagerConfig > colors: expected a Palette, got {self.colors!r}")
+        sides = self.aperture
+        odd = tuple(map(_next_odd, sides)) if isinstance(sides, list | tuple) else _next_odd(sides)
+        TranslatedConfig(self.size, self.object_types, self.observation_mode, odd, self.seed)
+
     @classmethod
     def from_file(cls, path: str | Path) -> ForagerConfig:
         """Read a JSON file; its `object_types` name "wall", "flower", "thorns" or `module:Class`."""
@@ -132,9 +140,14 @@ def _find_class(target: Any, name: str, path: str | Path) -> Any:
     return _CLASSES[target]
 
 
-def _make_odd(side: Any) -> Any:
+def _next_odd(side: Any) -> Any:
     """Return the next odd number for an even one."""
-    if not isinstance(side, int) or side % 2:
+    return side + 1 if isinstance(side, int) and side % 2 == 0 else side
+
+
+def _make_odd(side: Any) -> Any:
+    """Return the next odd number for an even one, with a warning."""
+    if _next_odd(side) is side:
         return side
     warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
     return side + 1
@@ -153,10 +166,12 @@ class ForagerEnv(host.ForagerEnv):
         if (config is None) == (config_path is None):
             raise ConfigError("ForagerEnv: expected either config or config_path, got both or neither")
         if config_path is not None:
+            if not isinstance(config_path, str | Path):
+                raise ConfigError(f"ForagerEnv > config_path: expected a path, got {config_path!r}")
             config = ForagerConfig.from_file(config_path)
         if isinstance(config, ForagerConfig):
             config, palette = config.translate(), config.colors
-            world = world or _color_world(build_world(config), palette)
+            world = world if world is not None else _color_world(build_world(config), palette)
         super().__init__(config, world)  # pyright: ignore[reportArgumentType]
         if MODES[self.config.observation_mode].whole:
             warn_of_difference(WORLD_MODE)

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import check_arguments, check_fields
 from harvestgym.core.errors import ConfigError
 
 from .reward_laws import MAX_PERIOD, MAX_REWARD, Constant, RewardLaw
@@ -166,6 +166,8 @@ class ForagerObject:
     name: str = ""
 
     def __init__(self, name: str | None = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise ConfigError(f"{type(self).__name__} > name: expected a text, got {name!r}")
         if name is not None:
             self.name = name
 
@@ -201,6 +203,7 @@ class TableObject(ForagerObject):
 
     row: Kind = Kind("object")
 
+    @check_arguments
     def __init__(self, location: tuple[int, int] | None = None) -> None:
         super().__init__()
         self.target_location = location

@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
-from harvestgym.core.env import Env, make_env_table
-from harvestgym.core.errors import check_keywords, unknown
+from harvestgym.core.env import Env, check_core, make_env_table
+from harvestgym.core.errors import ConfigError, check_keywords, unknown
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
 
 from .conversion import make_action_reader, make_observation_writer
@@ -52,11 +52,16 @@ class GymBase(Monitored):
 
     def _wrap(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...], render_mode: str | None) -> None:
         """Put an environment inside."""
+        name = type(self).__name__
+        check_core(env, name)
+        if params is not None and not isinstance(params, type(env.params)):
+            raise ConfigError(f"{name} > params: expected an object of the class {type(env.params).__name__}, got "
+                              f"{params!r}; try replace(env.params, ...)")  # fmt: skip
         own: tuple[str, ...] = getattr(unwrapped(env), "render_modes", ())
         offered = list(dict.fromkeys((*own, *scene_modes(env))))
         if render_mode is not None and not offered:
-            check_keywords(type(self).__name__, ["render_mode"], [])
-        if render_mode is not None and render_mode not in offered:
+            check_keywords(name, ["render_mode"], [])
+        if render_mode is not None and (not isinstance(render_mode, str) or render_mode not in offered):
             raise unknown("render_mode", render_mode, [*offered, "None"])
         self.core, self.render_mode = env, render_mode
         self.metadata = {"render_modes": offered, "render_fps": getattr(unwrapped(env), "render_fps", 4)}

@@ -206,7 +206,7 @@ def make_vec(
 
 
 def _check_number(num_envs: Any) -> int:
-    if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+    if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or not 1 <= num_envs < 2**31:
         raise ConfigError(f"num_envs: expected an integer, 1 or more, got {num_envs!r}")
     return int(num_envs)
 
@@ -218,7 +218,7 @@ def _check_seed(seed: Any) -> int:
 
 
 def _check_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    if mode not in list(AutoresetMode):
+    if not isinstance(mode, str | AutoresetMode) or mode not in list(AutoresetMode):
         check_name("autoreset_mode", mode, [known.value for known in AutoresetMode])
     return AutoresetMode(mode)
 

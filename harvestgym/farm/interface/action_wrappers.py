@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.core.env import Env, Timestep
+from harvestgym.core.env import Env, Timestep, check_core
 from harvestgym.core.errors import check_name
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Flatten, Wrapper
@@ -30,6 +30,9 @@ class ActionWrapper(Wrapper[FarmParams]):
     """A farm with other actions; its state is that of the farm."""
 
     env: FarmModel
+
+    def __post_init__(self) -> None:
+        check_core(self.env, type(self).__name__, FarmModel)
 
     def inner(self, state: Any) -> Any:
         return state

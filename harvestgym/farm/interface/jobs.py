@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.core.env import Timestep
+from harvestgym.core.checks import check_fields
+from harvestgym.core.env import Timestep, check_core
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.wrappers import Wrapper
 from harvestgym.farm.engine.model import FarmParams
@@ -49,6 +50,9 @@ class Job:
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
     again: bool = False
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 class JobState(NamedTuple):
     """The state of the farm with maps, and its last observation."""
@@ -69,6 +73,9 @@ class MacroJobs(Wrapper[FarmParams]):
     jobs: tuple[Job, ...]
 
     def __post_init__(self) -> None:
+        check_core(self.env, "MacroJobs", MapFarm)
+        if not isinstance(self.jobs, tuple) or not all(isinstance(job, Job) for job in self.jobs):
+            raise ConfigError(f"jobs: expected a tuple of Job, got {self.jobs!r}; try MacroJobs.of")
         if not self.jobs:
             raise ConfigError("jobs: expected at least one, got none")
         for job in self.jobs:

@@ -38,9 +38,12 @@ class MultiObjectiveEnv(GymEnv):
     """
 
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
-        model, weighted = unwrapped(env), env.params if params is None else params
+        model = unwrapped(env)
         if not isinstance(model, FarmModel):
             raise ConfigError(f"expected a farm, whose score has terms, got {type(model).__name__}")
+        weighted = env.params if params is None else params
+        if not isinstance(weighted, type(env.params)):
+            raise ConfigError(f"params: expected an object of the class {type(env.params).__name__}, got {params!r}")
         self._weighted = weighted
         super().__init__(env, _unweighted(weighted), render_mode)
         state, first = jax.eval_shape(env.reset, jax.random.key(0), weighted)

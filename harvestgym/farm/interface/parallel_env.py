@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from gymnasium import spaces
 
+from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
@@ -29,6 +30,7 @@ class FarmsEnv(MultiAgentEnv):
 
     metadata = {"name": "farm_shared_water_v0", "render_modes": []}
 
+    @check_arguments
     def __init__(self, models: Sequence[FarmModel], quota: float, shared_reward: bool = False) -> None:
         if len(set(models)) != 1:
             raise ConfigError(f"farms: expected one or more of one structure, got {len(set(models))} structures")

@@ -1,0 +1,71 @@
+"""Interfaces and wrappers, and the stand-ins for the Forager package, refuse wrong arguments in clear words."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from typing import Any
+
+import pytest
+
+import harvestgym
+from harvestgym.adapters.gymnax import GymnaxEnv
+from harvestgym.adapters.pettingzoo import make_shared_water
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.wrappers import AutoReset, Exponential, Flatten, Log, Shortfall, TimeLimit, Utility
+from harvestgym.farm import Job, MacroJobs, MapFarm
+from harvestgym.farm.interface.multiobjective import MultiObjectiveEnv
+from harvestgym.forager import drop_in
+from harvestgym.gym.env import GymEnv
+from harvestgym.gym.vector_env import VecEnv
+
+from ..short import ALL
+from ..wrong_values import build_or_refuse, draw_arguments
+
+CASES = 2_500 if ALL else 500
+
+FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/bean-clay-1x1-v1")
+MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
+
+RIGHT: dict[Any, dict[str, Any]] = {
+    GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2}, MultiObjectiveEnv: {"env": FARM},
+    GymnaxEnv: {"env": FISHERY}, TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
+    Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, Utility: {"env": FISHERY, "utility": abs},
+    Exponential: {"aversion": 1.0}, Shortfall: {"threshold": 1.0, "level": 0.1}, MapFarm: {"env": FARM},
+    MacroJobs: {"env": MAPS, "jobs": (Job("pick", "Plant-0/harvest"),)}, Job: {"name": "a", "order": "b"},
+    make_shared_water: {}, drop_in.ForagerConfig: {"size": 9, "object_types": TYPES},
+    drop_in.ForagerEnv: {"config": drop_in.ForagerConfig(9, TYPES)}, drop_in.Palette: {"classes": 3},
+    drop_in.Wall: {}, drop_in.ForagerObject: {},
+}  # fmt: skip
+"""Arguments of each class or function that are right; those left out have defaults."""
+
+LARGE = ("num_envs",)
+"""Arguments whose largest valid values would take all memory."""
+
+
+def test_every_constructor_refuses_or_builds() -> None:
+    rng, made = random.Random(1), 0
+    for _ in range(CASES):
+        cls = rng.choice([*RIGHT])
+        names = [name for name in inspect.signature(cls).parameters if name not in ("overrides", *LARGE)]
+        given = draw_arguments(rng, names, RIGHT[cls])
+        made += build_or_refuse(lambda cls=cls, given=given: cls(**given), given) is not None
+    assert CASES / 100 < made < CASES / 2
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: GymEnv("fishing/logistic-v0"), r"GymEnv > env: expected an object of the class Env, .* try"),  # type: ignore[arg-type]
+        (lambda: GymEnv(FISHERY, 3), "GymEnv > params: expected an object of the class FishingParams, got 3"),
+        (lambda: VecEnv(FISHERY, 2**40), "num_envs: expected an integer, 1 or more"),
+        (lambda: TimeLimit(FISHERY, 0), "TimeLimit > steps: expected a whole number of at least 1, got 0"),
+        (lambda: MapFarm(FISHERY), "MapFarm > env: expected an object of the class FarmModel"),  # type: ignore[arg-type]
+        (lambda: Job("a", 3), "Job: 1 mistake\n  order: expected"),  # type: ignore[arg-type]
+        (lambda: drop_in.ForagerConfig("9", TYPES), "size: expected a valid integer"),
+        (lambda: drop_in.Wall("here"), "Wall: 1 mistake\n  location: expected"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(build: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        build()
