@@ -16,7 +16,7 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import unknown
-from harvestgym.core.policy import Policy, constant_policy, random_policy, together
+from harvestgym.core.policy import Policy, constant_policy, make_policy, random_policy, together
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
@@ -196,7 +196,7 @@ def evaluate_id(
 
 def evaluate_together(
     id: str,
-    policies: Sequence[str] | Mapping[str, Policy],
+    policies: Sequence[str] | Mapping[str, Any],
     episodes: int = 100,
     seed: int = 0,
     env: Env[Any, Any] | None = None,
@@ -205,11 +205,12 @@ def evaluate_together(
 ) -> Comparison:
     """Evaluate several policies as `evaluate_id` does, with one compiled program for all.
 
-    `policies` are names, or custom policies by their names.
+    `policies` are names, or by their names a `Policy`, a model with `predict` (SB3), or a function from observation to
+    action.
     """
     env, seed = _apply_split(id, env, seed, split)
-    given = policies.values() if isinstance(policies, Mapping) else [policy_named(id, env, n) for n in policies]
-    acting = together(list(given))
+    own = [make_policy(env, one) for one in policies.values()] if isinstance(policies, Mapping) else []
+    acting = together(own or [policy_named(id, env, name) for name in policies])
     pairs = zip(policies, acting, strict=True)
     return Comparison(
         (name, _evaluate_policy(id, env, name, policy, episodes, seed, progress)) for name, policy in pairs

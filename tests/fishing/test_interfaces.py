@@ -14,7 +14,8 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy, make_policy
 from harvestgym.core.rollout import rollout
-from harvestgym.evaluate.record import record_episode
+from harvestgym.evaluate.record import record_episode, record_named
+from harvestgym.evaluate.run import evaluate_together
 from harvestgym.fishing import FishingEnv, control, metrics
 from harvestgym.fishing.family import make, policies, summary
 from harvestgym.fishing.growth import Ricker
@@ -261,6 +262,14 @@ def test_an_agent_with_predict_is_recorded_and_drawn() -> None:
     assert any("optimum" in str(label) for label in labels) and len(labels) > 1
     drawn = np.concatenate([np.ravel(line.get_ydata()) for line in axes[1].lines])
     assert np.isclose(drawn, record["catch"][1:].sum(1)[0]).any()
+
+
+def test_any_agent_is_evaluated_and_recorded_by_id() -> None:
+    id, env = "fishing/logistic-v0", make("logistic-v0", Tmax=12)
+    found = evaluate_together(id, {"model": FixedModel(), "rule": control.quota(env, 0.1)}, 5, env=env)
+    np.testing.assert_allclose(found["model"].returns, found["rule"].returns, rtol=1e-5)
+    record = record_named(id, FixedModel(), seed=0, env=env).record
+    assert record["reward"][1:].sum() == pytest.approx(found["model"].returns[0], rel=1e-5)
 
 
 def test_the_year_is_observed_where_it_is_asked_for() -> None:
