@@ -51,10 +51,14 @@ def check_fields(made: Any, where: str = "") -> None:
         ConfigError: with every mistake and its path under `where`, by default the name of the class.
     """
     cls, place = type(made), where or type(made).__name__
+    in_tree = any("meta" in field.metadata for field in dataclasses.fields(cls))
+    if in_tree and "__dataclass_fields__" not in vars(cls):
+        raise ConfigError(f"{place}: expected the decorator @pytree above the class, got none; try from "
+                          "harvestgym.core.tree import pytree")  # fmt: skip
     given = {field.name: getattr(made, field.name) for field in dataclasses.fields(cls) if field.init}
     plain = {name: make_plain(value) for name, value in given.items()}
     validate(_make_field_schema(cls), plain, place)
-    if not any("meta" in field.metadata for field in dataclasses.fields(cls)):
+    if not in_tree:
         for name, value in plain.items():
             object.__setattr__(made, name, value)
     for name, value in given.items():

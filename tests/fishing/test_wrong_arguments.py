@@ -102,6 +102,14 @@ def test_jax_rebuilds_a_law_without_its_checks() -> None:
     assert jax.jit(lambda r: Logistic(r=r)(np.float32(0.5)))(0.3) == pytest.approx(0.575)
 
 
+def test_a_law_without_the_decorator_is_refused() -> None:
+    class Faster(Ricker):
+        pass
+
+    with pytest.raises(ConfigError, match="Faster: expected the decorator @pytree above the class"):
+        Faster()
+
+
 def test_a_user_law_is_checked_by_its_own_fields() -> None:
     from harvestgym.core.tree import par
     from harvestgym.fishing.growth import GrowthLaw

@@ -184,6 +184,8 @@ class Entity:
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
         """Return the parameter set `which`, or one made from a mapping of changes to one (`extends:`)."""
+        if "__dataclass_fields__" not in vars(cls):
+            pytree(cls)  # a subclass that changes methods only needs no decorator
         return load_parameter_set(cls, cls.file(), which)
 
     @classmethod

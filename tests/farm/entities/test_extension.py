@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import par, pytree, replace, static
+from harvestgym.farm import Farm, Field, Weather
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Ground
 from harvestgym.farm.entities.plant import Plant
@@ -111,3 +113,6 @@ def test_a_subclass_takes_the_sets_of_its_base_by_name() -> None:
     made = LateBean.named("bean")
     assert type(made) is LateBean and made.size_max == Plant.named("bean").size_max
     assert LateBean.file() == Plant.file() and LateBean.sprites() == Plant.sprites()
+    place, shape = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}, {"length#nb": 1, "width#nb": 1}
+    model = Farm([Field(place, shape, [(Weather, "lille"), (Soil, "loam"), (LateBean, "bean")])]).model
+    assert len(jax.tree.leaves(made)) > 9 and type(model.params.fields[0].entities[2]) is LateBean
