@@ -23,7 +23,8 @@ from .view.tables import Table
 State = TypeVar("State")
 Params = TypeVar("Params")
 
-_PARTS = ("transition", "observation", "reward")
+STEP_USES = ("transition", "observation", "reward")
+"""What a step draws random numbers for: its key is folded by each name."""
 
 
 class Timestep(NamedTuple):
@@ -146,7 +147,7 @@ class Env(Generic[State, Params]):
         Never resets.
         """
         params = self.params if params is None else params
-        move, look, worth = keys_for(key, _PARTS)
+        move, look, worth = keys_for(key, STEP_USES)
         after = self.transition(move, state, action, params)
         obs = self.observation(look, after, action, params)
         reward = self.reward(worth, state, action, after, params)

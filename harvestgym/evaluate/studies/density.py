@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.episode import seed_key
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
 from harvestgym.core.view.tables import Table
@@ -103,7 +104,7 @@ def run_spacing(crop: str, spacing: float, replicates: int, seed: int) -> dict[s
 
     def seasons(seeds: jax.Array) -> jax.Array:
         params = _set_sowing(env, seeds, spacing)
-        return evaluate(env, policy, jax.random.key(seed), replicates, days, params).info["total/harvest#kg"]
+        return evaluate(env, policy, seed_key(seed), replicates, days, params).info["total/harvest#kg"]
 
     return {"kg": np.asarray(jax.vmap(seasons)(jnp.asarray(SEEDS)))}
 

@@ -15,11 +15,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Timestep
-from harvestgym.core.episode import Loop, StepFunction, scan_steps, step_with_key
+from harvestgym.core.episode import Loop, scan_steps, step_with_advance
 from harvestgym.core.policy import Policy, random_policy
+from harvestgym.core.random import key_for
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
+from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.forager.family import make
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.policies.baselines import greedy
@@ -46,8 +49,9 @@ def run(
     """
     env = make_changing_world()
     rates: dict[str, np.ndarray] = {}
-    for name, live in _make_agents(env).items():
-        rates[name] = _run_lives(live, replicates, steps, seed)
+    for name, live in make_agents(env).items():
+        rewards = run_lives(live, replicates, steps, seed)
+        rates[name] = rewards.reshape(replicates, -1, WINDOW).mean(-1)
         progress(1)
     if out is not None:
         _write_lives(rates, out / "forager.parquet")
@@ -77,58 +81,55 @@ Live = Callable[[jax.Array, int], jax.Array]
 """Returns the rewards of a life of so many steps, from a random key."""
 
 
-def _make_agents(env: Forager) -> dict[str, Live]:
+def make_agents(env: Forager) -> dict[str, Live]:
+    """Return the agents of the study by name."""
     fixed = {"random": random_policy(env), "fixed: greedy on first worths": greedy(env)}
     lives: dict[str, Live] = {name: partial(_follow, env, policy) for name, policy in fixed.items()}
     return lives | {"learning: linear Q": partial(_learn, env)}
 
 
-def _run_lives(live: Live, replicates: int, steps: int, seed: int) -> np.ndarray:
-    """Return the reward per step of each life; (replicates, windows)."""
-    keys = jax.random.split(jax.random.key(seed), replicates)
-    rewards = jax.jit(jax.vmap(lambda key: live(key, steps)))(keys)
-    return np.asarray(rewards).reshape(replicates, -1, WINDOW).mean(-1)
+def run_lives(live: Live, replicates: int, steps: int, seed: int) -> np.ndarray:
+    """Return the rewards of each life, (replicates, steps); the first is the life of `reset(seed=seed)`."""
+    keys = evaluation_keys(seed, range(replicates))
+    return np.asarray(jax.jit(jax.vmap(lambda key: live(key, steps)))(keys))
 
 
 def _follow(env: Forager, policy: Policy, key: jax.Array, steps: int) -> jax.Array:
     """Return the rewards of a life under a fixed policy without memory."""
 
-    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, jax.Array]:
-        return policy.act(carry, obs, jax.random.fold_in(key, now))
+    mine = key_for(key, "policy")
 
-    state, first = env.reset(key, env.params)
-    return scan_steps(act, _step_with(env, key), Loop(state, first.obs, ()), jnp.arange(steps), _reward)
+    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, jax.Array]:
+        return policy.act(carry, obs, jax.random.fold_in(mine, now))
+
+    run, first = start_episode(env, key, env.params)
+    step = step_with_advance(env, env.params)
+    return scan_steps(act, step, Loop(run, first.obs, ()), jnp.arange(steps), _reward)
 
 
 def _learn(env: Forager, key: jax.Array, steps: int) -> jax.Array:
     """Return the rewards of a life of Q-learning, linear in the channels of the view (Watkins 1989, semi-gradient)."""
-    state, first = env.reset(key, env.params)
-    inner = _step_with(env, key)
+    run, first = start_episode(env, key, env.params)
+    inner, mine = step_with_advance(env, env.params), key_for(key, "policy")
 
     def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, jax.Array]:
-        explores, drawn = jax.random.split(jax.random.fold_in(key, now))
+        explores, drawn = jax.random.split(jax.random.fold_in(mine, now))
         _, features, weights = obs
         best = jnp.argmax(weights @ features)
         action = jnp.where(jax.random.uniform(explores) < EXPLORE, jax.random.randint(drawn, (), 0, 4), best)
         return carry, action
 
     def step(world: Any, action: Any, now: jax.Array) -> tuple[Any, Any, Any]:
-        state, features, weights = world
-        state, obs, last = inner(state, action, now)
+        run, features, weights = world
+        run, obs, last = inner(run, action, now)
         after = _features(obs)
         error = last.reward + DISCOUNT * jnp.max(weights @ after) - (weights @ features)[action]
-        world = state, after, weights.at[action].add(STEP_SIZE * error * features)
+        world = run, after, weights.at[action].add(STEP_SIZE * error * features)
         return world, world, last
 
     features = _features(first.obs)
-    start = state, features, jnp.zeros((4, len(features)), jnp.float32)
+    start = run, features, jnp.zeros((4, len(features)), jnp.float32)
     return scan_steps(act, step, Loop(start, start, ()), jnp.arange(steps), _reward)
-
-
-def _step_with(env: Forager, key: jax.Array) -> StepFunction:
-    """Return the step of a world that draws everything from one key."""
-    step = step_with_key(env, env.params)
-    return lambda state, action, now: step(state, action, key)
 
 
 def _reward(loop: Loop, action: Any, last: Timestep) -> jax.Array:

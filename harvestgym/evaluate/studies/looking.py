@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
+from harvestgym.core.episode import seed_key
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
@@ -212,7 +212,7 @@ def _run_arms(game: str, arms: Sequence[Arm], seed: int, replicates: int, progre
     """Run the seasons of each arm, the same ones for all; their farms share one compiled program."""
     env, found = make_paid_farm(game), []
     for arm in arms:
-        seasons = evaluate(CostLog(env), make_farmer(game, env, arm), jax.random.key(seed), replicates, horizon(env))
+        seasons = evaluate(CostLog(env), make_farmer(game, env, arm), seed_key(seed), replicates, horizon(env))
         spent = np.asarray(seasons.info[TOTAL_COST])
         found.append(ArmSeasons(game, arm, np.asarray(seasons.returns) + spent, spent / PRICE))
         progress(1)

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from harvestgym.core.episode import Loop, scan_steps, step_with_key
+from harvestgym.core.episode import Loop, scan_steps, seed_key, step_with_key
 from harvestgym.core.errors import check_extras
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
@@ -71,11 +71,11 @@ def run(
         env = make(game)
         for agent in AGENTS:
             trained = train_agents(env, agent, updates, trainings)
-            returns = [_run_policy(env, policy, replicates, seed) for policy in trained]
+            returns = [run_policy(env, policy, replicates, seed) for policy in trained]
             found.append(AgentReturns(game, agent, np.stack(returns)))
             progress(1)
         for rule in (FISHERIES[game], "expert"):
-            returns = _run_policy(env, policies(env)[rule], replicates, seed)[None]
+            returns = run_policy(env, policies(env)[rule], replicates, seed)[None]
             found.append(AgentReturns(game, f"rule: {rule}", returns))
             progress(1)
     if out is not None:
@@ -155,9 +155,9 @@ def train_agents(env: FishingModel, kind: str, updates: int, trainings: int) -> 
     return [Policy(Agent(kind).start, Partial(Agent(kind), weights)) for weights in each]
 
 
-def _run_policy(env: FishingModel, policy: Policy, replicates: int, seed: int) -> np.ndarray:
-    key = jax.random.key(seed)
-    return np.asarray(evaluate(env, policy, key, replicates, int(env.params.horizon)).returns)
+def run_policy(env: FishingModel, policy: Policy, replicates: int, seed: int) -> np.ndarray:
+    """Return the returns of a policy in episodes that begin with that of `reset(seed=seed)`; (episodes,)."""
+    return np.asarray(evaluate(env, policy, seed_key(seed), replicates, int(env.params.horizon)).returns)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))

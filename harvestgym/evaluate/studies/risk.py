@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
+from harvestgym.core.episode import seed_key
 from harvestgym.core.risk import CVaR, Expectation, Measure
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
@@ -67,8 +67,8 @@ def run(
     """
     tuned, found = [], []
     for sigma in sigmas:
-        tuned.append(_run_escapements(sigma, escapements, TUNING_SEED, replicates))
-        found.append(_run_escapements(sigma, escapements, seed, replicates))
+        tuned.append(run_escapements(sigma, escapements, TUNING_SEED, replicates))
+        found.append(run_escapements(sigma, escapements, seed, replicates))
         progress(1)
     if out is not None:
         _write_episodes(found, escapements, out / "risk.parquet")
@@ -87,11 +87,12 @@ def find_best(tuned: NoiseReturns, name: str) -> int:
     return int(np.argmax(tuned.value_by(COMPARED_MEASURES[name])))
 
 
-def _run_escapements(sigma: float, escapements: Sequence[float], seed: int, replicates: int) -> NoiseReturns:
+def run_escapements(sigma: float, escapements: Sequence[float], seed: int, replicates: int) -> NoiseReturns:
+    """Return the returns of each escapement, all in the same episodes, beginning with that of `reset(seed=seed)`."""
     env = make("tipping-v0", sigma=sigma)
     years = int(env.params.horizon)
-    key = jax.random.key(seed)
     policies = [control.escapement(env, left) for left in escapements]
+    key = seed_key(seed)
     return NoiseReturns(sigma, np.stack([evaluate(env, policy, key, replicates, years).returns for policy in policies]))
 
 

@@ -11,7 +11,7 @@ import pytest
 from harvestgym.evaluate.studies import forager as study
 from tests.short import long
 
-LIVES, WINDOWS, WINDOW = 2, 5, 1_250
+LIVES, WINDOWS, WINDOW = 8, 5, 1_250
 
 
 @long

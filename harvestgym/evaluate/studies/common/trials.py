@@ -14,10 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.autoreset import RunState, split_key, start_episode
+from harvestgym.core.env import STEP_USES
 from harvestgym.core.episode import Loop, scan_steps
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
 from harvestgym.core.view.timeline import Progress
+from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import DayReport, FarmModel, FarmState
@@ -137,12 +140,15 @@ def watch_harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
 def run_seasons(
     cases: Sequence[Case], treat: Treat, watch: DailyMeasure, replicates: int, seed: int
 ) -> dict[str, np.ndarray]:
-    """Return what `watch` keeps of every day, (cases, replicates, days) each; ConfigError for unlike farms."""
+    """Return what `watch` keeps of every day, (cases, replicates, days) each; ConfigError for unlike farms.
+
+    The seasons are the episodes of `seed` in every tool, beginning with that of `reset(seed=seed)`.
+    """
     env = cases[0].env
     if any(case.env != env for case in cases):
         raise ConfigError("trial: expected farms of one structure, which share a compiled program, got different ones")
     params, treatments = _stack([c.env.params for c in cases]), _stack([c.treatment for c in cases])
-    keys = jax.random.split(jax.random.key(seed), replicates)
+    keys = evaluation_keys(seed, range(replicates))
     kept = _live(env, treat, watch, int(env.params.horizon), keys, params, treatments)
     return {name: np.asarray(values) for name, values in kept.items()}
 
@@ -199,18 +205,17 @@ def _live(
     env: FarmModel, treat: Treat, watch: DailyMeasure, days: int, keys: jax.Array, params: Any, treatments: Any
 ) -> dict[str, jax.Array]:
     def season(params: Any, treatment: Any, key: jax.Array) -> dict[str, jax.Array]:
-        start, rest = keys_for(key, ("start", "days"))
-
         def give_orders(carry: Any, state: FarmState, now: jax.Array) -> tuple[Any, Orders]:
             return carry, _orders(env, treat(treatment, state))
 
-        def day(state: FarmState, orders: Orders, now: jax.Array) -> tuple[FarmState, FarmState, DayReport]:
-            state, report = env.day(jax.random.fold_in(rest, now), state, orders, params)
-            return state, state, report
+        def day(run: RunState, orders: Orders, now: jax.Array) -> tuple[RunState, FarmState, DayReport]:
+            later, today = split_key(run.key)
+            state, report = env.day(keys_for(today, STEP_USES)[0], run.state, orders, params)
+            return RunState(later, state, run.over), state, report
 
-        state = env.initial(start, params)
-        keep = lambda loop, orders, report: watch(loop.world, report)  # noqa: E731
-        return scan_steps(give_orders, day, Loop(state, state, ()), jnp.arange(days), keep)
+        run, _ = start_episode(env, key, params)
+        keep = lambda loop, orders, report: watch(loop.obs, report)  # noqa: E731
+        return scan_steps(give_orders, day, Loop(run, run.state, ()), jnp.arange(days), keep)
 
     return jax.vmap(jax.vmap(season, (None, None, 0)), (0, 0, None))(params, treatments, keys)
 

@@ -8,7 +8,7 @@ import pytest
 from harvestgym.evaluate.studies.common import rainfed
 
 LEAST_CORRELATION = {"to_flowers": 0.7, "total": 0.4, "grain": 0.8, "water": 0.85}
-MOST_BIAS = {"to_flowers": 10, "total": 10, "grain": 0.08, "water": 45}
+MOST_BIAS = {"to_flowers": 10, "total": 10, "grain": 0.15, "water": 45}
 """Days, days, kg and mm; docs/validation.md has the values themselves."""
 
 
