@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .console import print_table, progress_bars
+from .console import COMPILING, print_table, progress_bars
 
 DEFAULT = ["farm/full-1x1-v1"]
 
@@ -33,7 +33,7 @@ def measure_ids(
     figures: dict[str, Any] = {}
     with progress_bars() as start_bar:
         for id in ids:
-            advance, speeds = start_bar(f"measuring {id}", len(cases) + 1), []
+            advance, speeds = start_bar(f"measuring {id}", len(cases) + 1, COMPILING), []
             for interface, num_envs in cases:
                 speeds.append(bench.measure_speed(id, interface, num_envs))
                 advance(1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
@@ -30,8 +29,17 @@ Address = Annotated[str | None, typer.Option(help="of a Ray cluster: auto, or HO
 NumCpus = Annotated[float, typer.Option(min=0, help="CPUs of a task on Ray")]
 NumGpus = Annotated[float, typer.Option(min=0, help="GPUs of a task on Ray")]
 
-StartBar = Callable[[str, int | None], Callable[[int], None]]
-"""Adds a progress bar (name, total or None) and returns the function that advances it."""
+COMPILING = "compiling, then running"
+"""What a bar says until a first compiled call has returned."""
+
+
+class StartBar(Protocol):
+    """Adds a progress bar with a total, or None, and returns the function that advances it.
+
+    The bar says `first` and pulses until it is advanced: a job of one compiled call has no share that is done.
+    """
+
+    def __call__(self, name: str, total: int | None, first: str = "", /) -> Callable[[int], None]: ...
 
 
 def check_engine(engine: str, writes: bool) -> None:
@@ -87,7 +95,7 @@ def _is_number(cell: str) -> bool:
 @contextmanager
 def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
     """Show progress bars on a terminal, and remove them at the end; yields the function that adds a bar."""
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.progress import (
         BarColumn,
         Progress,
@@ -107,12 +115,25 @@ def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
             """Format the rate of a bar."""
             return Text("" if task.speed is None else f"{task.speed:.3g}/s")
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), RateColumn(), TimeElapsedColumn(),
-               TextColumn("left"), TimeRemainingColumn())  # fmt: skip
+    class KnownTotal(ProgressColumn):
+        """Another column, empty while a bar pulses."""
+
+        def __init__(self, column: ProgressColumn) -> None:
+            self.column = column
+            super().__init__()
+
+        def render(self, task: Task) -> RenderableType:
+            """Draw the column."""
+            return "" if task.total is None else self.column(task)
+
+    known = (TaskProgressColumn(), RateColumn(), TextColumn("left"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *map(KnownTotal, known))
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
 
-        def start(name: str, total: int | None) -> Callable[[int], None]:
-            return partial(progress.advance, progress.add_task(name, total=total))
+        def start(name: str, total: int | None, first: str = "", /) -> Callable[[int], None]:
+            task = progress.add_task(f"{name}: {first}" if first else name, total=None)
+
+            return lambda parts: progress.update(task, description=name, total=total, advance=parts)
 
         yield start

@@ -12,7 +12,7 @@ from harvestgym import registry
 from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder
 
-from .console import SEED_LIMITS, Id, PolicyName, StartBar, make_console, print_table, progress_bars
+from .console import COMPILING, SEED_LIMITS, Id, PolicyName, StartBar, make_console, print_table, progress_bars
 
 if TYPE_CHECKING:
     from harvestgym.evaluate.run import Evaluation
@@ -45,7 +45,7 @@ def run(
         if recorded is not None and episodes == 1:
             result = recorded[1]
         else:
-            bar = start_bar(f"{policy} on {id} (compiling first)", episodes)
+            bar = start_bar(f"{policy} on {id}", episodes, COMPILING)
             result = evaluate_id(id, policy, episodes, seed, bar, env)
     if as_json:
         typer.echo(json.dumps(result.to_json()))
@@ -65,7 +65,7 @@ def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar
     from harvestgym.evaluate.record import record_first
     from harvestgym.evaluate.run import policy_named, summarise_episodes
 
-    start_bar(f"recording {policy} on {id} (compiling first)", None)
+    start_bar(f"recording {policy} on {id}", None, COMPILING)
     record, row = record_first(id, env, policy_named(id, env, policy), seed)
     return RecordedEpisode(id, env, policy, seed, record), summarise_episodes(id, env, policy, seed, row)
 
@@ -98,7 +98,7 @@ def record(
     storage.check_new(out)
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:
-        start_bar(f"recording {policy} on {id} (compiling first)", None)
+        start_bar(f"recording {policy} on {id}", None, COMPILING)
         dataset = record_demonstrations(id, policy, episodes, seed)
     storage.write_demonstrations(dataset, out)
     typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")

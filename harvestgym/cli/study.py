@@ -16,7 +16,7 @@ from harvestgym.core.yaml_io import parse
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.export import check_folder
 
-from .console import SEED_LIMITS, Address, Engine, NumCpus, NumGpus, check_engine, print_table, progress_bars
+from .console import COMPILING, SEED_LIMITS, Address, Engine, NumCpus, NumGpus, check_engine, print_table, progress_bars
 
 group = typer.Typer()
 
@@ -44,7 +44,7 @@ def study(
     options |= dict(_parse_argument(text, name, run_study) for text in more or [])
     options |= _place_cases(name, run_study, work, engine, address)
     with progress_bars() as start_bar:
-        found = run_study(out=out, progress=start_bar(f"study {name}", None), **options)
+        found = run_study(out=out, progress=start_bar(f"study {name}", None, COMPILING), **options)
     for table in found if isinstance(found, list) else [found]:
         print_table(table)
     if out is not None:
@@ -106,7 +106,7 @@ def leaderboard(
     cases = list_cases(run.expand_ids(ids or []), seasons, entrants, planned)
     options, done, failures = EngineOptions(engine, address, num_cpus=num_cpus, num_gpus=num_gpus), {}, {}
     with progress_bars() as start_bar:
-        advance = start_bar("leaderboard", len(cases))
+        advance = start_bar("leaderboard", len(cases), COMPILING)
         for case, outcome in run_cases(cases, work, options):
             advance(1)
             if outcome.columns is None:

@@ -13,6 +13,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.export import check_folder
 
 from .console import (
+    COMPILING,
     Address,
     Engine,
     NumCpus,
@@ -70,7 +71,7 @@ def run_sweep(
     check_folder("--out", out)
     check_engine(engine, writes=True)
     with progress_bars() as start_bar:
-        bar = start_bar("sweep (compiling first)", len(cases))
+        bar = start_bar("sweep", len(cases), COMPILING)
         try:
             report = sweep(cases, out, engine, address, max_retries, num_cpus, num_gpus, bar)
         except KeyboardInterrupt:

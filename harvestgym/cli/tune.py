@@ -9,7 +9,7 @@ import typer
 
 from harvestgym import registry
 
-from .console import SEED_LIMITS, Id, progress_bars
+from .console import COMPILING, SEED_LIMITS, Id, progress_bars
 
 group = typer.Typer()
 
@@ -31,7 +31,7 @@ def tune_expert(
 
     families, _ = find_rules(id, registry.make(id))
     with progress_bars() as start_bar:
-        advance = start_bar(f"tuning {id} (compiling first)", candidates * max(len(families), 1))
+        advance = start_bar(f"tuning {id}", candidates * max(len(families), 1), COMPILING)
         best = tune_rules(id, seed, Budget(candidates, seasons), advance)
     path = locate_tuned(registry.locate_file(id)) if out is None else out
     best.write(path)

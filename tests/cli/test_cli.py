@@ -6,6 +6,7 @@ import errno
 import json
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app, environments
 from harvestgym.cli.app import CommandGroup
-from harvestgym.cli.console import print_table
+from harvestgym.cli.console import print_table, progress_bars
 from harvestgym.cli.environments import print_ids
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
@@ -80,6 +81,22 @@ def test_show_refuses_a_section_that_the_id_lacks() -> None:
 def test_show_prints_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(Table("Ends", ("when",), [("[harvested, dead]",)]))
     assert "[harvested, dead]" in capsys.readouterr().out
+
+
+def test_a_bar_pulses_without_a_share_until_a_first_part_is_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}.items():
+        monkeypatch.setenv(name, value)
+    with progress_bars() as start_bar:
+        advance = start_bar("job", 4, "compiling")
+        time.sleep(0.25)
+        waiting = capsys.readouterr().err
+        advance(1)
+        time.sleep(0.25)
+        moving = capsys.readouterr().err
+    assert "job: compiling" in waiting and "0:00:00" in waiting and "%" not in waiting and "left" not in waiting
+    assert "25%" in moving and "compiling" not in moving
 
 
 @pytest.mark.parametrize("id", [ID, "farm/full-3x4-v1", "fishing/tipping-v0", "forager/seasons-v1"])
