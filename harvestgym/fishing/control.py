@@ -15,8 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
+from harvestgym.core.env import check_core
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
+from harvestgym.core.xla.tracing import is_traced
 from harvestgym.fishing.analysis.dynamic_programming import Solution
 
 from .growth import GrowthLaw
@@ -55,17 +58,31 @@ class _ByRuleAndYear:
 
 def policy(env: FishingModel, rule: CatchRule, *numbers: Any) -> Policy:
     """Make the policy that follows `rule`; other `numbers` of the same shapes compile nothing new."""
+    check_core(env, "control", FishingModel)
     return Policy((), Partial(_ByRule(env, rule), _to_weights(numbers), _law_of(env)))
 
 
 def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
     """Make the policy that follows `rule` with numbers that move from `first` to `last` over the horizon."""
+    check_core(env, "control", FishingModel)
     ends = _to_weights(tuple(first)), _to_weights(tuple(last))
     return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule)), ends, _law_of(env)))
 
 
 def _to_weights(numbers: tuple[Any, ...]) -> Any:
-    return jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), numbers)
+    return jax.tree.map(_to_weight, numbers, is_leaf=lambda number: number is None)
+
+
+def _to_weight(number: Any) -> jax.Array:
+    if is_traced(number):
+        return jnp.asarray(number, jnp.float32)
+    try:
+        value = np.asarray(number, np.float32)
+    except (TypeError, ValueError):
+        value = np.float32(np.nan)
+    if np.isnan(value).any():
+        raise ConfigError(f"control: expected a number, or numbers by stock, got {number!r}")
+    return jnp.asarray(value)
 
 
 def _law_of(env: FishingModel) -> GrowthLaw:
@@ -173,12 +190,14 @@ class _ByTable:
 
 def follow_solution(env: FishingModel, solution: Solution) -> Policy:
     """Follow the optimum of dynamic programming; that of a finite horizon year by year, as it sees the end coming."""
+    check_core(env, "control", FishingModel)
     there, target = jnp.atleast_2d(solution.there), jnp.atleast_2d(solution.target)
     return Policy(jnp.int32(0), Partial(_ByTable(env), (solution.grid, there, target)))
 
 
 def user(env: FishingModel, ask: Callable[[float], float]) -> Callable[[Any], Any]:
     """Make a function from observation to action that asks a user: `ask` is shown the biomass and gives the catch."""
+    check_core(env, "control", FishingModel)
 
     def act(obs: Any) -> Any:
         seen = np.asarray(env.units.survey(jnp.asarray(obs)))

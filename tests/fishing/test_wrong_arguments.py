@@ -14,7 +14,7 @@ import yaml
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import iterate_metas, pytree
-from harvestgym.fishing import FishingEnv
+from harvestgym.fishing import FishingEnv, control
 from harvestgym.fishing.change import AnyLaw, Drift, Spread
 from harvestgym.fishing.family import CATALOGUE, from_yaml, make
 from harvestgym.fishing.growth import Logistic, OneOf, Ricker
@@ -124,3 +124,12 @@ def test_a_user_law_is_checked_by_its_own_fields() -> None:
     assert FishingEnv(law=Steady(K=2.0)).model.units.bound == 4.0
     with pytest.raises(ConfigError, match="Steady: 1 mistake\n  K: expected a number of at least 1, got 0.5"):
         Steady(K=0.5)
+
+
+@pytest.mark.parametrize("rule", [control.quota, control.rate, control.escapement, control.lift])
+def test_rules_refuse_what_is_no_number_or_no_fishery(rule: Any) -> None:
+    for wrong in (float("nan"), None, "much", [0.1, float("nan")]):
+        with pytest.raises(ConfigError, match="control: expected a number, or numbers by stock, got"):
+            rule(LOGISTIC, wrong)
+    with pytest.raises(ConfigError, match="control > env: expected an object of the class FishingModel, got 3"):
+        rule(3, 0.1)
