@@ -1,4 +1,4 @@
-"""Train sb3-contrib's maskable PPO on a farm with an action mask: harvest only where there is fruit.
+"""Train sb3-contrib's maskable PPO on a farm whose action mask has one more rule: harvest only where there is fruit.
 
     pip install '.[sb3]' sb3-contrib
     python examples/sb3_maskable_ppo.py                  # a minute or two on two cores
@@ -30,7 +30,7 @@ from harvestgym.farm.entities.plant.stages import Stage
 
 @dataclass(frozen=True, eq=False)
 class Masked(FarmModel):
-    """A farm with a mask of its numbered actions; by the name `action_mask` every adapter knows it."""
+    """A farm with more in the mask of its numbered actions; by the name `action_mask` every adapter knows it."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Masked) and super().__eq__(other)
@@ -38,11 +38,11 @@ class Masked(FarmModel):
     __hash__ = FarmModel.__hash__
 
     def action_mask(self, state: Any, params: Any) -> jax.Array:
-        """Return whether each action can do something: bool, one for each."""
+        """Return whether each action is permitted, as on every farm, and can do something: bool, one for each."""
         stages = [self.value(v, state, params).ravel() for v in self.variables if v.key == "stage"]
         has_fruit = jnp.isin(jnp.concatenate(stages), jnp.asarray([Stage.FRUIT, Stage.RIPE])).any()
         harvests = [choice is not None and choice.row.action.name == "harvest" for choice in self.actions.choices]
-        return jnp.where(np.asarray(harvests), has_fruit, True)
+        return super().action_mask(state, params) & jnp.where(np.asarray(harvests), has_fruit, True)
 
 
 def masked(farm: Any) -> Masked:

@@ -78,6 +78,15 @@ def find_layer(env: Env[Any, Any], name: str) -> Env[Any, Any] | None:
     return find_layer(env.env, name) if isinstance(env, Wrapper) else None
 
 
+def find_mask_layer(env: Env[Any, Any]) -> Env[Any, Any] | None:
+    """Return the outermost layer that has an `action_mask`; None if there is none, or a wrapper has other actions."""
+    if getattr(env, "action_mask", None) is not None:
+        return env
+    if not isinstance(env, Wrapper) or type(env).read is not Wrapper.read:
+        return None
+    return find_mask_layer(env.env) if env.action_space == env.env.action_space else None
+
+
 def layer_state(env: Env[Any, Any], state: Any, layer: Env[Any, Any]) -> Any:
     """Return the state of `layer`, one of the environments inside `env`."""
     return state if env is layer or not isinstance(env, Wrapper) else layer_state(env.env, env.inner(state), layer)

@@ -23,7 +23,7 @@ from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
 from harvestgym.core.policy import sample
-from harvestgym.core.wrappers import find_layer, layer_state
+from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.processes import check_process, note_use
 
@@ -96,7 +96,7 @@ def _make_keys(seeds: jax.Array) -> jax.Array:
 def _compile_mask(
     env: Env[Any, Any], params: Layout, run: Layout, batch: tuple[int, ...]
 ) -> Callable[[PackedTree, PackedTree], Any] | None:
-    layer: Any = find_layer(env, "action_mask")
+    layer: Any = find_mask_layer(env)
     if layer is None:
         return None
 

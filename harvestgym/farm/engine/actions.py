@@ -146,6 +146,16 @@ class ActionTable:
         first = 1 + farmer * int(self.starts[-1])
         return range(*(first + int(end) for end in self.starts[row.number : row.number + 2]))
 
+    @cached_property
+    def on_first_plot(self) -> np.ndarray:
+        """For each number, that of the same action on the first plot of its row; the number itself without plots."""
+        numbers = np.arange(len(self.choices))
+        for farmer in range(len(self.farmers)):
+            for row in self.rows:
+                mine, values = self.numbers(row, farmer), row.count // len(row.grids[0])
+                numbers[mine.start : mine.stop] = mine.start + np.arange(row.count) % values
+        return numbers
+
     def choice(self, number: int) -> Choice | None:
         """Return the action of a number; None for 0, to do nothing."""
         if number == 0:

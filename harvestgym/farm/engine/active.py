@@ -49,6 +49,8 @@ class ActiveFarm(FarmModel):
 
     steps_per_day: ClassVar[int] = 2
     step_unit: ClassVar[str] = "half days"
+    action_mask: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    """None: an action has two parts; the interfaces "discrete", "multidiscrete" and "map" have masks."""
     offered: ObservationPlan
 
     @property
@@ -107,6 +109,14 @@ class ActiveFarm(FarmModel):
     def answers(self, state: ActiveState, request: Any, params: FarmParams) -> jax.Array:
         """Return which entries of the offer a request in `state` would show, bool (entries,)."""
         return self._observe(state, request, params)[2]
+
+    def can_answer(self, state: ActiveState, params: FarmParams) -> jax.Array:
+        """Return which single items of the offer would show something new if requested in `state`, bool (items,)."""
+        number = len(self.offered.items)
+        owner = np.repeat(np.arange(number), np.asarray([item.size for item in self.offered.items], int))
+        known = ~((owner == np.arange(number)[:, None]) & ~state.asked).any(1)
+        shown = jax.vmap(lambda wanted: self.answers(state, wanted, params).any())(jnp.eye(number, dtype=bool))
+        return shown & ~known
 
     def _observe(self, state: ActiveState, request: Any, params: FarmParams) -> Inspection:
         """Make the observations that the farmers have time for, in the order of the list or else of the offer."""

@@ -234,6 +234,40 @@ class FarmModel(Env[FarmState, FarmParams]):
         """Return which of the orders of a day that begins in `state` would be carried out, bool (m,)."""
         return self._work(state, orders, params.score.prices(orders), params).done
 
+    def permits(
+        self, state: FarmState, numbers: jax.Array, params: FarmParams, chosen: jax.Array, count: Any
+    ) -> jax.Array:
+        """Return which actions of the integer form would be carried out after the first `count` of those chosen.
+
+        `numbers` (n,) and `chosen` (m,) are of the integer form; bool (n,), False for number 0.
+        """
+        here = jnp.arange(self.schedule) == count
+
+        def permits(number: jax.Array) -> jax.Array:
+            orders = self.actions.orders(jnp.where(here, number, chosen))
+            return (self.accepts(state, orders, params) & here).any()
+
+        return jax.vmap(permits)(numbers)
+
+    def permits_first(self, state: FarmState, params: FarmParams) -> jax.Array:
+        """Return which actions of the integer form are possible as the first order of a day; bool, 0 is.
+
+        Farmers do not know the plot of an order, so that without rules the first plot stands for all.
+        """
+        numbers = np.arange(len(self.actions.choices))
+        tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
+        none = jnp.zeros(self.schedule, jnp.int32)
+        return self.permits(state, jnp.asarray(tried, jnp.int32), params, none, 0)[place] | (numbers == 0)
+
+    def action_mask(self, state: FarmState, params: FarmParams) -> jax.Array:
+        """Return which integer actions are possible: what the rules permit and a farmer takes; bool, as the space.
+
+        With several orders a day each has the mask of the first one: a later order may be refused after those before it
+        (the map interface has a mask for each). An order without effect is possible.
+        """
+        first = self.permits_first(state, params)
+        return first if self.schedule == 1 else jnp.broadcast_to(first, (self.schedule, len(first)))
+
     def _work(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> WorkResult:
         """Let the farmers do the orders that the further rules permit."""
         asked = orders.kind > 0

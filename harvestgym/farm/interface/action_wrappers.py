@@ -74,6 +74,23 @@ class DiscreteActions(ActionWrapper):
         order = jnp.where(numbers > self.requests, numbers - self.requests, 0)
         return self._model_action(request, order if self.env.schedule > 1 else order[0])
 
+    def action_mask(self, state: Any, params: FarmParams) -> jax.Array:
+        """Return which actions are possible as the first of a step, bool, as the space.
+
+        In mode "ao" those of the other half-step are not. Each place of a schedule has the mask of the first.
+        """
+        inner = self.inner(state)
+        asks, acts = (~inner.acting, inner.acting) if isinstance(self.env, ActiveFarm) else (True, True)
+        first = self._first_mask(inner, params, asks, acts)
+        return jnp.broadcast_to(first, (self.env.schedule, len(first))) if self.whole_schedule else first
+
+    def _first_mask(self, inner: Any, params: FarmParams, asks: Any, acts: Any) -> jax.Array:
+        """Return the mask of 0, of the requests where `asks`, and of the interventions where `acts`."""
+        orders = self.env.permits_first(inner, params)
+        if not (self.requests and isinstance(self.env, ActiveFarm)):
+            return orders & (acts | (jnp.arange(len(orders)) == 0))
+        return jnp.concatenate([orders[:1], self.env.can_answer(inner, params) & asks, orders[1:] & acts])
+
 
 class TurnState(NamedTuple):
     """The state of the farm, and which observations were requested today."""
@@ -102,6 +119,10 @@ class TurnActions(DiscreteActions):
 
     def opened(self, state: Any, first: Timestep) -> tuple[TurnState, Timestep]:
         return TurnState(state, jnp.zeros(self.requests, bool)), first
+
+    def action_mask(self, state: TurnState, params: FarmParams) -> jax.Array:
+        """Return which actions are possible now, bool; a request that shows nothing new is not."""
+        return self._first_mask(state.inner, params, ~state.requested, True)
 
     def step(
         self, key: jax.Array, state: TurnState, action: Any, params: FarmParams | None = None

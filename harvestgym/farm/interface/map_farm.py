@@ -193,28 +193,15 @@ class MapFarm(ActionWrapper):
 
     def _accepts(self, state: MapState, params: FarmParams) -> jax.Array:
         """Return which candidates would be carried out after those chosen today, bool (candidates,)."""
-
-        def accepts(number: jax.Array) -> jax.Array:
-            here = jnp.arange(self.env.schedule) == state.placed
-            orders = self.env.actions.orders(jnp.where(here, number, state.pending))
-            return (self.env.accepts(state.inner, orders, params) & here).any()
-
         if not len(self._candidates):
             return jnp.zeros(0, bool)
         numbers = jax.vmap(self.table.number)(jnp.asarray(self._candidates, jnp.int32))
-        return jax.vmap(accepts)(numbers)
+        return self.env.permits(state.inner, numbers, params, state.pending, state.placed)
 
     def _answers(self, state: MapState, params: FarmParams) -> jax.Array:
         """Return which requests would show something new, bool (offered,): all of them come before the orders."""
         assert isinstance(self.env, ActiveFarm)
-        sizes = np.asarray([item.size for item in self.env.offered.items])
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        known = ~((owner == np.arange(len(sizes))[:, None]) & ~state.inner.asked).any(1)
-
-        def answers(wanted: jax.Array) -> jax.Array:
-            return self.env.answers(state.inner, wanted, params).any()  # type: ignore[attr-defined]
-
-        return jax.vmap(answers)(jnp.eye(len(sizes), dtype=bool)) & ~known & (state.placed == 0)
+        return self.env.can_answer(state.inner, params) & (state.placed == 0)
 
     def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
         """Raise ConfigError for an action, or one of a batch, that the mask forbids."""
