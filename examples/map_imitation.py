@@ -3,7 +3,7 @@
     pip install '.[train]'
     python examples/map_imitation.py                          # some minutes on two cores
     python examples/map_imitation.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
-    python examples/map_imitation.py --imitate 10 --improve 10 --num-envs 8 --seasons 8  # a quick look
+    python examples/map_imitation.py --imitate 10 --updates 10 --num-envs 8 --seasons 8  # a quick look
 
 The network and PPO are those of `map_ppo.py`. A wrapper asks the expert in every state what it would order next
 (DAgger: Ross et al. 2011); any of the orders that are left of its day is a good answer. In the second phase the
@@ -19,13 +19,14 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 from map_ppo import (  # fmt: skip
+    Choice,
     Diary,
     Learner,
     Loop,
@@ -33,7 +34,8 @@ from map_ppo import (  # fmt: skip
     Settings,
     Weights,
     begin,
-    heads,
+    draw,
+    given,
     make_plan,
     make_weights,
     policy_of,
@@ -87,6 +89,7 @@ class Taught(Wrapper[Any]):
 
     env: Diary
     expert: Policy
+    words: ClassVar = Diary.words
 
     @property
     def farm(self) -> MapFarm:
@@ -130,12 +133,14 @@ class Taught(Wrapper[Any]):
         return state, timestep._replace(obs=timestep.obs | {"lesson": lesson})
 
 
-PLAYERS = ("none", "expert", "agent")
+Found = tuple[list[float], dict[str, Weights]]
+"""A learning curve, and the weights to report on by the name of the agent."""
+PLAYERS = ("none", "expert", "agent", "drawing agent")
 
 
 def _play(weights: Weights, player: jax.Array, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-    agent = policy_of(weights).act(memory, obs, key)[1]
-    return memory, jnp.stack([jnp.zeros_like(agent), next_order(obs), agent])[player]
+    agent, drawn = policy_of(weights).act(memory, obs, key)[1], draw(weights, obs, key).order
+    return memory, jnp.stack([jnp.zeros_like(agent), next_order(obs), agent, drawn])[player]
 
 
 def player_of(name: str, weights: Weights) -> Policy:
@@ -152,10 +157,10 @@ def next_order(obs: Any) -> jax.Array:
 class Imitator(Learner):
     """A learner that also imitates: some environments follow the expert, and all are asked for its orders."""
 
-    def _act(self, plan: Plan, loop: Loop, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        action, chance = super()._act(plan, loop, key)
+    def _act(self, plan: Plan, loop: Loop, key: jax.Array) -> Choice:
+        mine = super()._act(plan, loop, key)
         follows = jnp.arange(self.settings.num_envs) < plan.follow * self.settings.num_envs
-        return jnp.where(follows[:, None], jax.vmap(next_order)(loop.obs), action), chance
+        return mine._replace(order=jnp.where(follows[:, None], jax.vmap(next_order)(loop.obs), mine.order))
 
     def _loss(self, weights: Weights, rows: Any, plan: Plan) -> jax.Array:
         misses = jax.vmap(lambda obs: miss(weights, obs))(rows[0])
@@ -164,28 +169,24 @@ class Imitator(Learner):
 
 def miss(weights: Weights, obs: Any) -> jax.Array:
     """Return the negative log probability that an order is one of those the expert wants."""
-    chances = jax.vmap(lambda one: heads(weights, obs, lambda i, logs: one[i])[1])(obs["lesson"]["orders"])
+    chances = jax.vmap(lambda order: given(weights, obs, order).chance)(obs["lesson"]["orders"])
     return -jax.nn.logsumexp(jnp.where(obs["lesson"]["wanted"], chances, -1e9))
 
 
-def train_seed(id: str, env: Taught, settings: Settings, args: argparse.Namespace, seed: int) -> dict[str, Any]:
-    """Imitate, then improve; return the returns on both sides of the protocol, the curve and the time."""
-    wall, cpu = time.perf_counter(), time.process_time()
+def train_seed(id: str, env: Taught, settings: Settings, args: argparse.Namespace, seed: int) -> Found:
+    """Imitate, then improve; return the learning curve, and the weights of the clone and of the agent."""
     first, later = jax.random.split(splits.split(id, "train").key(seed))
-    weights = make_weights(first, env.farm, settings)
-    loop = begin(Imitator, env, settings, env.params, later, weights)
+    loop = begin(Imitator, env, settings, env.params, later, make_weights(first, env.farm, settings))
     follow = np.clip(1 - np.arange(args.imitate) / (args.imitate / 2), 0, 1)
     plan = make_plan(args.imitate, args.imitation_rate, 0.0, follow=follow, copy=1.0, gain=0.0)
     loop, curve = train(Imitator, env, settings, loop, plan)
     found = {"clone": loop.weights}
-    if args.improve:
-        left = np.linspace(1, 0, args.improve)
-        plan = make_plan(args.improve, settings.rate, settings.entropy, copy=args.keep * left)
+    if settings.updates:
+        left = np.linspace(1, 0, settings.updates)
+        plan = make_plan(settings.updates, settings.rate, settings.entropy, copy=args.keep * left)
         loop, more = train(Imitator, env, settings, loop, plan)
         curve, found["agent"] = curve + more, loop.weights
-    jax.block_until_ready(loop)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {"seed": seed, "curve": curve, "wall": round(wall), "cpu": round(cpu), "weights": found}
+    return curve, found
 
 
 def describe(returns: np.ndarray) -> dict[str, Any]:
@@ -194,27 +195,28 @@ def describe(returns: np.ndarray) -> dict[str, Any]:
     return {name: round(found[name], 4) for name in ("mean", "cvar10", "iqm", "low", "high")}
 
 
-def compare(id: str, settings: Settings, args: argparse.Namespace) -> dict[str, Any]:
-    """Train all seeds on one farm, and report on held-out seasons."""
-    env, test = (make_taught(id, side) for side in ("train", "test"))
+def compare(id: str, make: Any, train_seed: Any, settings: Settings, args: argparse.Namespace) -> dict[str, Any]:
+    """Train all seeds on one farm, made by `make(id, side)`, and report on held-out seasons."""
+    env, test = (make(id, side) for side in ("train", "test"))
 
     def play(name: str, weights: Weights) -> dict[str, Any]:
         return describe(returns_of(id, test, player_of(name, weights), args.seasons))
 
-    fresh = make_weights(jax.random.key(0), env.farm, settings)
-    orders = settings.num_envs * settings.num_steps
+    fresh = make_weights(jax.random.key(0), env.farm, settings, env.words)
     report: dict[str, Any] = {
         "seasons": args.seasons, "parameters": sum(leaf.size for leaf in jax.tree.leaves(fresh)),
-        "orders imitating": args.imitate * orders, "orders of PPO": args.improve * orders,
         "expert": play("expert", fresh), "none": play("none", fresh), "seeds": [],
     }  # fmt: skip
     print(f"{id}: expert {report['expert']['mean']:.3f}, nothing {report['none']['mean']:.3f}", flush=True)
     for seed in range(args.seeds):
-        made = train_seed(id, env, settings, args, seed)
-        scores = {name: play("agent", weights) for name, weights in made.pop("weights").items()}
-        report["seeds"].append(made | scores)
+        wall, cpu = time.perf_counter(), time.process_time()
+        curve, found = jax.block_until_ready(train_seed(id, env, settings, args, seed))
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        scores = {name: play("agent", weights) for name, weights in found.items()}
+        scores |= {f"drawing {name}": play("drawing agent", weights) for name, weights in found.items()}
+        report["seeds"].append({"seed": seed, "curve": curve, "wall": round(wall), "cpu": round(cpu)} | scores)
         line = ", ".join(f"{name} {s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})" for name, s in scores.items())
-        print(f"{id} seed {seed}: {line} after {made['wall']:.0f} s ({made['cpu']:.0f} s CPU)", flush=True)
+        print(f"{id} seed {seed}: {line} after {wall:.0f} s ({cpu:.0f} s CPU)", flush=True)
     return report
 
 
@@ -224,29 +226,36 @@ def make_taught(id: str, side: str) -> Taught:
     return Taught(Diary(MapFarm(plain)), policy_named(id, plain, "expert"))
 
 
-def main() -> None:
-    """Train on each id on its own, and write or update a file of results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def make_parser(text: str, defaults: Settings) -> argparse.ArgumentParser:
+    """Return a parser of the options that all learners from the expert have; those of `Settings` have `defaults`."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"])
     parser.add_argument("--seeds", type=int, default=1, help="how many agents of each id")
     parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
-    parser.add_argument("--imitate", type=int, default=100, help="updates of imitation")
-    parser.add_argument("--improve", type=int, default=100, help="updates of PPO after it; the rate is --rate")
-    parser.add_argument("--imitation-rate", type=float, default=2e-3)
-    parser.add_argument("--keep", type=float, default=1.0, help="weight of imitation when PPO begins; it falls to 0")
     parser.add_argument("--out", type=Path, help="a file for results as JSON; those of other ids stay in it")
-    defaults = asdict(Settings(rate=3e-4, entropy=0.0, num_envs=8, num_steps=512))  # an update sees a season
-    for name, default in defaults.items():
-        if name != "updates":
-            parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
-    args = parser.parse_args()
-    settings = Settings(**{name: getattr(args, name) for name in defaults if name != "updates"})
+    for name, default in asdict(defaults).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
+    return parser
+
+
+def run(args: argparse.Namespace, make: Any, train_seed: Any) -> None:
+    """Train on each id on its own, and write or update a file of results."""
+    settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     for id in args.ids:
-        report = {"command": shlex.join(["python", *sys.argv]), "settings": vars(args) | {"out": None, "ids": [id]}}
-        report |= compare(id, settings, args)
+        command = {"command": shlex.join(["python", *sys.argv]), "settings": vars(args) | {"out": None, "ids": [id]}}
+        report = command | compare(id, make, train_seed, settings, args)
         if args.out is not None:
             before = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else {}
             args.out.write_text(json.dumps(before | {id: report}, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Imitate and improve on each id."""
+    parser = make_parser(__doc__ or "", Settings(rate=3e-4, entropy=0.0, num_envs=8, num_steps=512))
+    parser.add_argument("--imitate", type=int, default=100, help="updates of imitation, before --updates of PPO")
+    parser.add_argument("--imitation-rate", type=float, default=2e-3)
+    parser.add_argument("--keep", type=float, default=1.0, help="weight of imitation when PPO begins; it falls to 0")
+    run(parser.parse_args(), make_taught, train_seed)
 
 
 if __name__ == "__main__":

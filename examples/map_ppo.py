@@ -16,7 +16,7 @@ import argparse
 import time
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ import optax
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 
-from harvestgym.core.autoreset import advance, is_done, start_episode
+from harvestgym.core.autoreset import advance, is_done, select, start_episode
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
@@ -35,11 +35,8 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm import MapFarm
 
-HELD_OUT = 70_001
-"""Number, within its side of the held-out protocol, of the seed of the seasons that are reported."""
-LONG_AGO = 96.0
-"""Days that stand for never."""
-
+HELD_OUT = 70_001  # number, within its side of the held-out protocol, of the seed of the seasons that are reported
+LONG_AGO = 96.0  # days that stand for never
 OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.scale_by_adam(eps=1e-5))
 
 
@@ -60,9 +57,6 @@ class Settings:
     blocks: int = 2
 
 
-# What the agent remembers.
-
-
 class DiaryState(NamedTuple):
     """The state inside, and the days since each order was given at each place, float32 (orders, places)."""
 
@@ -78,6 +72,7 @@ class Diary(Wrapper[Any]):
     """
 
     env: MapFarm
+    words: ClassVar = ("short since", "long since")
 
     def opened(self, state: Any, first: Timestep) -> tuple[DiaryState, Timestep]:
         return self._shown(state, first, jnp.full(self.env.table.shape[:2], LONG_AGO))
@@ -102,18 +97,18 @@ class Diary(Wrapper[Any]):
 Weights = dict[str, Any]
 
 
-def inputs(env: MapFarm) -> dict[str, list[str]]:
-    """Return the names of what the network reads of a plot and of the farm."""
-    since = [f"{word} since {name}" for name in env.table.names for word in ("short", "long")]
+def inputs(env: MapFarm, words: tuple[str, ...] = Diary.words) -> dict[str, list[str]]:
+    """Return the names of what the network reads of a plot and of the farm; `words` are those of the diary."""
+    since = [f"{word} {name}" for name in env.table.names for word in words]
     channels = {"plots": env.plot_channels, "farm": env.farm_channels}
     return {part: [channel.name for channel in named] + since for part, named in channels.items()}
 
 
-def make_weights(key: jax.Array, env: MapFarm, settings: Settings) -> Weights:
+def make_weights(key: jax.Array, env: MapFarm, settings: Settings, words: tuple[str, ...] = Diary.words) -> Weights:
     """Draw weights for the channels, numbers, orders and amounts of a farm."""
     width, (orders, _, amounts) = settings.width, env.table.shape
     keys = iter(jax.random.split(key, 10 + 3 * settings.blocks))
-    names = inputs(env)
+    names = inputs(env, words)
 
     def dense(*shape: int, scale: float = 1.0) -> jax.Array:
         return scale * jax.random.normal(next(keys), shape) / np.sqrt(shape[-2])
@@ -144,32 +139,33 @@ def look(weights: Weights, obs: Any) -> tuple[jax.Array, jax.Array]:
 
 def neighbours(x: jax.Array) -> jax.Array:
     """Return the mean over the four neighbours of each cell; 0 beyond the edge."""
-    padded = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
-    return (padded[:, 2:, 1:-1] + padded[:, :-2, 1:-1] + padded[:, 1:-1, 2:] + padded[:, 1:-1, :-2]) / 4
+    rows, columns = (jnp.eye(n, k=1) + jnp.eye(n, k=-1) for n in x.shape[1:3])
+    return (jnp.einsum("ab,fbyw->fayw", rows, x) + jnp.einsum("ab,fxbw->fxaw", columns, x)) / 4
 
 
-def value(weights: Weights, obs: Any) -> jax.Array:
-    """Return the value of a state, in units of the scale of returns."""
-    return (jax.nn.relu(look(weights, obs)[1] @ weights["critic"]) @ weights["value"])[0]
+class Choice(NamedTuple):
+    """An order (3,), its log probability, the entropy of its parts, and the value of the state in units of a scale."""
+
+    order: jax.Array
+    chance: jax.Array
+    spread: jax.Array
+    worth: jax.Array
 
 
-def heads(weights: Weights, obs: Any, choose: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Choose an order part by part: the order, its log probability, and the entropy of the parts.
-
-    `choose(i, logs)` returns part i from its log probabilities, drawn or given.
-    """
+def choose(weights: Weights, obs: Any, pick: Any) -> Choice:
+    """Choose an order part by part; `pick(i, logs)` returns part i from its log probabilities, drawn or given."""
     plots, farm = look(weights, obs)
     mask, chosen, logs = obs["mask"], [], []
 
     def part(logits: jax.Array, mask: jax.Array) -> jax.Array:
-        logs.append(jax.nn.log_softmax(jnp.where(mask > 0, logits, -1e9)))
-        chosen.append(choose(len(chosen), logs[-1]))
+        logs.append(jax.nn.log_softmax(masked(logits, mask)))
+        chosen.append(pick(len(chosen), logs[-1]))
         return chosen[-1]
 
     cells = plots.reshape(-1, plots.shape[-1])
     cells = jnp.concatenate([jnp.zeros((1, plots.shape[-1])), cells])  # the first place is "no plot"
     places = weights["query"] @ jax.nn.relu(cells @ weights["key"]).T
-    fitting = jax.nn.logsumexp(jnp.where(mask["where"] > 0, places, -1e9), axis=1)  # what and where: one softmax
+    fitting = jax.nn.logsumexp(masked(places, mask["where"]), axis=1)  # what and where: one softmax
     what = part(jax.nn.relu(farm @ weights["actor"]) @ weights["what"] + fitting, mask["what"])
     where = part(jax.nn.one_hot(what, len(places)) @ places, mask["where"][what])
     here = jnp.concatenate([jax.nn.one_hot(where, len(cells)) @ cells, farm[: plots.shape[-1]]])  # gathers are slow
@@ -177,17 +173,27 @@ def heads(weights: Weights, obs: Any, choose: Any) -> tuple[jax.Array, jax.Array
     part(jax.nn.one_hot(what, len(sizes)) @ sizes, mask["amount"][what])
     chance = sum(log[at] for log, at in zip(logs, chosen, strict=True))
     spread = sum(-(jnp.exp(log) * jnp.maximum(log, -1e8)).sum() for log in logs)
-    return jnp.stack(chosen), jnp.asarray(chance), jnp.asarray(spread)
+    worth = (jax.nn.relu(farm @ weights["critic"]) @ weights["value"])[0]
+    return Choice(jnp.stack(chosen), jnp.asarray(chance), jnp.asarray(spread), worth)
 
 
-def draw(weights: Weights, obs: Any, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Draw an order; return it and its log probability."""
-    keys = jax.random.split(key, 3)
-    return heads(weights, obs, lambda i, logs: jax.random.categorical(keys[i], logs))[:2]
+def masked(logits: jax.Array, mask: jax.Array) -> jax.Array:
+    """Return logits of what is possible; a mask of other numbers than 0 and 1 multiplies the chances."""
+    return jnp.where(mask > 0, logits + jnp.log(jnp.maximum(mask, 1e-9)), -1e9)
+
+
+def draw(weights: Weights, obs: Any, key: jax.Array) -> Choice:
+    """Draw an order."""
+    return choose(weights, obs, lambda i, logs: jax.random.categorical(jax.random.fold_in(key, i), logs))
+
+
+def given(weights: Weights, obs: Any, order: jax.Array) -> Choice:
+    """Return what the agent thinks of an order."""
+    return choose(weights, obs, lambda i, logs: order[i])
 
 
 def _act(weights: Weights, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-    return memory, heads(weights, obs, lambda i, logs: jnp.argmax(logs))[0]
+    return memory, choose(weights, obs, lambda i, logs: jnp.argmax(logs)).order
 
 
 def policy_of(weights: Weights) -> Policy:
@@ -206,9 +212,6 @@ def transfer(weights: Weights, old: MapFarm, new: MapFarm, fresh: Weights) -> We
     return made | {"amount": jnp.pad(made["amount"], ((0, 0), (0, 0), (0, size)))[..., :size]}
 
 
-# Learning.
-
-
 class Batch(NamedTuple):
     """Steps, with leading axes time and environment."""
 
@@ -222,13 +225,17 @@ class Batch(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Weights of an update; where the expert acts and imitation (`follow`, `copy`) are for `map_imitation.py`."""
+    """Weights of an update; where the expert acts and imitation (`follow`, `copy`) are for `map_imitation.py`.
+
+    `restart` is the share of the environments that begin again after it: all parts of a season are learned at once.
+    """
 
     rate: Any
     bonus: Any
     follow: Any = 0.0
     copy: Any = 0.0
     gain: Any = 1.0
+    restart: Any = 0.0
 
 
 class Loop(NamedTuple):
@@ -254,32 +261,33 @@ class Learner:
         """Begin with environments at the start of their first seasons."""
         reset, later = jax.random.split(key)
         states, first = start_episode(self.env, jax.random.split(reset, self.settings.num_envs), self.params)
-        return Loop(weights, OPTIMISER.init(weights), jnp.float32(scale), states, first.obs, later)
+        return Loop(weights, OPTIMISER.init(weights), jnp.asarray(scale, jnp.float32), states, first.obs, later)
 
     def update(self, loop: Loop, plan: Plan) -> tuple[Loop, jax.Array]:
         """Run some steps of all environments and learn from them; return the mean return of the seasons that ended."""
-        key, steps_key, learn_key = jax.random.split(loop.key, 3)
+        key, steps_key, learn_key, last_key = jax.random.split(loop.key, 4)
         keys = jax.random.split(steps_key, self.settings.num_steps)
         loop, batch = jax.lax.scan(partial(self._step, plan), loop, keys)
-        last = jax.vmap(partial(value, loop.weights))(loop.obs)
-        target, advantage = self._advantages(batch, last * loop.scale)
+        target, advantage = self._advantages(batch, self._act(plan, loop, last_key).worth * loop.scale)
         scale = 0.9 * loop.scale + 0.1 * jnp.maximum(target.std(), 0.01)
         rows = (batch.obs, batch.action, batch.chance, target / scale, advantage)
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
         weights, optimiser = self._learn(loop, rows, plan, learn_key)
         curve = jnp.where(batch.ended, batch.total, 0.0).sum() / jnp.maximum(batch.ended.sum(), 1)
-        return loop._replace(weights=weights, optimiser=optimiser, scale=scale, key=key), curve
+        begun = self.start(key, weights, scale)
+        again = jnp.arange(self.settings.num_envs) < plan.restart * self.settings.num_envs
+        states, obs = select(again, (begun.states, begun.obs), (loop.states, loop.obs))
+        return begun._replace(optimiser=optimiser, states=states, obs=obs), curve
 
-    def _act(self, plan: Plan, loop: Loop, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return the order of each environment and its log probability."""
-        keys = jax.random.split(key, self.settings.num_envs)
-        return jax.vmap(partial(draw, loop.weights))(loop.obs, keys)
+    def _act(self, plan: Plan, loop: Loop, key: jax.Array) -> Choice:
+        """Return the orders of the environments."""
+        return jax.vmap(partial(draw, loop.weights))(loop.obs, jax.random.split(key, self.settings.num_envs))
 
     def _step(self, plan: Plan, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
-        action, chance = self._act(plan, loop, key)
-        worth = jax.vmap(partial(value, loop.weights))(loop.obs) * loop.scale
-        states, shown, last = advance(self.env, loop.states, action, self.params, AutoresetMode.SAME_STEP)
-        done = Batch(loop.obs, action, chance, worth, last.reward, is_done(last), last.info["episode_return"])
+        act = self._act(plan, loop, key)
+        states, shown, last = advance(self.env, loop.states, act.order, self.params, AutoresetMode.SAME_STEP)
+        total, worth = last.info["episode_return"], act.worth * loop.scale
+        done = Batch(loop.obs, act.order, act.chance, worth, last.reward, is_done(last), total)
         return loop._replace(states=states, obs=shown.obs), done
 
     def _advantages(self, batch: Batch, last: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -312,13 +320,12 @@ class Learner:
 
     def _loss(self, weights: Weights, rows: Any, plan: Plan) -> jax.Array:
         obs, action, before, target, advantage = rows
-        _, chance, spread = jax.vmap(lambda obs, one: heads(weights, obs, lambda i, logs: one[i]))(obs, action)
-        worth = jax.vmap(partial(value, weights))(obs)
-        ratio = jnp.exp(chance - before)
+        now = jax.vmap(partial(given, weights))(obs, action)
+        ratio = jnp.exp(now.chance - before)
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         clipped = jnp.clip(ratio, 1 - self.settings.clip, 1 + self.settings.clip)
         gain = jnp.minimum(ratio * advantage, clipped * advantage).mean()
-        return 0.5 * jnp.square(worth - target).mean() - plan.gain * gain - plan.bonus * spread.mean()
+        return 0.5 * jnp.square(now.worth - target).mean() - plan.gain * gain - plan.bonus * now.spread.mean()
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -328,9 +335,7 @@ def begin(kind: type[Learner], env: Env[Any, Any], settings: Settings, params: A
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _learn(
-    kind: type[Learner], env: Env[Any, Any], settings: Settings, params: Any, loop: Loop, plan: Plan
-) -> tuple[Loop, jax.Array]:
+def _learn(kind: type[Learner], env: Env[Any, Any], settings: Settings, params: Any, loop: Loop, plan: Plan) -> Any:
     return jax.lax.scan(kind(Log(env), settings, params).update, loop, plan)
 
 
@@ -356,9 +361,6 @@ def make_plan(updates: int, rate: float, entropy: float, **more: Any) -> Plan:
     return jax.tree.map(lambda part: jnp.broadcast_to(jnp.float32(part), (updates,)), plan)
 
 
-# The comparison.
-
-
 def returns_of(id: str, env: Env[Any, Any], policy: Policy, seasons: int, side: str = "test") -> np.ndarray:
     """Return the returns of a policy over seasons of a side of the protocol, that of `env`."""
     steps = horizon(find_layer(env, "steps_per_day") or env)
@@ -375,23 +377,21 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     args = parser.parse_args()
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
-    weights: Any = None
-    old: Any = None
+    trained: Any = None  # weights, and the farm that they are of
     for id in args.id:
         farm: Any = MapFarm(splits.make(id, "train"))  # pyright: ignore[reportArgumentType]
         env, key = Diary(farm), splits.split(id, "train").key(args.seed)
         fresh = make_weights(key, farm, settings)
-        weights = fresh if weights is None else transfer(weights, old, farm, fresh)
+        weights = transfer(*trained, farm, fresh) if trained else fresh
         wall = time.perf_counter()
         loop = begin(Learner, env, settings, env.params, key, weights)
         loop, _ = train(Learner, env, settings, loop, make_plan(settings.updates, settings.rate, settings.entropy))
-        wall, old, weights = time.perf_counter() - wall, farm, loop.weights
+        wall, trained = time.perf_counter() - wall, (loop.weights, farm)
         plain = splits.make(id, "test")
         school = Diary(MapFarm(plain))  # pyright: ignore[reportArgumentType]
         players = {name: (plain, policy_named(id, plain, name)) for name in ("expert", "none")}
-        players |= {"untrained": (school, policy_of(fresh)), "agent": (school, policy_of(weights))}
-        steps = settings.updates * settings.num_envs * settings.num_steps
-        print(f"{id}: {steps} orders in {wall:.0f} s; mean return over {args.seasons} seasons")
+        players |= {"untrained": (school, policy_of(fresh)), "agent": (school, policy_of(loop.weights))}
+        print(f"{id}: {settings.updates} updates in {wall:.0f} s; mean return over {args.seasons} seasons")
         for name, player in players.items():
             print(f"  {name}: {summarise(returns_of(id, *player, args.seasons))}", flush=True)
 

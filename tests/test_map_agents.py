@@ -56,7 +56,8 @@ def test_orders_are_possible_and_weights_go_along(ppo: Any) -> None:
     allowed = ["stop", large.table.names[1], large.table.names[2]]
     obs, mask = observe(large, allowed), observe(large, allowed)["mask"]
     draw = jit_quickly(jax.vmap(lambda key: ppo.draw(weights, obs, key)))
-    orders, chances = (np.asarray(part) for part in draw(jax.random.split(key, DRAWS)))
+    drawn = draw(jax.random.split(key, DRAWS))
+    orders, chances = np.asarray(drawn.order), np.asarray(drawn.chance)
     assert {large.table.names[what] for what in orders[:, 0]} == set(allowed)
     for what, where, amount in orders:
         assert mask["where"][what, where] and mask["amount"][what, amount]
@@ -97,3 +98,25 @@ def test_following_the_lessons_is_the_days_of_the_expert(ppo: Any, imitation: An
     since = np.asarray(mine.obs["since"])[1:, ..., 1] * 32
     last = [since[t, 0][tuple(given[t, 0, :2])] for t in range(steps - 1) if not mine.terminated[t, 0]]
     assert set(np.unique(last)) <= {0.0, 1.0}
+
+
+def test_an_agent_that_has_learned_nothing_does_what_it_is_advised(ppo: Any, imitation: Any) -> None:
+    residual = importlib.import_module("map_residual")
+    advised = residual.Advised(residual.make_taught("farm/bean-clay-1x1-v1", "train"), trust := 0.75)
+    weights = ppo.make_weights(jax.random.key(0), advised.farm, ppo.Settings(width=8, blocks=1), advised.words)
+    steps = 60
+    mine = rollout(advised, ppo.policy_of(weights), jax.random.key(3), 2, steps)
+    theirs = rollout(advised.env, Policy((), _follow), jax.random.key(3), 2, steps)
+    np.testing.assert_array_equal(mine.action, theirs.action)
+    nothing = jax.tree.map(np.zeros_like, weights)
+    chances = jax.vmap(jax.vmap(lambda obs, order: ppo.given(nothing, obs, order)))(mine.obs, mine.action).chance
+    choices = (mine.obs["mask"]["where"] * mine.obs["mask"]["what"][..., None] > 0).sum((-2, -1))
+    amounts = np.take_along_axis(mine.obs["mask"]["amount"], mine.action[..., :1, None], -2)[..., 0, :]
+    assert ((choices > 1) & ((amounts > 0).sum(-1) == 1)).any()
+    one = (choices > 1) & ((amounts > 0).sum(-1) == 1)
+    np.testing.assert_allclose(np.exp(chances)[one], trust + (1 - trust) / choices[one], rtol=1e-4)
+
+
+def _follow(memory: Any, obs: Any, key: jax.Array) -> tuple[Any, jax.Array]:
+    lesson = obs["lesson"]
+    return memory, lesson["orders"][jax.numpy.argmax(lesson["wanted"])]

@@ -1,7 +1,8 @@
 """Write the learning curves and the tables of trained agents into docs/training.md.
 
 python examples/ppo.py --id farm/bean-clay-1x1-v1 ... --updates 200 --seeds 5 --out docs/training
-python examples/map_imitation.py --seeds 3 --imitate 40 --improve 20 --out docs/training/maps.json --ids ...
+python examples/map_imitation.py --seeds 3 --imitate 40 --updates 20 --out docs/training/maps.json --ids ...
+python examples/map_residual.py --seeds 5 --out docs/training/residual.json --ids ...
 python examples/sb3_jobs.py --seeds 3 --steps 100000 --out docs/training/maps.json
 python tools/make_training.py             # curves and table of what is in docs/training
 python tools/make_training.py maps        # only those of maps
@@ -81,21 +82,40 @@ def _describe(score: dict[str, float]) -> str:
 
 def maps() -> None:
     """Write the tables and the curves of the agents of the map interface and of macro jobs."""
-    found = json.loads((DOCS / "training" / "maps.json").read_text(encoding="utf-8"))
-    cloned = {id: run for id, run in found.items() if "orders imitating" in run}
-    jobs = {name: run for name, run in found.items() if name not in cloned}
-    rows = [row for id, run in cloned.items() for row in _map_rows(id, run)]
+    found = _read("maps")
+    cloned = {id: run for id, run in found.items() if "clone" in run["seeds"][0]}
+    rows = [row for id, run in cloned.items() for row in _clone_rows(id, run)]
     columns = (*COLUMNS, "orders", "parameters")
     tables = [Table("imitation and PPO on maps: return of held-out seasons, mean of the seeds", columns, rows)]
-    if jobs:
-        made = [_row(run["id"], name.split()[1].upper(), run, "agent", run["orders"], run["parameters"])
-                for name, run in jobs.items()]  # fmt: skip
+    made = [_row(run["id"], name.split()[1].upper(), run, "agent", run["orders"], run["parameters"])
+            for name, run in found.items() if name not in cloned]  # fmt: skip
+    if made:
         tables.append(Table("Stable-Baselines3 on macro jobs: the same", columns, made))
-    put(
-        PAGE,
-        "maps",
-        [*body(tables), f"![Learning curves on maps]({_picture(draw_maps(cloned))})", "", *_conclude(cloned)],
-    )
+    picture = f"![Learning curves on maps]({_picture(draw_maps(cloned, 'map-agents.png'))})"
+    put(PAGE, "maps", [*body(tables), picture, "", *_conclude(cloned)])
+
+
+def residual() -> None:
+    """Write the table and the curves of the agents that begin with the expert."""
+    runs = _read("residual")
+    agents = {"likeliest": "agent", "drawn": "drawing agent"}
+    rows = [_row(id, name, run, agent, _orders(run), run["parameters"])
+            for id, run in runs.items() for name, agent in agents.items()]  # fmt: skip
+    title = "the expert and PPO on maps: return of held-out seasons, mean of the seeds"
+    table = Table(title, (*COLUMNS[:1], "orders taken", *COLUMNS[2:], "orders", "parameters"), rows)
+    picture = f"![Learning curves of residuals]({_picture(draw_maps(runs, 'residual-agents.png'))})"
+    put(PAGE, "residual", [*body(table), picture, "", *_conclude(runs)])
+
+
+def _read(name: str) -> dict[str, Any]:
+    return json.loads((DOCS / "training" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _orders(run: dict[str, Any], updates: int | None = None) -> int:
+    """Return the orders of so many updates; of all of a run by default."""
+    settings = run["settings"]
+    all_updates = settings.get("imitate", 0) + settings["updates"]
+    return settings["num_envs"] * settings["num_steps"] * (all_updates if updates is None else updates)
 
 
 def _picture(name: str) -> str:
@@ -113,10 +133,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _map_rows(id: str, run: dict[str, Any]) -> list[tuple[str, ...]]:
-    imitating = run["orders imitating"]
-    rows = [_row(id, "clone", run, "clone", imitating, run["parameters"])]
-    return [*rows, _row(id, "clone, then PPO", run, "agent", imitating + run["orders of PPO"], run["parameters"])]
+def _clone_rows(id: str, run: dict[str, Any]) -> list[tuple[str, ...]]:
+    clone = _row(id, "clone", run, "clone", _orders(run, run["settings"]["imitate"]), run["parameters"])
+    return [clone, _row(id, "clone, then PPO", run, "agent", _orders(run), run["parameters"])]
 
 
 def _row(id: str, name: str, run: dict[str, Any], agent: str, *sizes: int) -> tuple[str, ...]:
@@ -145,18 +164,18 @@ def _shares(run: dict[str, Any], agent: str) -> list[float]:
     return [(seed[agent]["mean"] - nothing) / (expert - nothing) for seed in run["seeds"]]
 
 
-def draw_maps(runs: dict[str, Any]) -> str:
+def draw_maps(runs: dict[str, Any], name: str) -> str:
     """Draw the learning curves on maps, one panel for each farm; return the name of the picture."""
-    page = Figure(figsize=(3.3 * len(runs), 3.1), layout="constrained")
+    page = Figure(figsize=(max(3.3 * len(runs), 5), 3.1), layout="constrained")
     for axes, (id, run) in zip(page.subplots(1, len(runs), squeeze=False)[0], runs.items(), strict=True):
-        orders = run["orders imitating"] + run["orders of PPO"]
         for seed in run["seeds"]:
             shown = np.asarray(seed["curve"])
-            at = np.linspace(0, orders, len(shown) + 1)[1:] / 1000
+            at = np.linspace(0, _orders(run), len(shown) + 1)[1:] / 1000
             axes.plot(at[shown != 0], shown[shown != 0], lw=1, label=f"seed {seed['seed']}")
-        axes.axvline(run["orders imitating"] / 1000, color="#bbbbbb", lw=1)
+        start = run["settings"].get("imitate", run["settings"].get("settle"))
+        axes.axvline(_orders(run, start) / 1000, color="#bbbbbb", lw=1)
         _finish(axes, id, run, "thousand orders; PPO after the line")
-    return _save(page, "return, orders drawn", "map-agents.png")
+    return _save(page, "return, orders drawn", name)
 
 
 SEASONS, ID = 500, "farm/contexts-1x1-v1"
@@ -199,5 +218,6 @@ if __name__ == "__main__":
     if "maps" not in sys.argv[1:]:
         agents()
     maps()
+    residual()
     if "contexts" in sys.argv[1:]:
         contexts()

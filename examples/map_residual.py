@@ -1,0 +1,96 @@
+"""Begin with the expert of a farm on the map interface, and learn with PPO when to do something else.
+
+    pip install '.[train]'
+    python examples/map_residual.py                          # some minutes on two cores
+    python examples/map_residual.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
+    python examples/map_residual.py --updates 10 --num-envs 8 --seasons 8  # a quick look
+
+The agent sees the expert's next order, and orders it with a chance of `--trust` at first; what it learns is added to
+that (residual learning: Silver et al. 2018, Johannink et al. 2019). So it is as good as the expert from the start, and
+it needs the expert's rule when it plays. The network and PPO are those of `map_ppo.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from map_imitation import Found, Taught, make_parser, make_taught, next_order, run
+from map_ppo import Learner, Settings, begin, make_plan, make_weights, train
+
+from harvestgym.core.env import Timestep
+from harvestgym.core.wrappers import Wrapper
+from harvestgym.evaluate import splits
+from harvestgym.farm import MapFarm
+
+SEASON = 8
+"""Updates that are about a season: during these, fewer and fewer environments restart, which moves them apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Advised(Wrapper[Any]):
+    """A taught farm whose diary shows the expert's next order, and whose mask makes its chance `trust`.
+
+    The chance is that of an agent that knows nothing else: other orders share the rest by the number of their places.
+    """
+
+    env: Taught
+    trust: float
+    words: ClassVar = (*Taught.words, "advised")
+
+    @property
+    def farm(self) -> MapFarm:
+        """The farm with maps."""
+        return self.env.farm
+
+    def inner(self, state: Any) -> Any:
+        return state
+
+    def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
+        return state, self._shown(first)
+
+    def step(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, Timestep]:
+        state, timestep = self.env.step(key, state, action, params)
+        return state, self._shown(timestep)
+
+    def _shown(self, timestep: Timestep) -> Timestep:
+        obs, odds = timestep.obs, self.trust / (1 - self.trust)
+        what, where, amount = order = next_order(obs)
+        mask = {part: jnp.float32(possible) for part, possible in obs["mask"].items()}
+        others = (mask["what"][:, None] * mask["where"]).sum(), mask["amount"][what].sum()
+        mask["where"] = mask["where"].at[what, where].multiply(1 + odds * others[0])
+        mask["amount"] = mask["amount"].at[what, amount].multiply(1 + odds * others[1])
+        advised = jnp.zeros(obs["since"].shape[:2]).at[what, where].set(1.0)
+        since = jnp.concatenate([obs["since"], advised[..., None]], -1)
+        lesson = {"orders": order[None], "wanted": jnp.ones(1, bool)}
+        return timestep._replace(obs=obs | {"since": since, "mask": mask, "lesson": lesson})
+
+
+def train_seed(id: str, env: Advised, settings: Settings, args: argparse.Namespace, seed: int) -> Found:
+    """Learn the values of the expert's days, then PPO; return the learning curve and the weights of the agent."""
+    first, later = jax.random.split(splits.split(id, "train").key(seed))
+    weights = make_weights(first, env.farm, settings, env.words)
+    loop = begin(Learner, env, settings, env.params, later, weights)
+    update = np.arange(settings.updates)
+    restart = np.clip(1 - (update + 1) / SEASON, 0, 1)
+    plan = make_plan(settings.updates, settings.rate, settings.entropy, restart=restart, gain=update >= args.settle)
+    loop, curve = train(Learner, env, settings, loop, plan)
+    return curve, {"agent": loop.weights}
+
+
+def main() -> None:
+    """Learn on each id."""
+    defaults = Settings(num_steps=128, updates=150, minibatches=16, rate=2e-3, trace=0.99, entropy=0.0)
+    parser = make_parser(__doc__ or "", defaults)
+    parser.add_argument("--trust", type=float, default=0.9, help="the chance of the expert's order at first")
+    parser.add_argument("--settle", type=int, default=8, help="updates in which only values are learned")
+    args = parser.parse_args()
+    run(args, lambda id, side: Advised(make_taught(id, side), args.trust), train_seed)
+
+
+if __name__ == "__main__":
+    main()
