@@ -13,12 +13,7 @@ weight of imitation falls to 0 (kickstarting: Schmitt et al. 2018).
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
-import sys
-import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -39,9 +34,9 @@ from map_ppo import (  # fmt: skip
     make_plan,
     make_weights,
     policy_of,
-    returns_of,
     train,
 )
+from map_results import Found, Task, make_parser, run
 
 from harvestgym.core.autoreset import select
 from harvestgym.core.env import Timestep
@@ -49,7 +44,6 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.wrappers import Wrapper
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
-from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm import MapFarm
 from harvestgym.farm.engine.active import ActiveFarm
 
@@ -133,7 +127,7 @@ class Taught(Wrapper[Any]):
         return state, timestep._replace(obs=timestep.obs | {"lesson": lesson})
 
 
-Found = tuple[list[float], dict[str, Weights]]
+Learned = tuple[list[float], dict[str, Weights]]
 """A learning curve, and the weights to report on by the name of the agent."""
 PLAYERS = ("none", "expert", "agent", "drawing agent")
 
@@ -173,7 +167,7 @@ def miss(weights: Weights, obs: Any) -> jax.Array:
     return -jax.nn.logsumexp(jnp.where(obs["lesson"]["wanted"], chances, -1e9))
 
 
-def train_seed(id: str, env: Taught, settings: Settings, args: argparse.Namespace, seed: int) -> Found:
+def train_seed(id: str, env: Taught, settings: Settings, args: argparse.Namespace, seed: int) -> Learned:
     """Imitate, then improve; return the learning curve, and the weights of the clone and of the agent."""
     first, later = jax.random.split(splits.split(id, "train").key(seed))
     loop = begin(Imitator, env, settings, env.params, later, make_weights(first, env.farm, settings))
@@ -189,64 +183,26 @@ def train_seed(id: str, env: Taught, settings: Settings, args: argparse.Namespac
     return curve, found
 
 
-def describe(returns: np.ndarray) -> dict[str, Any]:
-    """Return the mean, CVaR 10 % and IQM of some seasons."""
-    found = asdict(summarise(returns))
-    return {name: round(found[name], 4) for name in ("mean", "cvar10", "iqm", "low", "high")}
-
-
-def compare(id: str, make: Any, train_seed: Any, settings: Settings, args: argparse.Namespace) -> dict[str, Any]:
-    """Train all seeds on one farm, made by `make(id, side)`, and report on held-out seasons."""
-    env, test = (make(id, side) for side in ("train", "test"))
-
-    def play(name: str, weights: Weights) -> dict[str, Any]:
-        return describe(returns_of(id, test, player_of(name, weights), args.seasons))
-
-    fresh = make_weights(jax.random.key(0), env.farm, settings, env.words)
-    report: dict[str, Any] = {
-        "seasons": args.seasons, "parameters": sum(leaf.size for leaf in jax.tree.leaves(fresh)),
-        "expert": play("expert", fresh), "none": play("none", fresh), "seeds": [],
-    }  # fmt: skip
-    print(f"{id}: expert {report['expert']['mean']:.3f}, nothing {report['none']['mean']:.3f}", flush=True)
-    for seed in range(args.seeds):
-        wall, cpu = time.perf_counter(), time.process_time()
-        curve, found = jax.block_until_ready(train_seed(id, env, settings, args, seed))
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        scores = {name: play("agent", weights) for name, weights in found.items()}
-        scores |= {f"drawing {name}": play("drawing agent", weights) for name, weights in found.items()}
-        report["seeds"].append({"seed": seed, "curve": curve, "wall": round(wall), "cpu": round(cpu)} | scores)
-        line = ", ".join(f"{name} {s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})" for name, s in scores.items())
-        print(f"{id} seed {seed}: {line} after {wall:.0f} s ({cpu:.0f} s CPU)", flush=True)
-    return report
-
-
 def make_taught(id: str, side: str) -> Taught:
     """Make an id of one side of the protocol, with its expert."""
     plain: Any = splits.make(id, side)
     return Taught(Diary(MapFarm(plain)), policy_named(id, plain, "expert"))
 
 
-def make_parser(text: str, defaults: Settings) -> argparse.ArgumentParser:
-    """Return a parser of the options that all learners from the expert have; those of `Settings` have `defaults`."""
-    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"])
-    parser.add_argument("--seeds", type=int, default=1, help="how many agents of each id")
-    parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
-    parser.add_argument("--out", type=Path, help="a file for results as JSON; those of other ids stay in it")
-    for name, default in asdict(defaults).items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
-    return parser
-
-
-def run(args: argparse.Namespace, make: Any, train_seed: Any) -> None:
-    """Train on each id on its own, and write or update a file of results."""
+def make_task(id: str, args: argparse.Namespace, make: Any, train_seed: Any) -> Task:
+    """Return the task of a farm made by `make(id, side)`; each agent plays its likeliest orders, and draws them."""
+    env, test = (make(id, side) for side in ("train", "test"))
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
-    for id in args.ids:
-        command = {"command": shlex.join(["python", *sys.argv]), "settings": vars(args) | {"out": None, "ids": [id]}}
-        report = command | compare(id, make, train_seed, settings, args)
-        if args.out is not None:
-            before = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else {}
-            args.out.write_text(json.dumps(before | {id: report}, indent=1) + "\n", encoding="utf-8")
+    fresh = make_weights(jax.random.key(0), env.farm, settings, env.words)
+
+    def train_one(seed: int) -> Found:
+        curve, found = train_seed(id, env, settings, args, seed)
+        ways = {"": "agent", "drawing ": "drawing agent"}
+        return curve, {way + name: player_of(player, weights)
+                       for way, player in ways.items() for name, weights in found.items()}  # fmt: skip
+
+    known = {name: player_of(name, fresh) for name in ("expert", "none")}
+    return Task(test, known, train_one, sum(leaf.size for leaf in jax.tree.leaves(fresh)))
 
 
 def main() -> None:
@@ -255,7 +211,8 @@ def main() -> None:
     parser.add_argument("--imitate", type=int, default=100, help="updates of imitation, before --updates of PPO")
     parser.add_argument("--imitation-rate", type=float, default=2e-3)
     parser.add_argument("--keep", type=float, default=1.0, help="weight of imitation when PPO begins; it falls to 0")
-    run(parser.parse_args(), make_taught, train_seed)
+    args = parser.parse_args()
+    run(args, lambda id: make_task(id, args, make_taught, train_seed))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from map_imitation import Found, Taught, make_parser, make_taught, next_order, run
+from map_imitation import Learned, Taught, make_task, make_taught, next_order
 from map_ppo import Learner, Settings, begin, make_plan, make_weights, train
+from map_results import make_parser, run
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.wrappers import Wrapper
@@ -70,7 +71,7 @@ class Advised(Wrapper[Any]):
         return timestep._replace(obs=obs | {"since": since, "mask": mask, "lesson": lesson})
 
 
-def train_seed(id: str, env: Advised, settings: Settings, args: argparse.Namespace, seed: int) -> Found:
+def train_seed(id: str, env: Advised, settings: Settings, args: argparse.Namespace, seed: int) -> Learned:
     """Learn the values of the expert's days, then PPO; return the learning curve and the weights of the agent."""
     first, later = jax.random.split(splits.split(id, "train").key(seed))
     weights = make_weights(first, env.farm, settings, env.words)
@@ -89,7 +90,11 @@ def main() -> None:
     parser.add_argument("--trust", type=float, default=0.9, help="the chance of the expert's order at first")
     parser.add_argument("--settle", type=int, default=8, help="updates in which only values are learned")
     args = parser.parse_args()
-    run(args, lambda id, side: Advised(make_taught(id, side), args.trust), train_seed)
+
+    def make(id: str, side: str) -> Advised:
+        return Advised(make_taught(id, side), args.trust)
+
+    run(args, lambda id: make_task(id, args, make, train_seed))
 
 
 if __name__ == "__main__":

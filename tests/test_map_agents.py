@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -119,3 +120,61 @@ def test_an_agent_that_has_learned_nothing_does_what_it_is_advised(ppo: Any, imi
     one = (choices > 1) & ((amounts > 0).sum(-1) == 1)
     assert one.any()
     np.testing.assert_allclose(np.exp(chances)[one], trust + (1 - trust) / choices[one], rtol=1e-4)
+
+
+@pytest.fixture
+def evolution(ppo: Any) -> Any:
+    """Import the example as a module."""
+    return importlib.import_module("map_evolution")
+
+
+def make_learner(evolution: Any, name: str, **settings: Any) -> Any:
+    """Make a learner on the newest version of a farm, whose inputs are not standardised."""
+    farm = make(name)
+    id = next(id for id in harvestgym.ids("farm") if id.startswith(f"farm/{name}-v"))
+    chosen = evolution.Settings(**settings)
+    return evolution.Evolution(evolution.Scorer(farm, policy_named(id, farm.env, "expert"), chosen.trust), chosen)
+
+
+@pytest.mark.parametrize("name", some(["paid-looks-1x1", "bean-clay-weeds-3x4", "two-climates"], "paid-looks-1x1"))
+def test_scores_without_weights_are_the_days_of_the_expert(evolution: Any, name: str) -> None:
+    scorer = make_learner(evolution, name).scorer
+    agent = scorer.policy(evolution.make_weights(scorer))
+    mine, theirs = (rollout(scorer.farm.env, policy, jax.random.key(3), 2, 250) for policy in (agent, scorer.expert))
+    np.testing.assert_array_equal(mine.reward, theirs.reward)
+    assert np.unique(np.asarray(mine.reward)).size > 2
+    if isinstance(mine.action, dict):
+        np.testing.assert_array_equal(mine.action["request"].any(), True)
+
+
+def test_weights_move_the_orders_of_the_plots_they_see(evolution: Any) -> None:
+    scorer = make_learner(evolution, "bean-clay-weeds-3x4", trust=0.0).scorer
+    weights, env = evolution.make_weights(scorer), scorer.farm.env
+    obs = env.reset(jax.random.key(0))[1].obs
+    water = scorer.farm.table.find("Soil-0/watering_discrete")[0]
+    channel = next(i for i, c in enumerate(scorer.farm.plot_channels) if c.name == "Soil-0/available_Water#L")
+    driest = np.argmin(scorer.encode(obs)[0][:, channel])
+    assert not np.asarray(scorer.policy(weights).act(scorer.begin, obs, jax.random.key(0))[1]).any()
+    weights["plots"] = weights["plots"].at[channel, water].set(-1.0)
+    weights["always"] = weights["always"].at[water].set(10.0)
+    memory, orders = scorer.policy(weights).act(scorer.begin, obs, jax.random.key(0))
+    what, where, _ = scorer.farm.table.order(orders[0])
+    assert (int(what), int(where)) == (water, 1 + driest)
+    assert (np.asarray(orders) > 0).sum() == env.schedule == (np.asarray(memory.days) == 0).sum()
+
+
+def test_weights_find_the_best_return(evolution: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = make_learner(evolution, "bean-clay-1x1", pairs=16, updates=100, noise=1.0, rate=1.0)
+    target = np.linspace(-1, 1, len(learner.scorer.farm.table.names)).astype(np.float32)
+
+    def evaluate(env: Any, policy: Policy, keys: Any, *_: Any) -> Any:
+        [weights] = policy.act.args  # pyright: ignore[reportFunctionMemberAccess]
+        return SimpleNamespace(returns=-jax.numpy.square(weights["always"] - target).sum() + 0 * keys.shape[0])
+
+    monkeypatch.setattr(evolution, "evaluate", evaluate)
+    curve, weights = learner.train(jax.random.key(0))
+    np.testing.assert_allclose(weights["always"], target, atol=0.2)
+    assert len(curve) == 100 and curve[0] < -1 and curve[-1] > -0.1
+    monkeypatch.setattr(evolution, "evaluate", lambda *_: SimpleNamespace(returns=jax.numpy.ones(2)))
+    same, _ = learner.update(learner.start(), jax.random.key(0))
+    assert not any(np.asarray(leaf).any() for leaf in same.weights.values()), "nothing was gained"

@@ -3,6 +3,7 @@
 python examples/ppo.py --id farm/bean-clay-1x1-v1 ... --updates 200 --seeds 5 --out docs/training
 python examples/map_imitation.py --seeds 3 --imitate 40 --updates 20 --out docs/training/maps.json --ids ...
 python examples/map_residual.py --seeds 5 --out docs/training/residual.json --ids ...
+python examples/map_evolution.py --seeds 5 --out docs/training/evolution.json --ids ...
 python examples/sb3_jobs.py --seeds 3 --steps 100000 --out docs/training/maps.json
 python tools/make_training.py             # curves and table of what is in docs/training
 python tools/make_training.py maps        # only those of maps
@@ -36,7 +37,8 @@ def agents() -> None:
     runs = {report["id"]: _as_run(report) for report in reports}
     rows = [_row(id, "PPO", run, "agent", run["days"]) for id, run in runs.items()]
     table = Table("PPO: return of held-out seasons, mean of the seeds", (*COLUMNS, "days"), rows)
-    put(PAGE, "ppo", [*body(table), f"![Learning curves]({_picture(draw(runs))})", "", *_conclude(runs)])
+    picture = draw("ppo.png", runs, "million days", lambda run: run["days"] / 1e6)
+    put(PAGE, "ppo", [*body(table), picture, "", *_conclude(runs)])
 
 
 def _as_run(report: dict[str, Any]) -> dict[str, Any]:
@@ -47,19 +49,28 @@ def _as_run(report: dict[str, Any]) -> dict[str, Any]:
     return {name: scores[name] for name in ("expert", "none")} | {"seeds": seeds, "days": days}
 
 
-def draw(runs: dict[str, Any]) -> str:
-    """Draw the learning curves, one panel for each game; return the name of the picture."""
-    rows = -(-len(runs) // 3)
-    page = Figure(figsize=(9.9, 2.9 * rows), layout="constrained")
-    grid = page.subplots(rows, 3, squeeze=False)
+def draw(name: str, runs: dict[str, Any], label: str, total: Any, line: Any = None) -> str:
+    """Draw the learning curves up to `total(run)`, one panel for each game; return the markdown of the picture.
+
+    A thin line marks `line(run)`. Updates in which no season ended are left out.
+    """
+    rows, columns = -(-len(runs) // 3), min(len(runs), 3)
+    page = Figure(figsize=(max(3.3 * columns, 5), 2.9 * rows), layout="constrained")
+    grid = page.subplots(rows, columns, squeeze=False)
     for axes, (id, run) in zip(grid.flat, runs.items(), strict=False):
         for seed in run["seeds"]:
-            at = run["days"] * np.linspace(0, 1, len(seed["curve"]) + 1)[1:] / 1e6
-            axes.plot(at, seed["curve"], lw=1, label=f"seed {seed['seed']}")
-        _finish(axes, id, run, "million days")
+            shown = np.asarray(seed["curve"])
+            at = total(run) * np.linspace(0, 1, len(shown) + 1)[1:]
+            axes.plot(at[shown != 0], shown[shown != 0], lw=1, label=f"seed {seed['seed']}")
+        if line is not None:
+            axes.axvline(line(run), color="#bbbbbb", lw=1)
+        _finish(axes, id, run, label)
     for axes in grid.flat[len(runs) :]:
         axes.remove()
-    return _save(page, "return, actions drawn", "ppo.png")
+    page.axes[0].set_ylabel("return", fontsize=8)
+    page.axes[0].legend(frameon=False, fontsize=7)
+    page.savefig(PICTURES / name, dpi=90)
+    return f"![Learning curves]({PICTURES.name}/{name})"
 
 
 def _finish(axes: Any, id: str, run: dict[str, Any], label: str) -> None:
@@ -67,13 +78,6 @@ def _finish(axes: Any, id: str, run: dict[str, Any], label: str) -> None:
     axes.axhline(run["none"]["mean"], color="#999999", ls=":", lw=1, label="nothing, held out")
     axes.set_title(id.partition("/")[2], fontsize=9)
     axes.set_xlabel(label, fontsize=8)
-
-
-def _save(page: Figure, label: str, name: str) -> str:
-    page.axes[0].set_ylabel(label, fontsize=8)
-    page.axes[0].legend(frameon=False, fontsize=7)
-    page.savefig(PICTURES / name, dpi=90)
-    return name
 
 
 def _describe(score: dict[str, float]) -> str:
@@ -91,7 +95,7 @@ def maps() -> None:
             for name, run in found.items() if name not in cloned]  # fmt: skip
     if made:
         tables.append(Table("Stable-Baselines3 on macro jobs: the same", columns, made))
-    picture = f"![Learning curves on maps]({_picture(draw_maps(cloned, 'map-agents.png'))})"
+    picture = draw_orders("map-agents.png", cloned)
     put(PAGE, "maps", [*body(tables), picture, "", *_conclude(cloned)])
 
 
@@ -103,8 +107,23 @@ def residual() -> None:
             for id, run in runs.items() for name, agent in agents.items()]  # fmt: skip
     title = "the expert and PPO on maps: return of held-out seasons, mean of the seeds"
     table = Table(title, (*COLUMNS[:1], "orders taken", *COLUMNS[2:], "orders", "parameters"), rows)
-    picture = f"![Learning curves of residuals]({_picture(draw_maps(runs, 'residual-agents.png'))})"
-    put(PAGE, "residual", [*body(table), picture, "", *_conclude(runs)])
+    put(PAGE, "residual", [*body(table), draw_orders("residual-agents.png", runs), "", *_conclude(runs)])
+
+
+def evolution() -> None:
+    """Write the table and the curves of the agents that evolution strategies train."""
+    runs = _read("evolution")
+    rows = [_row(id, "evolution", run, "agent", _seasons(run), run["parameters"]) for id, run in runs.items()]
+    title = "evolution strategies on maps: return of held-out seasons, mean of the seeds"
+    table = Table(title, (*COLUMNS, "seasons", "parameters"), rows)
+    picture = draw("evolution-agents.png", runs, "thousand seasons", lambda run: _seasons(run) / 1000)
+    put(PAGE, "evolution", [*body(table), picture, "", *_conclude(runs)])
+
+
+def _seasons(run: dict[str, Any]) -> int:
+    """Return the seasons that an agent of `map_evolution.py` learned from."""
+    settings = run["settings"]
+    return settings["updates"] * settings["train_seasons"] * (2 * settings["pairs"] + 1)
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -116,10 +135,6 @@ def _orders(run: dict[str, Any], updates: int | None = None) -> int:
     settings = run["settings"]
     all_updates = settings.get("imitate", 0) + settings["updates"]
     return settings["num_envs"] * settings["num_steps"] * (all_updates if updates is None else updates)
-
-
-def _picture(name: str) -> str:
-    return f"{PICTURES.name}/{name}"
 
 
 def _conclude(runs: dict[str, Any]) -> list[str]:
@@ -164,18 +179,13 @@ def _shares(run: dict[str, Any], agent: str) -> list[float]:
     return [(seed[agent]["mean"] - nothing) / (expert - nothing) for seed in run["seeds"]]
 
 
-def draw_maps(runs: dict[str, Any], name: str) -> str:
-    """Draw the learning curves on maps, one panel for each farm; return the name of the picture."""
-    page = Figure(figsize=(max(3.3 * len(runs), 5), 3.1), layout="constrained")
-    for axes, (id, run) in zip(page.subplots(1, len(runs), squeeze=False)[0], runs.items(), strict=True):
-        for seed in run["seeds"]:
-            shown = np.asarray(seed["curve"])
-            at = np.linspace(0, _orders(run), len(shown) + 1)[1:] / 1000
-            axes.plot(at[shown != 0], shown[shown != 0], lw=1, label=f"seed {seed['seed']}")
-        start = run["settings"].get("imitate", run["settings"].get("settle"))
-        axes.axvline(_orders(run, start) / 1000, color="#bbbbbb", lw=1)
-        _finish(axes, id, run, "thousand orders; PPO after the line")
-    return _save(page, "return, orders drawn", name)
+def draw_orders(name: str, runs: dict[str, Any]) -> str:
+    """Draw the learning curves over orders, with a line where PPO begins; return the markdown of the picture."""
+
+    def before(run: dict[str, Any]) -> float:
+        return _orders(run, run["settings"].get("imitate", run["settings"].get("settle"))) / 1000
+
+    return draw(name, runs, "thousand orders; PPO after the line", lambda run: _orders(run) / 1000, before)
 
 
 SEASONS, ID = 500, "farm/contexts-1x1-v1"
@@ -219,5 +229,6 @@ if __name__ == "__main__":
         agents()
     maps()
     residual()
+    evolution()
     if "contexts" in sys.argv[1:]:
         contexts()

@@ -1,0 +1,277 @@
+"""Begin with the expert of a farm, and learn with evolution strategies which other orders a day needs.
+
+    pip install '.[train]'
+    python examples/map_evolution.py                          # some minutes on two cores
+    python examples/map_evolution.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
+    python examples/map_evolution.py --updates 2 --pairs 2 --train-seasons 4 --seasons 8  # a quick look
+
+Each possible order of a day has a score: `--trust` if the expert gives it, minus that if not, plus a linear function of
+the maps at its plot and of the farm, with the same weights on every plot. Those with the highest scores above 0 are
+given. Whole seasons teach the weights: an update changes all of them at random, in pairs of opposite signs, plays the
+same seasons with each, and adds each change in proportion to what it gained (evolution strategies: Salimans et al.
+2017, https://arxiv.org/abs/1703.03864; of linear policies: Mania et al. 2018, https://arxiv.org/abs/1803.07055).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium import spaces
+from jax.tree_util import Partial
+from map_results import Found, Task, make_parser, run
+from rich.progress import track
+
+from harvestgym.core.episode import episode_keys
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import evaluate, rollout
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import horizon, policy_named
+from harvestgym.farm import MapFarm
+
+LONG_AGO = 64.0  # days that stand for never
+LIMIT = 4.0  # standard deviations beyond which inputs are cut off
+CHUNK = 5  # updates of one call of the compiled program
+Weights = dict[str, jax.Array]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hyper-parameters.
+
+    Attributes:
+        updates: how many; each plays `train_seasons` seasons 2 `pairs` + 1 times.
+        pairs: changes of the weights in an update, each with both signs.
+        train_seasons: seasons that each of them plays.
+        noise: typical effect of a change on a score.
+        rate: length of a step, in changes.
+        momentum: how much of the last step is repeated.
+        trust: the score of the expert's orders; that of others is minus this.
+    """
+
+    updates: int = 120
+    pairs: int = 32
+    train_seasons: int = 8
+    noise: float = 0.7
+    rate: float = 2.5
+    momentum: float = 0.9
+    trust: float = 1.0
+
+
+class Memory(NamedTuple):
+    """What an agent remembers.
+
+    Attributes:
+        expert: the memory of the expert.
+        days: float32 (orders, places), the days since each order was given at each place.
+        seen: the last value of each entry of the observation, and as "mask" whether there was one.
+        acting: bool, whether the coming half of a day is for interventions; always true where nothing is requested.
+    """
+
+    expert: Any
+    days: jax.Array
+    seen: dict[str, jax.Array]
+    acting: jax.Array
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """Chooses the orders of a day by their scores.
+
+    Attributes:
+        farm: the farm with maps.
+        expert: its expert.
+        trust: the score of the expert's orders.
+        moments: mean and standard deviation of the maps, and of the vector of the farm, on the days of the expert.
+    """
+
+    farm: MapFarm
+    expert: Policy
+    trust: float
+    moments: tuple[tuple[jax.Array, jax.Array], ...] = ()
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The number of each order in the action table, (orders, places, amounts); 0 for what is no intervention."""
+        table, found = self.farm.table, np.zeros(self.farm.table.shape, int)
+        what, where, amount = table.choices.T
+        found[what, where, amount] = table.first[what] + table.position[what, where] * table.amounts[what] + amount
+        return found
+
+    @cached_property
+    def requests(self) -> np.ndarray:
+        """The order of each observation that can be requested, int (requests, 3)."""
+        orders = [self.farm.table.request_of(i) for i in range(self.farm.requests)]
+        return np.asarray(orders, int).reshape(-1, 3)
+
+    @cached_property
+    def begin(self) -> Memory:
+        """What is remembered when a season begins."""
+        space: Any = self.farm.env.observation_space
+        entries = jnp.zeros((space["values"] if isinstance(space, spaces.Dict) else space).shape)
+        days = jnp.full(self.farm.table.shape[:2], LONG_AGO)
+        expert = jax.tree.map(jnp.asarray, self.expert.init)
+        return Memory(expert, days, {"values": entries, "mask": entries}, jnp.asarray(not self.farm.requests))
+
+    def policy(self, weights: Weights) -> Policy:
+        """Return the agent with some weights, a policy of the farm without maps."""
+        return Policy(self.begin, Partial(self.act, weights))
+
+    def act(self, weights: Weights, memory: Memory, obs: Any, key: jax.Array) -> tuple[Memory, Any]:
+        """Return the memory, and the orders of a day or the requests of a morning."""
+        expert, advice = self.expert.act(memory.expert, obs, key)
+        seen = recall(memory.seen, obs)
+        scores = self.scores(weights, seen, memory.days) + self.trust * (2 * self.advised(advice) - 1)
+        what, where, _ = self.requests.T
+        asked = scores[what, where, 0] > 0
+        scores = jnp.where(self.numbers > 0, scores, -jnp.inf)
+        score, at = jax.lax.top_k(scores.max(-1).ravel(), self.farm.env.schedule)
+        amount = scores.argmax(-1).ravel()[at]
+        order = jnp.where(score > 0, jnp.asarray(self.numbers).reshape(-1, scores.shape[-1])[at, amount], 0)
+        given = ((at[:, None] == jnp.arange(memory.days.size)) & (score > 0)[:, None]).any(0).reshape(memory.days.shape)
+        if self.farm.requests:
+            given = jnp.where(memory.acting, given, jnp.zeros_like(given).at[what, where].set(asked))
+        days = jnp.where(given, 0.0, jnp.minimum(memory.days + memory.acting, LONG_AGO))
+        after = Memory(expert, days, seen, memory.acting ^ (self.farm.requests > 0))
+        order = order if self.farm.env.schedule > 1 else order[0]
+        return after, {"request": asked.astype(jnp.int32), "order": order} if self.farm.requests else order
+
+    def scores(self, weights: Weights, seen: Any, days: jax.Array) -> jax.Array:
+        """Return what the weights add to the score of each order, (orders, places, amounts)."""
+        maps, vector = self.inputs(seen, days)
+        whole = vector @ weights["farm"] + weights["always"]
+        everywhere = jnp.concatenate([whole[None], maps @ weights["plots"] + whole]).T
+        return everywhere[..., None] + weights["amount"][:, None]
+
+    def inputs(self, seen: Any, days: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return what is known of each plot, (plots, channels), and of the farm: typical numbers are 1."""
+        parts = self.encode(seen)
+        if self.moments:
+            parts = (jnp.clip((part - m) / s, -LIMIT, LIMIT) for part, (m, s) in zip(parts, self.moments, strict=True))
+        maps, vector = parts
+        since = jnp.concatenate([jnp.exp(-days / 2), days / 32]).T
+        return jnp.concatenate([maps, since[1:]], 1), jnp.concatenate([vector, since[0]])
+
+    def encode(self, seen: Any) -> tuple[jax.Array, jax.Array]:
+        """Return the maps, (plots, channels), and the vector of the farm."""
+        found = self.farm.encode(seen, jnp.zeros(self.farm.table.shape[:2]), jnp.int32(0))
+        return found["plots"].reshape(-1, found["plots"].shape[-1]), found["farm"]
+
+    def advised(self, advice: Any) -> jax.Array:
+        """Return 1 for each order that the expert gives, a little less for later ones, float32 as `numbers`."""
+        given = jnp.atleast_1d(advice["order"] if isinstance(advice, dict) else advice)
+        marks = (self.numbers[..., None] == given) & (given > 0)
+        marks = jnp.where(marks, 1 - 1e-3 * np.arange(len(given), dtype=np.float32), 0).max(-1)
+        return marks.at[tuple(self.requests.T)].set(advice["request"] > 0) if self.farm.requests else marks
+
+
+def recall(before: dict[str, jax.Array], obs: Any) -> dict[str, jax.Array]:
+    """Return the last value of each entry of the observation, those of `obs` first."""
+    if not isinstance(obs, dict):
+        return {"values": obs, "mask": jnp.ones(obs.shape)}
+    values = jnp.where(obs["mask"] > 0, obs["values"], before["values"])
+    return {"values": values, "mask": jnp.maximum(obs["mask"], before["mask"])}
+
+
+def make_scorer(farm: MapFarm, expert: Policy, trust: float, key: jax.Array) -> Scorer:
+    """Make a scorer whose inputs are standardised on some seasons of the expert; those that never vary are 0."""
+    plain = Scorer(farm, expert, trust)
+    obs = rollout(farm.env, expert, key, 16, horizon(farm.env)).obs
+    encode = jax.vmap(jax.vmap(plain.encode))
+    moments = []
+    for part in jax.jit(encode)(obs):
+        rows = part.reshape(-1, part.shape[-1])
+        spread = rows.std(0)
+        moments.append((rows.mean(0), jnp.where(spread > 1e-3, spread, jnp.inf)))
+    return Scorer(farm, expert, trust, tuple(moments))
+
+
+def make_weights(scorer: Scorer) -> Weights:
+    """Return weights of 0, with which an agent does what the expert does."""
+    orders, _, amounts = scorer.farm.table.shape
+    maps, vector = (part.shape[-1] for part in scorer.inputs(scorer.begin.seen, scorer.begin.days))
+    shapes = {"plots": (maps, orders), "farm": (vector, orders), "always": (orders,), "amount": (orders, amounts)}
+    return {name: jnp.zeros(shape) for name, shape in shapes.items()}
+
+
+class Learned(NamedTuple):
+    """The weights, and the last step that they made."""
+
+    weights: Weights
+    step: Weights
+
+
+@dataclass(frozen=True, eq=False)
+class Evolution:
+    """Learns weights from the returns of whole seasons."""
+
+    scorer: Scorer
+    settings: Settings
+
+    def start(self) -> Learned:
+        """Return what is known before the first update."""
+        return Learned(make_weights(self.scorer), make_weights(self.scorer))
+
+    def update(self, learned: Learned, key: jax.Array) -> tuple[Learned, jax.Array]:
+        """Return what is learned with one more update, and the mean return before it."""
+        (weights, last), how = learned, self.settings
+        size = how.noise / np.sqrt(len(weights["plots"]) + len(weights["farm"]))
+        play, *keys = jax.random.split(key, 1 + len(weights))
+        named = zip(weights.items(), keys, strict=True)
+        changes = {name: jax.random.normal(k, (how.pairs, *leaf.shape)) for (name, leaf), k in named}
+        tried = {name: weights[name] + size * jnp.concatenate([c, -c, 0 * c[:1]]) for name, c in changes.items()}
+        env, seasons = self.scorer.farm.env, episode_keys(play, how.train_seasons)
+
+        def mean_return(weights: Weights) -> jax.Array:
+            return evaluate(env, self.scorer.policy(weights), seasons, len(seasons), horizon(env)).returns.mean()
+
+        returns = jax.vmap(mean_return)(tried)
+        worth = jnp.sign(returns[:-1, None] - returns[:-1]).mean(1)  # ranks: one ruined season weighs no more
+        gains = worth[: how.pairs] - worth[how.pairs :]
+        step = {name: how.momentum * last[name] + (1 - how.momentum) * jnp.tensordot(gains, c, 1) / how.pairs
+                for name, c in changes.items()}  # fmt: skip
+        return Learned({name: weights[name] + how.rate * size * step[name] for name in weights}, step), returns[-1]
+
+    @partial(jax.jit, static_argnums=0)
+    def updates(self, learned: Learned, keys: jax.Array) -> tuple[Learned, jax.Array]:
+        """Make an update with each key."""
+        return jax.lax.scan(self.update, learned, keys)
+
+    def train(self, key: jax.Array) -> tuple[list[float], Weights]:
+        """Return the learning curve, of seasons of the training side, and the weights."""
+        learned, keys, curve = self.start(), jax.random.split(key, self.settings.updates), []
+        for start in track(range(0, len(keys), CHUNK), "learning"):
+            learned, returns = self.updates(learned, keys[start : start + CHUNK])
+            curve += np.asarray(returns, float).round(4).tolist()
+        return curve, learned.weights
+
+
+def make_task(id: str, settings: Settings) -> Task:
+    """Return the task of learning on one farm."""
+    train: Any
+    train, test = (splits.make(id, side) for side in ("train", "test"))
+    known = {name: policy_named(id, test, name) for name in ("expert", "none")}
+    expert, side = policy_named(id, train, "expert"), splits.split(id, "train")
+    scorer = make_scorer(MapFarm(train), expert, settings.trust, side.key(len(side.seeds) - 1))
+    learner = Evolution(scorer, settings)
+
+    def train_seed(seed: int) -> Found:
+        curve, weights = learner.train(side.key(seed))
+        return curve, {"agent": scorer.policy(weights)}
+
+    return Task(test, known, train_seed, sum(leaf.size for leaf in make_weights(scorer).values()))
+
+
+def main() -> None:
+    """Learn on each id."""
+    args = make_parser(__doc__ or "", Settings()).parse_args()
+    settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
+    run(args, lambda id: make_task(id, settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""What the learners on maps share: they train several seeds, report on held-out seasons and keep results as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+from map_ppo import returns_of
+
+from harvestgym.core.env import Env
+from harvestgym.core.policy import Policy
+from harvestgym.evaluate.statistics import summarise
+
+Found = tuple[list[float], dict[str, Policy]]
+"""A learning curve, and the policies to report on by the name of the agent."""
+
+
+class Task(NamedTuple):
+    """One farm and how an agent is trained on it.
+
+    Attributes:
+        test: the environment of the held-out side of the protocol.
+        known: the policies "expert" and "none".
+        train: trains the agent of a seed.
+        parameters: how many numbers an agent learns.
+    """
+
+    test: Env[Any, Any]
+    known: dict[str, Policy]
+    train: Callable[[int], Found]
+    parameters: int
+
+
+def make_parser(text: str, defaults: Any) -> argparse.ArgumentParser:
+    """Return a parser of the options that all learners have, and of the fields of their settings."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"])
+    parser.add_argument("--seeds", type=int, default=1, help="how many agents of each id")
+    parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
+    parser.add_argument("--out", type=Path, help="a file for results as JSON; those of other ids stay in it")
+    for name, default in asdict(defaults).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
+    return parser
+
+
+def run(args: argparse.Namespace, make_task: Callable[[str], Task]) -> None:
+    """Train on each id on its own, and write or update a file of results."""
+    for id in args.ids:
+        command = {"command": shlex.join(["python", *sys.argv]), "settings": vars(args) | {"out": None, "ids": [id]}}
+        report = command | compare(id, make_task(id), args)
+        if args.out is not None:
+            before = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else {}
+            args.out.write_text(json.dumps(before | {id: report}, indent=1) + "\n", encoding="utf-8")
+
+
+def compare(id: str, task: Task, args: argparse.Namespace) -> dict[str, Any]:
+    """Train all seeds on one farm, and report on held-out seasons."""
+
+    def play(policy: Policy) -> dict[str, Any]:
+        found = asdict(summarise(returns_of(id, task.test, policy, args.seasons)))
+        return {name: round(found[name], 4) for name in ("mean", "cvar10", "iqm", "low", "high")}
+
+    known = {name: play(policy) for name, policy in task.known.items()}
+    print(f"{id}: " + ", ".join(f"{name} {score['mean']:.3f}" for name, score in known.items()), flush=True)
+    report: dict[str, Any] = {"seasons": args.seasons, "parameters": task.parameters, **known, "seeds": []}
+    for seed in range(args.seeds):
+        wall, cpu = time.perf_counter(), time.process_time()
+        curve, found = jax.block_until_ready(task.train(seed))
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        scores = {name: play(policy) for name, policy in found.items()}
+        report["seeds"].append({"seed": seed, "curve": curve, "wall": round(wall), "cpu": round(cpu)} | scores)
+        line = ", ".join(f"{name} {s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})" for name, s in scores.items())
+        print(f"{id} seed {seed}: {line} after {wall:.0f} s ({cpu:.0f} s CPU)", flush=True)
+    return report
