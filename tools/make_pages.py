@@ -21,7 +21,7 @@ import numpy as np
 from gymnasium import spaces
 
 import harvestgym
-from harvestgym.adapters.pettingzoo import PARALLEL
+from harvestgym.adapters.pettingzoo import describe_parallel
 from harvestgym.core.config import read_sets
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import find_idle_action
@@ -51,7 +51,8 @@ POLICIES = {
 
 SEVERAL = (
     "These ids are PettingZoo parallel environments (`pip install '.[multi]'`). `harvestgym.adapters.pettingzoo."
-    "make_parallel(id)` makes them; `gymnasium.make` does not. [More](map.md#several-agents-and-one-quota-of-water)."
+    "make_parallel(id)` makes them; `gymnasium.make` does not. `harvestgym list --multi-agent` prints them. "
+    "[More](map.md#several-agents-and-one-quota-of-water)."
 )
 
 TITLES = {"farm": "Farm environments", "fishing": "Fishery environments", "forager": "Foraging environments"}
@@ -247,8 +248,7 @@ def index() -> str:
         lines += [f"## {TITLES[family]}", "", f"The [gallery]({family}/index.md) shows a picture of each.", ""]
         lines += [*(f"- [{id}]({id}.md) {doc(id)}" for id in harvestgym.ids(family)), ""]
     lines += ["## Environments of several agents", "", SEVERAL, ""]
-    made = {id: (inspect.getdoc(make) or "").partition("\n")[0].removeprefix("Make ") for id, make in PARALLEL.items()}
-    return "\n".join([*lines, *(f"- `{id}`: {what}" for id, what in made.items()), ""])
+    return "\n".join([*lines, *(f"- `{id}`: {what}" for id, what in describe_parallel().items()), ""])
 
 
 def pages() -> dict[Path, str]:

@@ -51,6 +51,12 @@ def make_parallel(id: str, **arguments: Any) -> MultiAgentEnv:
     return PARALLEL[id](**arguments)
 
 
+def describe_parallel() -> dict[str, str]:
+    """Return each id with what it is, in one sentence."""
+    docs = {id: (make.__doc__ or "").partition("\n")[0].removeprefix("Make ") for id, make in PARALLEL.items()}
+    return {id: doc[:1].upper() + doc[1:] for id, doc in docs.items()}
+
+
 def find_newest(name: str) -> str:
     """Return the id of a name in its newest version."""
     versions = [id for id in registry.ids() if id.rpartition("-v")[0] == name]

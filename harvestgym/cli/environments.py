@@ -37,25 +37,36 @@ MOST_ROWS = 12
 def list_ids(
     family: Annotated[str | None, typer.Argument(help="farm, fishing or forager")] = None,
     tag: Annotated[str | None, typer.Option(help="only ids with this tag, such as watering or schedule")] = None,
+    multi_agent: Annotated[
+        bool, typer.Option("--multi-agent", help="ids of PettingZoo, made by adapters.pettingzoo.make_parallel")
+    ] = False,
 ) -> None:
     """List the registered ids; adds descriptions when printed to a terminal."""
     if family is not None:
         check_name("family", family, registry.FAMILIES)
-    found = registry.ids(family, tag)
+    if multi_agent and tag is not None:
+        raise ConfigError("--tag: expected none with --multi-agent, whose ids have no tags; try without one of them")
+    found = _describe_multi_agent(family) if multi_agent else {id: registry.doc(id) for id in registry.ids(family, tag)}
     if sys.stdout.isatty():
         print_ids(found)
     else:
         typer.echo("\n".join(found))
 
 
-def print_ids(ids: list[str]) -> None:
+def _describe_multi_agent(family: str | None) -> dict[str, str]:
+    """Return the ids of PettingZoo environments, of one family or of all, with what they are."""
+    from harvestgym.adapters.pettingzoo import describe_parallel
+
+    return {id: doc for id, doc in describe_parallel().items() if family in (None, id.partition("/")[0])}
+
+
+def print_ids(docs: dict[str, str]) -> None:
     """Print each id and its description on one line, cut at the width of the terminal."""
     from rich.console import Console
 
-    console, width = Console(), max(map(len, ids), default=0)
-    for id in ids:
-        line = f"{id:{width}}  {registry.doc(id)}"
-        console.print(line, no_wrap=True, overflow="ellipsis", markup=False, highlight=False)
+    console, width = Console(), max(map(len, docs), default=0)
+    for id, doc in docs.items():
+        console.print(f"{id:{width}}  {doc}", no_wrap=True, overflow="ellipsis", markup=False, highlight=False)
 
 
 @group.command()

@@ -16,6 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 import harvestgym
+from harvestgym import registry
 from harvestgym.cli import app, environments
 from harvestgym.cli.app import CommandGroup
 from harvestgym.cli.console import print_table, progress_bars
@@ -40,10 +41,19 @@ def test_list_prints_all_ids_or_those_of_a_family() -> None:
 
 
 def test_list_on_a_terminal_prints_one_line_with_description_per_id(capsys: pytest.CaptureFixture[str]) -> None:
-    print_ids(["farm/game0-v1", "fishing/fox-v0"])
+    print_ids({id: registry.doc(id) for id in ("farm/game0-v1", "fishing/fox-v0")})
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("farm/game0-v1   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
     assert len(first) <= 80, "a line each"
+
+
+def test_list_names_the_environments_of_several_agents() -> None:
+    pytest.importorskip("pettingzoo")
+    found = run_command("list", "--multi-agent").split()
+    assert {id.partition("/")[0] for id in found} == set(registry.FAMILIES) and not set(found) & set(harvestgym.ids())
+    assert run_command("list", "fishing", "--multi-agent").split() == ["fishing/fleets-v0"]
+    refused = runner.invoke(app, ["list", "--multi-agent", "--tag", "watering"])
+    assert refused.exit_code == 2 and "--tag: expected none with --multi-agent" in refused.output
 
 
 def test_list_filters_by_tag() -> None:
