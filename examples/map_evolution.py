@@ -3,6 +3,7 @@
     pip install '.[train]'
     python examples/map_evolution.py                          # some minutes on two cores
     python examples/map_evolution.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
+    python examples/map_evolution.py --school farm/full-3x4-v1 --ids farm/full-10x10-v1  # learn on few plots
     python examples/map_evolution.py --updates 2 --pairs 2 --train-seasons 4 --seasons 8  # a quick look
 
 Each possible order of a day has a score: `--trust` if the expert gives it, minus that if not, plus a linear function of
@@ -15,7 +16,7 @@ same seasons with each, and adds each change in proportion to what it gained (ev
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -250,27 +251,45 @@ class Evolution:
         return curve, learned.weights
 
 
-def make_task(id: str, settings: Settings) -> Task:
-    """Return the task of learning on one farm."""
-    train: Any
-    train, test = (splits.make(id, side) for side in ("train", "test"))
-    known = {name: policy_named(id, test, name) for name in ("expert", "none")}
-    expert, side = policy_named(id, train, "expert"), splits.split(id, "train")
-    scorer = make_scorer(MapFarm(train), expert, settings.trust, side.key(len(side.seeds) - 1))
-    learner = Evolution(scorer, settings)
+@cache
+def make_learner(id: str, settings: Settings) -> Evolution:
+    """Make the learner of a farm, on the training side."""
+    env: Any = splits.make(id, "train")
+    expert, side = policy_named(id, env, "expert"), splits.split(id, "train")
+    return Evolution(make_scorer(MapFarm(env), expert, settings.trust, side.key(len(side.seeds) - 1)), settings)
 
-    def train_seed(seed: int) -> Found:
-        curve, weights = learner.train(side.key(seed))
+
+@cache
+def learn(id: str, settings: Settings, seed: int) -> tuple[list[float], Weights]:
+    """Return the learning curve and the weights of a seed; once for each, whatever farms it then plays on."""
+    return make_learner(id, settings).train(splits.split(id, "train").key(seed))
+
+
+def make_task(id: str, school: str, settings: Settings) -> Task:
+    """Return the task of learning on the farm `school`, for one farm that may have more plots."""
+    test: Any = splits.make(id, "test")
+    known = {name: policy_named(id, test, name) for name in ("expert", "none")}
+    learned_by = make_learner(school, settings).scorer
+    scorer = Scorer(MapFarm(test), known["expert"], settings.trust, learned_by.moments)
+    inputs, expected = ([c.name for part in (s.farm.plot_channels, s.farm.farm_channels) for c in part]
+                        + list(s.farm.table.names) for s in (scorer, learned_by))  # fmt: skip
+    if inputs != expected:
+        raise SystemExit(f"--school: expected a farm with the channels and orders of {id}, got {school}")
+
+    def train(seed: int) -> Found:
+        curve, weights = learn(school, settings, seed)
         return curve, {"agent": scorer.policy(weights)}
 
-    return Task(test, known, train_seed, sum(leaf.size for leaf in make_weights(scorer).values()))
+    return Task(test, known, train, sum(leaf.size for leaf in make_weights(scorer).values()))
 
 
 def main() -> None:
-    """Learn on each id."""
-    args = make_parser(__doc__ or "", Settings()).parse_args()
+    """Learn on each id, or on another farm for it."""
+    parser = make_parser(__doc__ or "", Settings())
+    parser.add_argument("--school", help="an id to learn on instead, with fewer plots; nothing belongs to a plot")
+    args = parser.parse_args()
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
-    run(args, lambda id: make_task(id, settings))
+    run(args, lambda id: make_task(id, args.school or id, settings))
 
 
 if __name__ == "__main__":

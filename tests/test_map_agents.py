@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -178,3 +179,17 @@ def test_weights_find_the_best_return(evolution: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr(evolution, "evaluate", lambda *_: SimpleNamespace(returns=jax.numpy.ones(2)))
     same, _ = learner.update(learner.start(), jax.random.key(0))
     assert not any(np.asarray(leaf).any() for leaf in same.weights.values()), "nothing was gained"
+
+
+def test_results_are_kept_by_id(ppo: Any, tmp_path: Path) -> None:
+    results, id, out = importlib.import_module("map_results"), "fishing/logistic-v0", tmp_path / "results.json"
+    env = harvestgym.make(id)
+    known = {name: policy_named(id, env, name) for name in ("expert", "none")}
+    out.write_text('{"farm/other-v1": {"seasons": 3}}')
+    options = ["--ids", id, "--seeds", "2", "--seasons", "4", "--out", str(out)]
+    args = results.make_parser("", ppo.Settings()).parse_args(options)
+    results.run(args, lambda id: results.Task(env, known, lambda seed: ([1.0], {"agent": known["expert"]}), 7))
+    found = json.loads(out.read_text())
+    assert found["farm/other-v1"] == {"seasons": 3} and found[id]["parameters"] == 7
+    assert [seed["agent"] for seed in found[id]["seeds"]] == [found[id]["expert"]] * 2
+    assert found[id]["expert"]["mean"] > found[id]["none"]["mean"]
