@@ -205,7 +205,7 @@ class Learner:
         return loop._replace(layers=layers, optimiser=optimiser)
 
     def _targets(self, days: Days) -> jax.Array:
-        """Return the returns over 1, 2, ... days mixed by `trace`; each ends with the best value of what comes after."""
+        """Return the returns over 1, 2, ... days mixed by `trace`; each ends with the best value of the day after."""
 
         def back(later: jax.Array, day: Days) -> tuple[jax.Array, jax.Array]:
             mixed = jnp.where(day.ended, day.best, self.settings.trace * later + (1 - self.settings.trace) * day.best)
