@@ -121,12 +121,13 @@ def _take_best(layers: Layers, memory: Any, obs: Any, key: jax.Array) -> tuple[A
     return memory, jnp.argmax(find_values(layers, obs)).astype(jnp.int32)
 
 
-def _act_on_seen(act: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+def act_on_seen(act: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    """Act as a policy of the farm without masks."""
     return act(memory, obs["seen"], key)
 
 
 class Days(NamedTuple):
-    """What happened, with leading axes day and farm; `best` is the value of what came after."""
+    """Days of farms, with leading axes day and farm; `best` is the value of what came after."""
 
     obs: Any
     action: jax.Array
@@ -190,7 +191,7 @@ class Learner:
 
     def _learn(self, loop: Loop, days: Days, key: jax.Array) -> Loop:
         """Return the loop after some epochs over the days in shuffled parts."""
-        s, rows = self.settings, (days.obs, days.action, self._targets(days))
+        s, rows = self.settings, (days.obs, days.action, self.targets(days))
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
 
         def part(now: Any, which: jax.Array) -> tuple[Any, None]:
@@ -204,7 +205,7 @@ class Learner:
         (layers, optimiser), _ = jax.lax.scan(part, (loop.layers, loop.optimiser), parts)
         return loop._replace(layers=layers, optimiser=optimiser)
 
-    def _targets(self, days: Days) -> jax.Array:
+    def targets(self, days: Days) -> jax.Array:
         """Return the returns over 1, 2, ... days mixed by `trace`; each ends with the best value of the day after."""
 
         def back(later: jax.Array, day: Days) -> tuple[jax.Array, jax.Array]:
@@ -235,7 +236,7 @@ def make_task(id: str, settings: Settings) -> Task:
     sides: Any = {side: splits.make(id, side) for side in ("train", "test")}
     env, test = Masked(sides["train"]), Masked(sides["test"])
     named = {name: policy_named(id, sides["test"], name) for name in ("expert", "none")}
-    known = {name: Policy(policy.init, Partial(_act_on_seen, policy.traced().act)) for name, policy in named.items()}
+    known = {name: Policy(policy.init, Partial(act_on_seen, policy.traced().act)) for name, policy in named.items()}
     width, choices = (env.observation_space[part].shape[0] for part in ("features", "mask"))  # pyright: ignore
     sizes = [width, settings.hidden, settings.hidden, choices]
 

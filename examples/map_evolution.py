@@ -27,7 +27,6 @@ from jax.tree_util import Partial
 from map_results import Found, Task, make_parser, run
 from rich.progress import track
 
-from harvestgym.core.episode import episode_keys
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate, rollout
 from harvestgym.evaluate import splits
@@ -64,7 +63,7 @@ class Settings:
 
 
 class Memory(NamedTuple):
-    """What an agent remembers.
+    """The memory of an agent.
 
     Attributes:
         expert: the memory of the expert.
@@ -111,7 +110,7 @@ class Scorer:
 
     @cached_property
     def begin(self) -> Memory:
-        """What is remembered when a season begins."""
+        """The memory when a season begins."""
         space: Any = self.farm.env.observation_space
         entries = jnp.zeros((space["values"] if isinstance(space, spaces.Dict) else space).shape)
         days = jnp.full(self.farm.table.shape[:2], LONG_AGO)
@@ -225,10 +224,10 @@ class Evolution:
         named = zip(weights.items(), keys, strict=True)
         changes = {name: jax.random.normal(k, (how.pairs, *leaf.shape)) for (name, leaf), k in named}
         tried = {name: weights[name] + size * jnp.concatenate([c, -c, 0 * c[:1]]) for name, c in changes.items()}
-        env, seasons = self.scorer.farm.env, episode_keys(play, how.train_seasons)
+        env = self.scorer.farm.env
 
         def mean_return(weights: Weights) -> jax.Array:
-            return evaluate(env, self.scorer.policy(weights), seasons, len(seasons), horizon(env)).returns.mean()
+            return evaluate(env, self.scorer.policy(weights), play, how.train_seasons, horizon(env)).returns.mean()
 
         returns = jax.vmap(mean_return)(tried)
         worth = jnp.sign(returns[:-1, None] - returns[:-1]).mean(1)  # ranks: one ruined season weighs no more
@@ -261,7 +260,7 @@ def make_learner(id: str, settings: Settings) -> Evolution:
 
 @cache
 def learn(id: str, settings: Settings, seed: int) -> tuple[list[float], Weights]:
-    """Return the learning curve and the weights of a seed; once for each, whatever farms it then plays on."""
+    """Return the learning curve and the weights of a seed; once for each, on however many farms it plays."""
     return make_learner(id, settings).train(splits.split(id, "train").key(seed))
 
 

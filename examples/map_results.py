@@ -1,4 +1,4 @@
-"""What the learners on maps share: they train several seeds, report on held-out seasons and keep results as JSON."""
+"""Trains several seeds, reports on held-out seasons and keeps results as JSON: the shared part of the learners."""
 
 from __future__ import annotations
 

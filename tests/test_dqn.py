@@ -44,11 +44,11 @@ def make_days(dqn: Any, ended: list[bool], terminated: list[bool]) -> Any:
         (1.0, [False, True, False], [False] * 3, [23, 22, 33]),
     ],
 )
-def test_targets_mix_returns_and_stop_where_a_season_ends(
+def testtargets_mix_returns_and_stop_where_a_season_ends(
     dqn: Any, trace: float, ended: list[bool], terminated: list[bool], expected: list[float]
 ) -> None:
     learner = dqn.Learner(Log(dqn.Masked(harvestgym.make(ID))), dqn.Settings(trace=trace))
-    targets = learner._targets(make_days(dqn, ended, terminated))
+    targets = learner.targets(make_days(dqn, ended, terminated))
     np.testing.assert_allclose(np.asarray(targets)[:, 0], expected, rtol=1e-6)
 
 
@@ -71,7 +71,7 @@ def test_a_masked_farm_shows_what_the_farm_does_and_permits(dqn: Any) -> None:
     assert env.observation_space.contains(jax.tree.map(np.asarray, first.obs) | {"mask": np.int8(first.obs["mask"])})
     np.testing.assert_array_equal(first.obs["mask"], plain.action_mask(state, plain.params))
     expert = policy_named(ID, plain, "expert")
-    task = dqn.Policy(expert.init, dqn.Partial(dqn._act_on_seen, expert.traced().act))
+    task = dqn.Policy(expert.init, dqn.Partial(dqn.act_on_seen, expert.traced().act))
     mine, theirs = rollout(env, task, jax.random.key(3), 2, 120), rollout(plain, expert, jax.random.key(3), 2, 120)
     np.testing.assert_array_equal(mine.action, theirs.action)
     np.testing.assert_array_equal(mine.obs["seen"], theirs.obs)

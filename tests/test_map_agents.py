@@ -168,9 +168,9 @@ def test_weights_find_the_best_return(evolution: Any, monkeypatch: pytest.Monkey
     learner = make_learner(evolution, "bean-clay-1x1", pairs=16, updates=100, noise=1.0, rate=1.0)
     target = np.linspace(-1, 1, len(learner.scorer.farm.table.names)).astype(np.float32)
 
-    def evaluate(env: Any, policy: Policy, keys: Any, *_: Any) -> Any:
+    def evaluate(env: Any, policy: Policy, *_: Any) -> Any:
         [weights] = policy.act.args  # pyright: ignore[reportFunctionMemberAccess]
-        return SimpleNamespace(returns=-jax.numpy.square(weights["always"] - target).sum() + 0 * keys.shape[0])
+        return SimpleNamespace(returns=-jax.numpy.square(weights["always"] - target).sum())
 
     monkeypatch.setattr(evolution, "evaluate", evaluate)
     curve, weights = learner.train(jax.random.key(0))
