@@ -113,10 +113,13 @@ def residual() -> None:
 def evolution() -> None:
     """Write the table and the curves of the agents that evolution strategies train."""
     runs = _read("evolution")
-    rows = [_row(id, "evolution", run, "agent", _seasons(run), run["parameters"]) for id, run in runs.items()]
+    taught = {id: run for id, run in runs.items() if run["settings"].get("school") not in (None, id)}
+    rows = [_row(id, f"that of {run['settings']['school']}" if id in taught else "evolution", run, "agent",
+                 _seasons(run), run["parameters"]) for id, run in runs.items()]  # fmt: skip
     title = "evolution strategies on maps: return of held-out seasons, mean of the seeds"
     table = Table(title, (*COLUMNS, "seasons", "parameters"), rows)
-    picture = draw("evolution-agents.png", runs, "thousand seasons", lambda run: _seasons(run) / 1000)
+    shown = {id: run for id, run in runs.items() if id not in taught}
+    picture = draw("evolution-agents.png", shown, "thousand seasons", lambda run: _seasons(run) / 1000)
     put(PAGE, "evolution", [*body(table), picture, "", *_conclude(runs)])
 
 
