@@ -12,7 +12,7 @@ https://arxiv.org/abs/2407.04811). An order that the mask excludes is neither tr
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ import optax
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
-from map_results import Found, Task, make_parser, run
+from map_results import Found, Task, make_parser, read_settings, run
 
 from harvestgym.core.autoreset import advance, is_done, start_episode
 from harvestgym.core.env import Timestep
@@ -252,7 +252,7 @@ def main() -> None:
     parser = make_parser(__doc__ or "", Settings())
     parser.set_defaults(ids=["farm/bean-clay-1x1-v1"])
     args = parser.parse_args()
-    settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
+    settings = read_settings(Settings, args)
     run(args, lambda id: make_task(id, settings))
 
 

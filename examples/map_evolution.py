@@ -15,7 +15,7 @@ same seasons with each, and adds each change in proportion to what it gained (ev
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 from jax.tree_util import Partial
-from map_results import Found, Task, make_parser, run
+from map_results import Found, Task, make_parser, read_settings, run
 from rich.progress import track
 
 from harvestgym.core.policy import Policy
@@ -287,7 +287,7 @@ def main() -> None:
     parser = make_parser(__doc__ or "", Settings())
     parser.add_argument("--school", help="an id to learn on instead, with fewer plots; nothing belongs to a plot")
     args = parser.parse_args()
-    settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
+    settings = read_settings(Settings, args)
     run(args, lambda id: make_task(id, args.school or id, settings))
 
 

@@ -13,7 +13,7 @@ weight of imitation falls to 0 (kickstarting: Schmitt et al. 2018).
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -36,7 +36,7 @@ from map_ppo import (  # fmt: skip
     policy_of,
     train,
 )
-from map_results import Found, Task, make_parser, run
+from map_results import Found, Task, make_parser, read_settings, run
 
 from harvestgym.core.autoreset import select
 from harvestgym.core.env import Timestep
@@ -192,7 +192,7 @@ def make_taught(id: str, side: str) -> Taught:
 def make_task(id: str, args: argparse.Namespace, make: Any, train_seed: Any) -> Task:
     """Return the task of a farm made by `make(id, side)`; each agent plays its likeliest orders, and draws them."""
     env, test = (make(id, side) for side in ("train", "test"))
-    settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
+    settings = read_settings(Settings, args)
     fresh = make_weights(jax.random.key(0), env.farm, settings, env.words)
 
     def train_one(seed: int) -> Found:

@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,6 +49,11 @@ def make_parser(text: str, defaults: Any) -> argparse.ArgumentParser:
     for name, default in asdict(defaults).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     return parser
+
+
+def read_settings(kind: type[Any], args: argparse.Namespace) -> Any:
+    """Return the settings of a learner from the options of `make_parser`."""
+    return kind(**{field.name: getattr(args, field.name) for field in fields(kind)})
 
 
 def run(args: argparse.Namespace, make_task: Callable[[str], Task]) -> None:

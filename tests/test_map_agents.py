@@ -33,9 +33,14 @@ def ppo(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("map_ppo")
 
 
+def find_id(name: str) -> str:
+    """Return the id of the newest version of a farm."""
+    return max(id for id in harvestgym.ids("farm") if id.startswith(f"farm/{name}-v"))
+
+
 def make(name: str) -> Any:
     """Make the newest version of a farm with maps."""
-    return harvestgym.make(max(id for id in harvestgym.ids("farm") if id.startswith(f"farm/{name}-v")), interface="map")
+    return harvestgym.make(find_id(name), interface="map")
 
 
 def observe(env: Any, allowed: list[str]) -> dict[str, Any]:
@@ -92,7 +97,7 @@ def follow_lessons(imitation: Any) -> Policy:
 @pytest.mark.parametrize("name", some(["bean-clay-1x1", "paid-looks-1x1", "pests-weeds-1x1"], "bean-clay-1x1"))
 def test_following_the_lessons_is_the_days_of_the_expert(ppo: Any, imitation: Any, name: str) -> None:
     farm = make(name)
-    id = next(id for id in harvestgym.ids("farm") if id.startswith(f"farm/{name}-v"))
+    id = find_id(name)
     taught = imitation.Taught(ppo.Diary(farm), policy_named(id, farm.env, "expert"))
     steps = 250
     mine = rollout(taught, follow_lessons(imitation), jax.random.key(3), 2, steps)
@@ -132,7 +137,7 @@ def evolution(ppo: Any) -> Any:
 def make_learner(evolution: Any, name: str, **settings: Any) -> Any:
     """Make a learner on the newest version of a farm, whose inputs are not standardised."""
     farm = make(name)
-    id = next(id for id in harvestgym.ids("farm") if id.startswith(f"farm/{name}-v"))
+    id = find_id(name)
     chosen = evolution.Settings(**settings)
     return evolution.Evolution(evolution.Scorer(farm, policy_named(id, farm.env, "expert"), chosen.trust), chosen)
 
