@@ -109,12 +109,16 @@ def make_layers(key: jax.Array, sizes: list[int]) -> Layers:
     return [(scale * jax.random.normal(k, (n, m)), jnp.zeros(m)) for k, scale, n, m in shapes]
 
 
-def find_values(layers: Layers, obs: Any) -> jax.Array:
-    """Return the value of each action, (..., actions); -inf where it is not possible."""
-    x = obs["features"]
+def apply_layers(layers: Layers, x: jax.Array) -> jax.Array:
+    """Apply layers, normalised and rectified between them, to features (..., features)."""
     for weights, bias in layers[:-1]:
         x = jax.nn.relu(jax.nn.standardize(x @ weights + bias, epsilon=1e-5))
-    return jnp.where(obs["mask"], x @ layers[-1][0] + layers[-1][1], -jnp.inf)
+    return x @ layers[-1][0] + layers[-1][1]
+
+
+def find_values(layers: Layers, obs: Any) -> jax.Array:
+    """Return the value of each action, (..., actions); -inf where it is not possible."""
+    return jnp.where(obs["mask"], apply_layers(layers, obs["features"]), -jnp.inf)
 
 
 def _take_best(layers: Layers, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, jax.Array]:

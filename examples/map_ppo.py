@@ -29,7 +29,7 @@ from harvestgym.core.autoreset import advance, is_done, select, start_episode
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.wrappers import Log, Wrapper, find_layer
+from harvestgym.core.wrappers import Log, Wrapper
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
@@ -363,8 +363,7 @@ def make_plan(updates: int, rate: float, entropy: float, **more: Any) -> Plan:
 
 def returns_of(id: str, env: Env[Any, Any], policy: Policy, seasons: int, side: str = "test") -> np.ndarray:
     """Return the returns of a policy over seasons of a side of the protocol, that of `env`."""
-    steps = horizon(find_layer(env, "steps_per_day") or env)
-    return np.asarray(evaluate(env, policy, splits.split(id, side).key(HELD_OUT), seasons, steps).returns)
+    return np.asarray(evaluate(env, policy, splits.split(id, side).key(HELD_OUT), seasons, horizon(env)).returns)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from map_imitation import Learned, Taught, make_task, make_taught, next_order
 from map_ppo import Learner, Settings, begin, make_plan, make_weights, train
-from map_results import make_parser, run
+from map_results import Task, make_parser, run
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.wrappers import Wrapper
@@ -83,18 +83,28 @@ def train_seed(id: str, env: Advised, settings: Settings, args: argparse.Namespa
     return curve, {"agent": loop.weights}
 
 
-def main() -> None:
-    """Learn on each id."""
+def read_options(words: list[str] | None = None) -> argparse.Namespace:
+    """Return the options from words; from the command line by default."""
     defaults = Settings(num_steps=128, updates=150, minibatches=16, rate=2e-3, trace=0.99, entropy=0.0)
     parser = make_parser(__doc__ or "", defaults)
     parser.add_argument("--trust", type=float, default=0.9, help="the chance of the expert's order at first")
     parser.add_argument("--settle", type=int, default=8, help="updates in which only values are learned")
-    args = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def make_residual_task(id: str, args: argparse.Namespace) -> Task:
+    """Return the task of learning on one farm."""
 
     def make(id: str, side: str) -> Advised:
         return Advised(make_taught(id, side), args.trust)
 
-    run(args, lambda id: make_task(id, args, make, train_seed))
+    return make_task(id, args, make, train_seed)
+
+
+def main() -> None:
+    """Learn on each id."""
+    args = read_options()
+    run(args, lambda id: make_residual_task(id, args))
 
 
 if __name__ == "__main__":

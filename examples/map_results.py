@@ -31,12 +31,14 @@ class Task(NamedTuple):
         known: the policies "expert" and "none".
         train: trains the agent of a seed.
         parameters: how many numbers an agent learns.
+        own: the same environment as the agents see it, where that differs.
     """
 
     test: Env[Any, Any]
     known: dict[str, Policy]
     train: Callable[[int], Found]
     parameters: int
+    own: Env[Any, Any] | None = None
 
 
 def make_parser(text: str, defaults: Any) -> argparse.ArgumentParser:
@@ -69,8 +71,8 @@ def run(args: argparse.Namespace, make_task: Callable[[str], Task]) -> None:
 def compare(id: str, task: Task, args: argparse.Namespace) -> dict[str, Any]:
     """Train all seeds on one farm, and report on held-out seasons."""
 
-    def play(policy: Policy) -> dict[str, Any]:
-        found = asdict(summarise(returns_of(id, task.test, policy, args.seasons)))
+    def play(policy: Policy, env: Env[Any, Any] = task.test) -> dict[str, Any]:
+        found = asdict(summarise(returns_of(id, env, policy, args.seasons)))
         return {name: round(found[name], 4) for name in ("mean", "cvar10", "iqm", "low", "high")}
 
     known = {name: play(policy) for name, policy in task.known.items()}
@@ -80,7 +82,7 @@ def compare(id: str, task: Task, args: argparse.Namespace) -> dict[str, Any]:
         wall, cpu = time.perf_counter(), time.process_time()
         curve, found = jax.block_until_ready(task.train(seed))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        scores = {name: play(policy) for name, policy in found.items()}
+        scores = {name: play(policy, task.own or task.test) for name, policy in found.items()}
         report["seeds"].append({"seed": seed, "curve": curve, "wall": round(wall), "cpu": round(cpu)} | scores)
         line = ", ".join(f"{name} {s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})" for name, s in scores.items())
         print(f"{id} seed {seed}: {line} after {wall:.0f} s ({cpu:.0f} s CPU)", flush=True)

@@ -39,7 +39,6 @@ from harvestgym.core.wrappers import Log, Wrapper, flatten
 from harvestgym.core.xla.sharding import SHARDS, map_over_shards
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard.foresight import count_choices, unflatten_actions
-from harvestgym.evaluate.leaderboard.run import count_plot_steps
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.engine.active import ActiveFarm
@@ -326,24 +325,6 @@ class Learner:
 def task(env: Env[Any, Any]) -> Env[Any, Any]:
     """Return the environment of an agent: where observations cost, with one choice per day."""
     return Evening(env) if isinstance(env, ActiveFarm) else env
-
-
-def ppo(id: str, env: Env[Any, Any]) -> Policy | tuple[Env[Any, Any], Policy] | None:
-    """Return an agent trained on the training split of an id, for `harvestgym leaderboard`.
-
-    Training is shorter for larger farms and for more orders in a day; with several orders it begins with 0.4 a day.
-    """
-    if isinstance(env.action_space, gymnasium.spaces.Box):
-        return None  # of a fishery, whose actions are amounts
-    side, own, sizes = splits.split(id, "train"), task(env), parts(env)
-    settings = Settings(updates=min(100, int(3300 / (count_plot_steps(env) * len(sizes)) ** 0.5)))
-    if isinstance(env, ActiveFarm):
-        settings = replace(settings, updates=250)
-    elif len(sizes) > 1:
-        settings = replace(settings, idle=float(np.log((len(sizes) / 0.4 - 1) * (sizes[0] - 1))))
-    school = task(side.make())
-    policy = policy_of(own, settings, train(school, settings, school.params, side.key(0))[0])
-    return policy if own is env else (own, policy)
 
 
 def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:

@@ -44,7 +44,7 @@ def make_days(dqn: Any, ended: list[bool], terminated: list[bool]) -> Any:
         (1.0, [False, True, False], [False] * 3, [23, 22, 33]),
     ],
 )
-def testtargets_mix_returns_and_stop_where_a_season_ends(
+def test_targets_mix_returns_and_stop_where_a_season_ends(
     dqn: Any, trace: float, ended: list[bool], terminated: list[bool], expected: list[float]
 ) -> None:
     learner = dqn.Learner(Log(dqn.Masked(harvestgym.make(ID))), dqn.Settings(trace=trace))

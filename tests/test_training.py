@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,7 +20,7 @@ from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
 from harvestgym.evaluate.leaderboard.run import make_policy_rows
 
-from .short import ALL, long
+from .short import ALL, long, some
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -89,24 +88,47 @@ def test_ppo_trains_data_parallel_over_devices(ppo: ModuleType) -> None:
     assert last == "num_envs: expected a multiple of 8 devices, got 60"
 
 
-def test_an_agent_enters_the_leaderboard(ppo: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ppo, "Settings", partial(ppo.Settings, num_envs=16, num_steps=50, minibatches=4))
-    found = {row.policy: row.mean for row in make_policy_rows("fishing/logistic-levels-v0", 50, {"ppo": ppo.ppo}, 0)}
-    assert found["ppo"] > 3 * found["random"]
+@pytest.fixture
+def board(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the agents of the leaderboard, which learn from little."""
+    pytest.importorskip("optax")
+    found: Any = import_file(EXAMPLES / "board.py")
+    small = {"flat_ppo": {"num_envs": 16, "num_steps": 50, "minibatches": 4}, "q_learning": {"num_envs": 8},
+             "map_evolution": {"updates": 2, "pairs": 2, "train_seasons": 2}, "offline": {"steps": 400}}  # fmt: skip
+    for module, settings in small.items():
+        of = getattr(found, module)
+        few = lambda Settings=of.Settings, settings=settings, **given: Settings(**given | settings)  # noqa: E731
+        monkeypatch.setattr(of, "Settings", few)
+    monkeypatch.setattr(found, "EPISODES", 10)
+    return found
+
+
+def test_ppo_enters_the_leaderboard(board: ModuleType) -> None:
+    found = {row.policy: row for row in make_policy_rows("fishing/logistic-levels-v0", 50, {"ppo": board.ppo}, 0)}
+    row = found["ppo"]
+    assert row.mean > 3 * found["random"].mean and len(row.runs) == 5
+    assert row.training["track"] == "steps" and row.training["parameters"] > board.flat_ppo.Settings().hidden ** 2
     amounts = "fishing/logistic-v0"
-    assert ppo.ppo(amounts, make(amounts)) is None
+    assert board.ppo(amounts, make(amounts)) is None
 
 
-def test_where_many_orders_are_possible_few_are_given_at_first(
-    ppo: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", some(["dqn", "evolution", "clone", "iql"], "iql"))
+def test_other_agents_enter_the_leaderboard(board: ModuleType, name: str) -> None:
+    enter = getattr(board, name)
+    found = {row.policy: row for row in make_policy_rows("farm/bean-clay-1x1-v1", 10, {name: enter}, 0)}
+    assert len(found[name].runs) == 5 and found[name].training["steps"] > 0
+    assert enter("fishing/logistic-v0", make("fishing/logistic-v0")) is None
+
+
+def test_where_many_orders_are_possible_few_are_given_at_first(board: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four times a day one of many choices, with nothing but e² more likely than each, would leave no day alone."""
     begun: list[Any] = []
-    monkeypatch.setattr(ppo, "train", lambda env, settings, params, key: (begun.append(settings), None))
+    agent = [(np.zeros((1, 1)), np.zeros(1))], None
+    monkeypatch.setattr(board.flat_ppo, "train", lambda env, settings, *_: (begun.append(settings) or agent, None))
     farm = make("farm/pollination-3x4-v1")
-    ppo.ppo("farm/pollination-3x4-v1", farm)
+    board.ppo("farm/pollination-3x4-v1", farm)
     ahead = np.exp(begun[0].idle)
-    others = np.asarray(ppo.parts(farm)) - 1
+    others = np.asarray(board.flat_ppo.parts(farm)) - 1
     assert len(others) == 4 and (others / (others + ahead)).sum() == pytest.approx(0.4)
 
 

@@ -26,7 +26,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
-from harvestgym.evaluate.statistics import Strata, bootstrap_strata, summarise
+from harvestgym.evaluate.statistics import bootstrap_strata, mean_of_all, summarise
 
 PAGE = "training.md"
 
@@ -169,11 +169,7 @@ def _row(id: str, name: str, run: dict[str, Any], agent: str, *sizes: int) -> tu
 
 def _over_seeds(values: list[float]) -> str:
     """Return the mean over the seeds, with its interval if there are several."""
-    return f"{values[0]:.3g}" if len(values) == 1 else str(bootstrap_strata([values], _mean))
-
-
-def _mean(strata: Strata) -> float:
-    return float(np.mean(np.concatenate([np.asarray(values) for values in strata])))
+    return f"{values[0]:.3g}" if len(values) == 1 else str(bootstrap_strata([values], mean_of_all))
 
 
 def _shares(run: dict[str, Any], agent: str) -> list[float]:

@@ -20,7 +20,7 @@ PIPE_WIDTH = 200
 """Columns of what is printed into a file or a pipe."""
 
 Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of your own file, my-farm.yaml")]
-PolicyName = Annotated[str, typer.Option(help="expert, random, none, or another policy of the id")]
+PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy of the id")]
 SEED_LIMITS: dict[str, Any] = {"min": 0, "max": MAX_SEED}
 """Limits of an option that is a seed."""
 

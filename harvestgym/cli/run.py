@@ -85,6 +85,7 @@ def record(
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode; the next ones count up")] = 0,
+    split: Annotated[str | None, typer.Option(help="train or test: only seeds and years of this side")] = None,
     croissant: Annotated[bool, typer.Option("--croissant", help="also write Croissant metadata of *.parquet")] = False,
 ) -> None:
     """Record episodes of a policy as a dataset of demonstrations."""
@@ -99,7 +100,7 @@ def record(
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:
         start_bar(f"recording {policy} on {id}", None, COMPILING)
-        dataset = record_demonstrations(id, policy, episodes, seed)
+        dataset = record_demonstrations(id, policy, episodes, seed, split)
     storage.write_demonstrations(dataset, out)
     typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")
     if croissant:

@@ -44,10 +44,17 @@ def _import_module(name: str, path: str) -> ModuleType:
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a Python file under its path as name, so that it shadows no other module; ConfigError if there is none."""
+    """Import a Python file under its path as name, so that it shadows no other module; ConfigError if there is none.
+
+    As for `python FILE`, it may import the modules in its folder; installed modules of the same name go first.
+    """
     spec = importlib.util.spec_from_file_location(str(path.resolve()), path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ConfigError(f"{path}: expected path/to/file.py:name or {TARGET_FORM}, got no such file")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # its dataclasses look it up
-    spec.loader.exec_module(module)
+    sys.path.append(str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop()
     return module

@@ -46,9 +46,25 @@ def _repeat(carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
     return carry, carry
 
 
+def _mix(act: Any, draw: _Draw, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    carry, chance = carry
+    first, whether, which, own = jax.random.split(key, 4)
+    chance = jnp.where(chance < 0, jax.random.uniform(first), chance)
+    carry, action = act(carry, obs, own)
+    strays = jax.random.uniform(whether) < chance
+    mixed = jax.tree.map(lambda drawn, chosen: jnp.where(strays, drawn, chosen), draw((), obs, which)[1], action)
+    return (carry, chance), mixed
+
+
 def random_policy(env: Env[Any, Any]) -> Policy:
     """Draw each action uniformly from the action space of `env`."""
     return Policy((), _Draw(env))
+
+
+def mixed_policy(env: Env[Any, Any], policy: Policy) -> Policy:
+    """Act as `policy`, but with some chance at random; the chance is drawn from 0 to 1 for each episode."""
+    init, act = policy.traced()
+    return Policy((init, jnp.float32(-1.0)), Partial(_mix, act, Partial(_Draw(env))))
 
 
 def constant_policy(action: Any) -> Policy:

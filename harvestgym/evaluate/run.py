@@ -16,12 +16,13 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import unknown
-from harvestgym.core.policy import Policy, constant_policy, make_policy, random_policy, together
+from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
+from harvestgym.core.wrappers import find_layer
 from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 
@@ -165,12 +166,18 @@ def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
 
 
 def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
-    """Make a policy of an id by name: one of the family, `random`, or `none` (no action); ConfigError otherwise."""
+    """Make a policy of an id by name; ConfigError for an unknown one.
+
+    Known are those of the family, `random`, `none` (no action), and `mixed`: the expert, which in each episode acts at
+    random with another chance (`mixed_policy`).
+    """
     known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
     idle = find_idle_action(id, env)
     if idle is not None:
         known["none"] = lambda: constant_policy(idle)
     own = family_function(id, "policies")(env)
+    if "expert" in own:
+        known["mixed"] = lambda: mixed_policy(env, own["expert"])
     known |= {given: (lambda p=policy: p) for given, policy in own.items()}
     if name not in known:
         raise unknown("policy", name, known, id)
@@ -276,4 +283,5 @@ def _make_keys(seed: jax.Array, number: jax.Array) -> jax.Array:
 def horizon(env: Env[Any, Any]) -> int:
     """Return the steps of the longest episode: the horizon, or a limit for endless lives."""
     days = int(getattr(env.params, "horizon", LONGEST))
-    return getattr(env, "evaluation_steps", None) or days * getattr(env, "steps_per_day", 1)
+    limited, daily = (find_layer(env, name) for name in ("evaluation_steps", "steps_per_day"))
+    return getattr(limited, "evaluation_steps", None) or days * getattr(daily, "steps_per_day", 1)

@@ -96,6 +96,11 @@ def estimate_mean(values: ArrayLike, clusters: ArrayLike | None = None) -> Confi
     return ConfidenceInterval(mean, mean - half, mean + half)
 
 
+def mean_of_all(strata: Strata) -> float:
+    """Return the mean of the values of all strata."""
+    return float(np.mean(np.concatenate([np.asarray(values, np.float64) for values in strata])))
+
+
 def interquartile_mean(strata: Strata) -> float:
     """Return the mean of the middle half of all values, those of all strata together."""
     return float(trim_mean(np.concatenate([np.asarray(values, np.float64) for values in strata]), 0.25))

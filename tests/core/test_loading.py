@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,11 @@ def test_functions_are_loaded_from_files(tmp_path: Path) -> None:
         load_object(f"{tmp_path / 'yours.py'}:best")
     with pytest.raises(ConfigError, match="expected a known name, got 'bets'; try 'best'"):
         load_object(f"{tmp_path / 'mine.py'}:bets")
+
+
+def test_a_file_imports_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "my_neighbour.py").write_text("NUMBER = 3\n", encoding="utf-8")
+    (tmp_path / "mine.py").write_text("from my_neighbour import NUMBER\n", encoding="utf-8")
+    before = list(sys.path)
+    assert load_object(f"{tmp_path / 'mine.py'}:NUMBER") == 3
+    assert sys.path == before

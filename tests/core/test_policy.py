@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from harvestgym.core.policy import Policy, constant_policy, random_policy, sample
+from harvestgym.core.policy import Policy, constant_policy, mixed_policy, random_policy, sample
 from tests.toy import BoxStock, Stock
 
 SPACES = [
@@ -46,3 +46,21 @@ def test_policies_of_equal_environments_are_equal() -> None:
 def test_a_constant_policy_repeats_its_action() -> None:
     policy: Policy = constant_policy(np.int32(3))
     assert policy.act(policy.init, None, jax.random.key(0)) == (3, 3)
+
+
+def test_a_mixed_policy_acts_at_random_with_a_chance_of_each_episode() -> None:
+    """Over 400 episodes of 60 steps, the share of strange actions is uniform from 0 to 3/4, as 1 of 4 draws agrees."""
+    mixed = mixed_policy(Stock(), constant_policy(np.int32(3)))
+
+    def play(key: jax.Array) -> jax.Array:
+        def step(carry: object, key: jax.Array) -> tuple[object, jax.Array]:
+            return mixed.act(carry, None, key)
+
+        return jax.lax.scan(step, mixed.init, jax.random.split(key, 60))[1]
+
+    actions = np.asarray(jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(0), 400)))
+    assert actions.dtype == np.int32
+    shares = (actions != 3).mean(1) / 0.75
+    # Uniform shares and 60 draws: the quantiles of 400 have standard errors below 0.03.
+    for part in (0.25, 0.5, 0.75):
+        assert abs(np.quantile(shares, part) - part) < 0.12

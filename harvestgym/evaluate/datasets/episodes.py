@@ -15,10 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.config import merge
 from harvestgym.core.env import Env
 from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, scan_steps, start_batch, step_with_advance
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
+from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.gym.conversion import make_observation_writer
 from harvestgym.registry import spec as spec_of
@@ -111,9 +113,21 @@ class Demonstrations:
 
 
 def record_demonstrations(
-    id: str, policy: str | Policy = "expert", episodes: int = 1, seed: int = 0, **overrides: Any
+    id: str,
+    policy: str | Policy = "expert",
+    episodes: int = 1,
+    seed: int = 0,
+    split: str | None = None,
+    **overrides: Any,
 ) -> Demonstrations:
-    """Record episodes of a policy, the i-th with the seed `seed` + i."""
+    """Record episodes of a policy, the i-th with the seed `seed` + i.
+
+    With a `split` ("train" or "test", see `splits`) the seeds are those of the split, counted from its first, and the
+    environment is that of the split, with the overrides.
+    """
+    if split is not None:
+        chosen = splits.split(id, split)
+        overrides, seed = merge(dict(chosen.overrides), overrides), chosen.seed(seed)
     env = spec_of(id).make(**overrides)
     name, acting = (policy, policy_named(id, env, policy)) if isinstance(policy, str) else ("policy", policy)
     return Demonstrations(id, name, list(play_episodes(env, acting, range(seed, seed + episodes))), overrides)

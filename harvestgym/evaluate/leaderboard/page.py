@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 
 from harvestgym.core.view.tables import Table
@@ -12,12 +13,13 @@ from harvestgym.evaluate.statistics import (
     bootstrap_strata,
     format_mean,
     interquartile_mean,
+    mean_of_all,
     performance_profile,
     probability_of_improvement,
 )
 from harvestgym.registry import ids
 
-from .store import BLIND, FORESIGHT, HIGH_BY_YEAR, IQM, LOW_BY_YEAR, TRIED, YEARS, LeaderboardRow
+from .store import BLIND, FORESIGHT, HIGH_BY_YEAR, IQM, LOW_BY_YEAR, TRACKS, TRIED, YEARS, LeaderboardRow
 
 PAGE = "leaderboard.md"
 
@@ -94,17 +96,15 @@ def make_table(whole: Sequence[LeaderboardRow]) -> Table:
     return Table("leaderboard", tuple(cells), [tuple(cell(row) for cell in cells.values()) for row in whole])
 
 
-COMPARISONS = (("ppo", "none"), ("ppo", "expert"), ("expert", "none"), ("expert", "random"))
-"""Pairs of policies for the negative results: ids on which the first has a lower return than the second."""
-
-
 def _list_negative_results(whole: Sequence[LeaderboardRow]) -> list[str]:
-    """List the ids on which a policy has a lower return than a simpler one."""
+    """List the ids on which a learned agent or the expert has a lower return than a simpler policy."""
     by = {(row.id, row.policy): row for row in whole}
+    learned = dict.fromkeys(row.policy for row in whole if row.training)
+    pairs = [*product(learned, ("none", "expert")), ("expert", "none"), ("expert", "random")]
     lines = []
-    for one, other in COMPARISONS:
-        pairs = [(mine, by.get((id, other))) for (id, policy), mine in by.items() if policy == one]
-        short = [mine.id for mine, yours in pairs if yours is not None and mine.high < yours.low]
+    for one, other in pairs:
+        both = [(mine, by.get((id, other))) for (id, policy), mine in by.items() if policy == one]
+        short = [mine.id for mine, yours in both if yours is not None and mine.high < yours.low]
         text = f"- **{one}** earns less than **{other}** on {', '.join(short)}."
         lines += [textwrap.fill(text, 120, subsequent_indent="  ", break_on_hyphens=False)] * bool(short)
     return ["## Negative results", "", "Where the intervals do not overlap:", "", *lines, ""] if lines else []
@@ -164,6 +164,33 @@ def _compare_scores(strata: list[list[float]]) -> tuple[str, ...]:
     return (text, *(f"{share:.0%}" for share in performance_profile(strata, LEVELS)), f"{better:.0%}")
 
 
+def _format_learned_score(row: LeaderboardRow, whole: Sequence[LeaderboardRow]) -> str:
+    """Return the score of a learned agent, with its interval over trainings."""
+    if row.score is None:
+        return ""
+    return str(bootstrap_strata([_score_runs(row, whole)], mean_of_all))
+
+
+def _list_learned_agents(whole: Sequence[LeaderboardRow]) -> list[str]:
+    """Return a table of learned agents for each track that has some: their scores, and what they cost."""
+    lines = []
+    for track, meaning in TRACKS.items():
+        cells: dict[str, Cell] = {
+            "agent": lambda row: row.policy,
+            "score (95 %)": lambda row: _format_learned_score(row, whole),
+            "return (95 %)": _format_return,
+            "trainings": lambda row: str(len(row.runs)),
+            "steps": lambda row: f"{row.training['steps']:,}",
+            "minutes": lambda row: f"{row.training['seconds'] / 60:.1f}",
+            "parameters": lambda row: f"{row.training['parameters']:,}",
+            "command": lambda row: f"`{row.training['command']}`",
+        }
+        mine = [row for row in whole if row.training.get("track") == track]
+        if mine:
+            lines += [f"### Track: {track}, {meaning}", "", *_table(mine, cells), ""]
+    return ["## Learned agents", "", *lines] if lines else []
+
+
 def make_page(whole: Sequence[LeaderboardRow]) -> str:
     """Return the page in Markdown."""
     lines = [PAGE_HEAD.read_text(encoding="utf-8"), *_list_negative_results(whole), *_list_idle_ids(whole)]
@@ -171,12 +198,13 @@ def make_page(whole: Sequence[LeaderboardRow]) -> str:
     if scores.rows:
         aligned = _line(["---", *["---:"] * (len(scores.columns) - 1)])
         lines += [f"## {scores.title}", "", _line(scores.columns), aligned, *map(_line, scores.rows), ""]
+    lines += _list_learned_agents(whole)
     for family, (title, own) in FAMILY_COLUMNS.items():
         mine = [row for row in whole if row.id.partition("/")[0] == family]
         if mine:
             lines += [f"## {title}", "", *_table(mine, COMMON_COLUMNS | own | SEASONS_COLUMN), ""]
     farms = {row.id for row in whole if row.id.startswith("farm/")}
-    by_policy = {name: {row.id for row in whole if row.policy == name} for name in ("ppo", BLIND, FORESIGHT)}
+    by_policy = {name: {row.id for row in whole if row.policy == name} for name in (BLIND, FORESIGHT)}
     absent = {"rows": set(ids()) - {row.id for row in whole}} | {
         f"a row of {name}": farms - having for name, having in by_policy.items() if having
     }

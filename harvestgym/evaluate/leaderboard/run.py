@@ -7,6 +7,7 @@ planner. Other policies are added by an `Entrant`, a function of the id and its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
@@ -35,6 +36,8 @@ from .store import (
     LOW_BY_YEAR,
     OPTIMUM,
     ORACLE,
+    STEP_BUDGET,
+    TRACKS,
     TRIED,
     YEARS,
     LeaderboardRow,
@@ -53,9 +56,42 @@ PLANNED_TOGETHER = 8
 SEARCH_BUDGET = 80_000
 """Generations of the default search times plots times steps of an episode."""
 
-Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | list[Policy] | None"]
+LEAST_TRAININGS = 5
+"""Trainings with different seeds that a row of a learned agent needs."""
+
+
+class Trained(NamedTuple):
+    """Agents that were trained on the training split with the same settings, one for each seed.
+
+    Attributes:
+        env: the environment of the reported split as the agents see it, for example with wrappers.
+        policies: the agent of each seed, at least `LEAST_TRAININGS`.
+        track: one of `TRACKS`.
+        steps: environment steps of one training; on the track "offline" those of the dataset.
+        seconds: mean wall time of a training.
+        parameters: numbers that an agent learns.
+    """
+
+    env: Env[Any, Any]
+    policies: Sequence[Policy]
+    track: str
+    steps: int
+    seconds: float
+    parameters: int
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """Return all but the agents, for a row; ConfigError for few agents, an unknown track or too many steps."""
+        check_name("track", self.track, TRACKS, name)
+        if len(self.policies) < LEAST_TRAININGS:
+            raise ConfigError(f"{name}: expected at least {LEAST_TRAININGS} trainings, got {len(self.policies)}")
+        if self.track == "steps" and self.steps > STEP_BUDGET:
+            raise ConfigError(f"{name}: expected at most {STEP_BUDGET:,} steps, got {self.steps:,}; try track 'free'")
+        return {part: getattr(self, part) for part in ("track", "steps", "seconds", "parameters")}
+
+
+Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | Trained | None"]
 """Returns a policy for an id and the environment of its reported split, or None; a pair of a wrapped environment and
-its policy; or the policies of several trainings. It may train on the training split (`splits.make(id, "train")`)."""
+its policy; or trained agents. Agents train on the training split (`splits.make(id, "train")`)."""
 
 
 def expand_ids(names: Iterable[str]) -> list[str]:
@@ -89,7 +125,7 @@ def make_policy_rows(
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
     number = seasons or (FEW_SEASONS if count_plot_steps(env) > LONG_EPISODE else SEASONS)
-    here, apart = _make_baselines(id, env), _make_oracle(id, env)
+    here, apart, about = _make_baselines(id, env), _make_oracle(id, env), {}
     if planned and can_plan(id, env):
         here[BLIND] = _plan_blind(id, here["expert"], planned, search or choose_search(env))
     for name, enters in (entrants or {}).items():
@@ -98,12 +134,14 @@ def make_policy_rows(
                 here[name] = policy
             case (Env() as own, Policy() as policy):
                 apart[name] = own, policy
-            case [Policy(), *_] as trainings:
-                here |= {f"{name}{TRAINING}{i}": policy for i, policy in enumerate(trainings)}
+            case Trained() as trained:
+                about[name] = trained.describe(name)
+                apart |= {f"{name}{TRAINING}{i}": (trained.env, one) for i, one in enumerate(trained.policies)}
     acting = dict(zip(here, together(list(here.values())), strict=True))
     games = {name: (env, policy) for name, policy in acting.items()} | apart
     results = {name: _run_policy(id, own, policy, number, seed) for name, (own, policy) in games.items()}
-    return [_make_row(id, name, of_name) for name, of_name in _group_trainings(results).items()]
+    groups = _group_trainings(results)
+    return [replace(_make_row(id, name, group), training=about.get(name, {})) for name, group in groups.items()]
 
 
 def can_plan(id: str, env: Env[Any, Any]) -> bool:
@@ -185,7 +223,7 @@ def _run_policy(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed:
     first = jax.eval_shape(env.reset, jax.random.key(0), env.params)[1]
     game = CostLog(env) if OBSERVATION_COST in first.info else env
     inside = unwrapped(env)
-    whole: Episodes = run_episodes(game, policy, seasons, seed, horizon(inside))
+    whole: Episodes = run_episodes(game, policy, seasons, seed, horizon(env))
     columns = family_function(id, "summary")(inside, whole)
     if TOTAL_COST in whole.info:
         columns = columns | {OBSERVATION_COST: np.asarray(whole.info[TOTAL_COST])}

@@ -26,6 +26,17 @@ IQM, YEARS, LOW_BY_YEAR, HIGH_BY_YEAR = "interquartile mean", "weather years", "
 """Columns with the middle half, and with the interval of the mean that is clustered by weather year."""
 
 
+STEP_BUDGET = 1_000_000
+"""Environment steps of a training on the track "steps"."""
+
+TRACKS = {
+    "free": "any number of steps",
+    "steps": f"at most {STEP_BUDGET:,} steps",
+    "offline": "only recorded episodes",
+}
+"""What learned agents may use, by the name of the track."""
+
+
 @dataclass(frozen=True)
 class LeaderboardRow:
     """A policy on an id.
@@ -35,7 +46,8 @@ class LeaderboardRow:
         cvar10: mean of the worst tenth of the returns; None for the foresight planner.
         score: 0 for no action, 1 for the expert; None without one of them.
         columns: means of the family's columns, observation costs, interquartile mean and the interval by weather year.
-        runs: mean return of each training of a learned agent; empty for a rule, or for one training.
+        runs: mean return of each training of a learned agent; empty for a rule.
+        training: of a learned agent the track, the steps, seconds and parameters of a training, and the command.
     """
 
     id: str
@@ -48,6 +60,7 @@ class LeaderboardRow:
     score: float | None = None
     columns: dict[str, float] = field(default_factory=dict)
     runs: list[float] = field(default_factory=list)
+    training: dict[str, Any] = field(default_factory=dict)
 
 
 def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
@@ -109,7 +122,7 @@ def write_rows(folder: Path, whole: Sequence[LeaderboardRow]) -> list[Path]:
     """Write the rows as JSON and, with the extra `data`, as Parquet; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     kept, table = folder / FILE, folder / TABLE
-    values = [_round_numbers({k: v for k, v in asdict(row).items() if k != "runs" or v}) for row in whole]
+    values = [_round_numbers(_leave_out_empty(asdict(row))) for row in whole]
     kept.write_text(json.dumps({"rows": values}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if find_spec("pyarrow") is None:
         return [kept]
@@ -117,13 +130,21 @@ def write_rows(folder: Path, whole: Sequence[LeaderboardRow]) -> list[Path]:
     return [kept, table]
 
 
+def _leave_out_empty(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without what only learned agents have, if it has none."""
+    return {name: value for name, value in row.items() if value or name not in ("runs", "training")}
+
+
 def _write_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Write a row for each id and policy, a column for each number; null where a family or a policy has none."""
     import pyarrow
     import pyarrow.parquet
 
-    own = ("columns", "runs")
-    flat = [{name: value for name, value in row.items() if name not in own} | row["columns"] for row in rows]
+    own = ("columns", "runs", "training")
+    flat = [
+        {name: value for name, value in row.items() if name not in own} | row["columns"] | row.get("training", {})
+        for row in rows
+    ]
     names = dict.fromkeys(name for row in flat for name in row)
     pyarrow.parquet.write_table(pyarrow.table({name: [row.get(name) for row in flat] for name in names}), path)
 

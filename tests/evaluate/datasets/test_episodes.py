@@ -11,6 +11,7 @@ import pytest
 import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
+from harvestgym.evaluate import splits
 from harvestgym.evaluate.datasets.episodes import (
     DEMONSTRATION_BATCH,
     Demonstrations,
@@ -24,6 +25,7 @@ from harvestgym.gym.env import GymEnv
 from tests.toy import BoxStock
 
 LEVELS = "fishing/logistic-levels-v0"
+FARM = "farm/bean-clay-1x1-v1"
 YEARS = 9
 
 
@@ -71,6 +73,17 @@ def test_the_catch_is_the_reward(recorded: Demonstrations) -> None:
     for episode in recorded.episodes:
         np.testing.assert_allclose(episode.rewards, episode.infos["catch"][1:], rtol=1e-6)
         assert episode.infos["catch"][0] == 0
+
+
+def test_a_split_has_its_seeds_and_its_years() -> None:
+    found = record_demonstrations(LEVELS, "mixed", 2, 3, "test", Tmax=YEARS)
+    first = splits.split(LEVELS, "test").seed(3)
+    assert [episode.seed for episode in found.episodes] == [first, first + 1]
+    again = record_demonstrations(LEVELS, "mixed", 2, first, Tmax=YEARS)
+    for mine, theirs in zip(found.episodes, again.episodes, strict=True):
+        np.testing.assert_array_equal(mine.actions, theirs.actions)
+    farm = record_demonstrations(FARM, "none", 1, split="train")
+    assert farm.overrides == splits.split(FARM, "train").overrides != {}
 
 
 def test_a_custom_policy_is_recorded_without_a_name() -> None:

@@ -7,9 +7,39 @@ from dataclasses import replace
 import pytest
 
 from harvestgym.evaluate.leaderboard import page
-from harvestgym.evaluate.leaderboard.store import FORESIGHT, HIGH_BY_YEAR, LOW_BY_YEAR, TRIED, YEARS, merge_rows
+from harvestgym.evaluate.leaderboard.store import (
+    FORESIGHT,
+    HIGH_BY_YEAR,
+    LOW_BY_YEAR,
+    TRACKS,
+    TRIED,
+    YEARS,
+    LeaderboardRow,
+    merge_rows,
+)
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST
 from tests.evaluate.leaderboard.test_store import FARM, FISHERY, HALF_WIDTH, make_row, make_table
+
+
+def train(rows: list[LeaderboardRow], track: str) -> list[LeaderboardRow]:
+    """Return the rows; those of `ppo` are of three trainings around their mean."""
+    about = {"track": track, "steps": 999_424, "seconds": 90.0, "parameters": 1234, "command": "harvestgym leaderboard"}
+    return [
+        replace(row, runs=[row.mean - 1, row.mean, row.mean + 1], training=about) if row.policy == "ppo" else row
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_learned_agents_are_listed_by_track_with_what_they_cost(track: str) -> None:
+    """A return of 3 is the score 0.5, of 2 and 4 it is 0.25 and 0.75."""
+    text = page.make_page(merge_rows([], train(make_table(), track)))
+    section = text.split("## Learned agents")[1].split("\n## ")[0]
+    assert [line for line in section.splitlines() if line[:3] == "###"] == [f"### Track: {track}, {TRACKS[track]}"]
+    cells = [cell.strip() for cell in section.strip().splitlines()[-1].strip("|").split("|")]
+    assert cells[1] == "ppo" and cells[2] == "0.5 (0.25 to 0.75)"
+    assert cells[4:] == ["3", "999,424", "1.5", "1,234", "`harvestgym leaderboard`"]
+    assert "## Learned agents" not in page.make_page(merge_rows([], make_table()))
 
 
 def test_the_table_of_the_command_has_a_cell_for_every_column() -> None:
@@ -43,7 +73,7 @@ def test_the_page_has_the_tables_of_the_families_that_have_rows() -> None:
 def test_negative_results_need_intervals_apart() -> None:
     """`ppo` is worse than nothing on one farm, and not distinguishable from it on the other."""
     apart, near = make_table(ppo=1.0 - 3 * HALF_WIDTH), make_table("farm/d-v0", ppo=1.0 - HALF_WIDTH)
-    text = page.make_page(merge_rows([], [*apart, *near]))
+    text = page.make_page(merge_rows([], train([*apart, *near], "steps")))
     assert "- **ppo** earns less than **none** on farm/a-v0.\n" in text
     assert "- **ppo** earns less than **expert** on farm/a-v0, farm/d-v0.\n" in text
 
