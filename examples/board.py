@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import dqn as q_learning
@@ -21,6 +21,7 @@ import map_residual
 import numpy as np
 import offline
 import ppo as flat_ppo
+import recurrent_ppo
 from gymnasium import spaces
 from map_results import Task
 
@@ -39,18 +40,33 @@ EPISODES = 500
 
 def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
     """PPO on the flat interface, a million days; where several orders a day are possible it begins with few."""
-    if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete):
+    if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
         return None
-    settings, side, own = flat_ppo.Settings(num_envs=128, updates=122), splits.split(id, "train"), flat_ppo.task(env)
-    sizes, school = flat_ppo.parts(own), flat_ppo.task(side.make())
-    if isinstance(env.action_space, spaces.MultiDiscrete):
-        settings = replace(settings, idle=float(np.log((len(sizes) / FEW_ORDERS - 1) * (sizes[0] - 1))))
+    settings, side = flat_ppo.Settings(num_envs=128, updates=122, idle=_find_idle(env)), splits.split(id, "train")
+    own, school = flat_ppo.task(env), flat_ppo.task(side.make())
 
     def train(seed: int) -> Policy:
         agent, _ = flat_ppo.train(school, settings, school.params, side.key(seed))
         return flat_ppo.policy_of(own, settings, jax.block_until_ready(agent))
 
     return _train_all(own, train, "steps", settings.num_envs * settings.num_steps * settings.updates)
+
+
+def recurrent(id: str, env: Env[Any, Any]) -> Trained | None:
+    """PPO with a memory on the flat interface, a million days; with several orders a day it begins with few."""
+    if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
+        return None
+    settings = recurrent_ppo.Settings(updates=122, idle=_find_idle(env))
+    steps = settings.num_envs * settings.num_steps * settings.updates
+    return _train_task(recurrent_ppo.make_task(id, settings), "agent", "steps", steps)
+
+
+def _find_idle(env: Env[Any, Any]) -> float:
+    """Return how much likelier no order is at first, as a logarithm."""
+    if not isinstance(env.action_space, spaces.MultiDiscrete):
+        return flat_ppo.Settings().idle
+    choices = env.action_space.nvec
+    return float(np.log((len(choices) / FEW_ORDERS - 1) * (choices[0] - 1)))
 
 
 def dqn(id: str, env: Env[Any, Any]) -> Trained | None:
@@ -80,21 +96,24 @@ def evolution(id: str, env: Env[Any, Any]) -> Trained | None:
     return _train_task(map_evolution.make_task(id, id, settings), "agent", "free", seasons * horizon(env))
 
 
-def clone(id: str, env: Env[Any, Any]) -> Trained | None:
-    """Behaviour cloning of the dataset "mixed"."""
-    return _train_offline(id, env, "mixed, cloned")
+@cache
+def _learn_from(dataset: str, id: str) -> tuple[Task, list[dict[str, Policy]], int, float]:
+    """Return the task, the agents of each seed, and the steps and seconds of a training; each learns both ways."""
+    data = offline.get_data(id, dataset, EPISODES)
+    task, start = offline.make_task(id, {dataset: data}, offline.Settings()), time.perf_counter()
+    agents = [jax.block_until_ready(task.train(seed))[1] for seed in range(LEAST_TRAININGS)]
+    return task, agents, data.steps, (time.perf_counter() - start) / LEAST_TRAININGS
 
 
-def iql(id: str, env: Env[Any, Any]) -> Trained | None:
-    """Implicit Q-learning from the dataset "mixed"."""
-    return _train_offline(id, env, "mixed, IQL")
-
-
-def _train_offline(id: str, env: Env[Any, Any], agent: str) -> Trained | None:
+def _enter_offline(dataset: str, way: str, id: str, env: Env[Any, Any]) -> Trained | None:
     if not isinstance(env.action_space, spaces.Discrete):
         return None
-    data = offline.get_data(id, "mixed", EPISODES)
-    return _train_task(offline.make_task(id, {"mixed": data}, offline.Settings()), agent, "offline", data.steps)
+    task, agents, steps, seconds = _learn_from(dataset, id)
+    return _describe(task.test, [of_seed[f"{dataset}, {way}"] for of_seed in agents], "offline", steps, seconds)
+
+
+clone_expert, clone_mixed, clone_random = (partial(_enter_offline, name, "cloned") for name in offline.DATASETS)
+iql_expert, iql_mixed, iql_random = (partial(_enter_offline, name, "IQL") for name in offline.DATASETS)
 
 
 def _is_farm(id: str) -> bool:
@@ -109,8 +128,12 @@ def _train_task(task: Task, agent: str, track: str, steps: int) -> Trained:
 
 
 def _train_all(env: Env[Any, Any], train: Callable[[int], Policy], track: str, steps: int) -> Trained:
-    """Train an agent with each seed, and count what it took and the numbers that it learned."""
+    """Train an agent with each seed."""
     start = time.perf_counter()
     agents = [train(seed) for seed in range(LEAST_TRAININGS)]
-    seconds = (time.perf_counter() - start) / LEAST_TRAININGS
+    return _describe(env, agents, track, steps, (time.perf_counter() - start) / LEAST_TRAININGS)
+
+
+def _describe(env: Env[Any, Any], agents: list[Policy], track: str, steps: int, seconds: float) -> Trained:
+    """Return trained agents; what an agent learns is all that it was given as arrays."""
     return Trained(env, agents, track, steps, seconds, sum(leaf.size for leaf in jax.tree.leaves(agents[0].act)))

@@ -48,13 +48,17 @@ class Settings:
         hidden: width of the two layers.
     """
 
-    steps: int = 20_000
+    steps: int = 10_000
     batch: int = 256
     rate: float = 1e-3
     expectile: float = 0.8
     weight: float = 10.0
     trail: float = 0.005
     hidden: int = 128
+
+
+DATASETS = ("expert", "mixed", "random")
+"""Policies whose seasons are recorded."""
 
 
 class Steps(NamedTuple):
@@ -183,10 +187,7 @@ def make_task(id: str, datasets: dict[str, Demonstrations], settings: Settings) 
 
 def get_data(id: str, name: str, episodes: int) -> Demonstrations:
     """Return a dataset from disk, or record that of a policy on the training side."""
-    if name in ("expert", "mixed", "random"):
-        data = record_demonstrations(id, name, episodes, split="train")
-    else:
-        data = read_demonstrations(name)
+    data = record_demonstrations(id, name, episodes, split="train") if name in DATASETS else read_demonstrations(name)
     returns = np.mean([one.rewards.sum() for one in data.episodes])
     print(f"{id}: {data}, mean return {returns:.3f}", flush=True)
     return data
@@ -196,7 +197,7 @@ def main() -> None:
     """Learn on each id."""
     parser = make_parser(__doc__ or "", Settings())
     parser.set_defaults(ids=["farm/bean-clay-1x1-v1"])
-    parser.add_argument("--data", nargs="+", default=["expert", "mixed", "random"], help="policies to record, or paths")
+    parser.add_argument("--data", nargs="+", default=DATASETS, help="policies to record, or paths")
     parser.add_argument("--episodes", type=int, default=500, help="of a policy to record")
     args = parser.parse_args()
     settings = read_settings(Settings, args)

@@ -94,6 +94,7 @@ def board(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("optax")
     found: Any = import_file(EXAMPLES / "board.py")
     small = {"flat_ppo": {"num_envs": 16, "num_steps": 50, "minibatches": 4}, "q_learning": {"num_envs": 8},
+             "recurrent_ppo": {"num_envs": 8, "updates": 4},
              "map_evolution": {"updates": 2, "pairs": 2, "train_seasons": 2}, "offline": {"steps": 400}}  # fmt: skip
     for module, settings in small.items():
         of = getattr(found, module)
@@ -112,7 +113,7 @@ def test_ppo_enters_the_leaderboard(board: ModuleType) -> None:
     assert board.ppo(amounts, make(amounts)) is None
 
 
-@pytest.mark.parametrize("name", some(["dqn", "evolution", "clone", "iql"], "iql"))
+@pytest.mark.parametrize("name", some(["dqn", "evolution", "recurrent", "iql_mixed"], "iql_mixed"))
 def test_other_agents_enter_the_leaderboard(board: ModuleType, name: str) -> None:
     enter = getattr(board, name)
     found = {row.policy: row for row in make_policy_rows("farm/bean-clay-1x1-v1", 10, {name: enter}, 0)}
