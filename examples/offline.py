@@ -48,10 +48,10 @@ class Settings:
         hidden: width of the two layers.
     """
 
-    steps: int = 10_000
+    steps: int = 20_000
     batch: int = 256
     rate: float = 1e-3
-    expectile: float = 0.8
+    expectile: float = 0.7
     weight: float = 10.0
     trail: float = 0.005
     hidden: int = 128
