@@ -115,8 +115,10 @@ def scores(id: str) -> list[str]:
     lines = ["## Scores", ""]
     if not rows:
         return [*lines, "The [leaderboard](../leaderboard.md) has no rows of this version yet.", ""]
-    meanings = "; ".join(f"`{r['policy']}` {POLICIES[r['policy']]}" for r in rows)
-    lines += [f"Returns on the test seasons. {meanings} ([more](../leaderboard.md#policies)).", ""]
+    learned = [f"`{r['policy']}`" for r in rows if r.get("training")]
+    meanings = [f"`{r['policy']}` {POLICIES[r['policy']]}" for r in rows if not r.get("training")]
+    meanings += [f"{', '.join(learned)}: [learned](../leaderboard.md#learned-agents)"] if learned else []
+    lines += [f"Returns on the test seasons. {'; '.join(meanings)} ([more](../leaderboard.md#policies)).", ""]
     columns = {
         "policy": [r["policy"] for r in rows],
         "mean return": [f"{r['mean']:.4g}" for r in rows],

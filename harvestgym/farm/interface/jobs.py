@@ -24,7 +24,10 @@ from harvestgym.farm.engine.model import FarmParams
 
 from .map_farm import MapFarm, MapState
 
-Rank = str | Callable[[Callable[[str], jax.Array]], jax.Array]
+Reader = Callable[[str], jax.Array]
+"""Returns a channel of the plots by its name, (fields, X, Y)."""
+
+Rank = str | Callable[[Reader], jax.Array]
 """The name of a channel of the plots, or a function from a reader of channels to numbers (fields, X, Y)."""
 
 
@@ -37,7 +40,7 @@ class Job:
         order: the end of the name of an order: `Soil-0/watering_discrete`. Of several, with farmers or fields, any.
         most: the rank of plots; the highest is chosen, or the first possible plot without a rank.
         least: the rank of plots; the lowest is chosen.
-        only: names of channels that must be above 0 on the plot: `("Plant-0/stage=ripe",)`.
+        only: ranks that must be above 0 on the plot: `("Plant-0/stage=ripe",)`.
         values: the parameters of the order; the last value of each that is not given.
         again: whether a plot may get the order twice on one day.
     """
@@ -46,7 +49,7 @@ class Job:
     order: str
     most: Rank | None = None
     least: Rank | None = None
-    only: tuple[str, ...] = ()
+    only: tuple[Rank, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
     again: bool = False
 
@@ -140,12 +143,13 @@ class MacroJobs(Wrapper[FarmParams]):
         what, amount = (np.asarray(each) for each in zip(*sorts, strict=True))
         possible = (obs["mask"]["where"][what] > 0) & (obs["mask"]["amount"][what, amount] > 0)[:, None]
         read = lambda name: plots[..., self._channels[name]]  # noqa: E731
+        find = lambda rank: read(rank) if isinstance(rank, str) else rank(read)  # noqa: E731
         rank = job.least if job.most is None else job.most
-        need = jnp.zeros(self.env.plots.shape) if rank is None else read(rank) if isinstance(rank, str) else rank(read)
+        need = jnp.zeros(self.env.plots.shape) if rank is None else find(rank)
         need = need if job.least is None else -need
         fits = jnp.ones(self.env.plots.shape, bool)
-        for name in job.only:
-            fits = fits & (read(name) > 0)
+        for condition in job.only:
+            fits = fits & (find(condition) > 0)
         fits = jnp.concatenate([jnp.ones(1, bool), fits.ravel()])
         if not job.again:
             fits = fits & ~self._done_today(what, obs)

@@ -39,6 +39,7 @@ def maps(env: MacroJobs, water: Any) -> dict[str, Any]:
         (Job("water the wettest", "Spring-0/pour", most=WATER), 3),
         (Job("water the middle", "Spring-0/pour", least=lambda read: abs(read(WATER) - 4)), 1),
         (Job("water any", "Spring-0/pour"), 1),
+        (Job("water the wettest below 6 L", "Spring-0/pour", most=WATER, only=(lambda read: 6 - read(WATER),)), 6),
     ],
 )
 def test_a_job_chooses_its_plot(job: Job, place: int) -> None:
