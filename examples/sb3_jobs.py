@@ -1,10 +1,10 @@
 """Train Stable-Baselines3's PPO or DQN on a farm of many plots through macro jobs.
 
-    pip install '.[sb3]'
-    python examples/sb3_jobs.py
-    python examples/sb3_jobs.py --learner dqn
-    python examples/sb3_jobs.py --seeds 3 --out results.json  # a file that examples/map_imitation.py also writes
-    python examples/sb3_jobs.py --steps 2048 --seasons 4      # a quick look that everything works
+    pip install '.[sb3,train]'
+    python examples/sb3_jobs.py                              # two or three minutes on two cores
+    python examples/sb3_jobs.py --learner dqn                # needs Stable-Baselines3 2.7, for returns over ten jobs
+    python examples/sb3_jobs.py --ids farm/pollination-3x4-v1 --seeds 3 --out results.json
+    python examples/sb3_jobs.py --steps 20000 --seasons 4    # a quick look that everything works
 
 Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of doing nothing and of
 the trained agent over seasons of the other side.
@@ -12,47 +12,88 @@ the trained agent over seasons of the other side.
 
 from __future__ import annotations
 
-import argparse
-import json
-import shlex
-import sys
-import time
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import Partial
+from map_ppo import returns_of
+from map_results import Found, Task, make_parser, read_settings, run
 from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecNormalize
+from torch import nn
 
 from harvestgym.adapters.sb3 import SB3VecEnv
-from harvestgym.core.rollout import evaluate
+from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.run import horizon, policy_named
-from harvestgym.evaluate.statistics import summarise
+from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import Job, MacroJobs
+from harvestgym.farm.interface.jobs import Rank, Reader
 
-HELD_OUT = 70_001
-"""Number, within its side of the held-out protocol, of the seed of the seasons that are reported."""
 
-WATER = Job("water the driest", "Soil-0/watering_discrete", least="Soil-0/available_Water#L")
+@dataclass(frozen=True)
+class Settings:
+    """Settings.
+
+    Attributes:
+        learner: ppo or dqn.
+        steps: jobs to choose in training, in all environments together.
+        num_envs: environments that are stepped together.
+        active: how much less than a job "stop" weighs at first. Learners that stop as often as they do each job lose
+            most days of a season, and see little of what jobs are good for.
+    """
+
+    learner: str = "ppo"
+    steps: int = 500_000
+    num_envs: int = 32
+    active: float = 3.0
+
+
+CURVE, CURVE_SEASONS = 20, 100
+"""Points of the learning curve, and seasons of the training side for each."""
+
+
+def above(channel: str, level: float) -> Rank:
+    """Return a condition of jobs: more than this on the plot."""
+    return lambda read: read(channel) - level
+
+
+def below(channel: str, level: float) -> Rank:
+    """Return a condition of jobs: less than this on the plot."""
+    return lambda read: level - read(channel)
+
+
+def is_growing(read: Reader) -> jax.Array:
+    """Return more than 0 where plants grow."""
+    return 1 - read("Plant-0/stage=none") - read("Plant-0/stage=ripe") - read("Plant-0/stage=dead")
+
+
+DAY, MOIST = "Field-0/Weather-0/day#int365", "Soil-0/available_Water#L"
+GROWN, PESTS = "Weeds-0/grow#nb", "Pests-0/plot_population#nb"
+WATER = Job(
+    "water the driest", "Soil-0/watering_discrete", least=MOIST, only=(below(MOIST, 140),), values={"amount#L": 20}
+)
 HARVEST = Job(
     "harvest the ripest", "Plant-0/micro_harvest", most="Plant-0/fruit_weight#g", only=("Plant-0/stage=ripe",)
 )
-WEED = Job("weed the weediest", "Weeds-0/remove", most="Weeds-0/grow#nb")
+WEED = Job("weed the weediest", "Weeds-0/remove", most=GROWN, only=(above(GROWN, 2),))
 JOBS = {
     "farm/bean-clay-weeds-3x4": [WATER, HARVEST, WEED],
-    "farm/pollination-3x4": [WATER, HARVEST, Job("scatter", "Cide-0/scatter_bag", most="Pests-0/plot_population#nb")],
-    "farm/full-3x4": [
+    "farm/pollination-3x4": [
         WATER,
         HARVEST,
-        WEED,
-        Job("sow", "Plant-0/sow", only=("Plant-0/stage=none",)),
-        Job("clear", "Plant-0/remove", only=("Plant-0/stage=dead",)),
-        Job("scatter", "Cide-1/scatter_bag", most="Pests-0/plot_population#nb"),
-        Job("scarecrow", "Facility-0/put_scarecrow"),
+        Job("scatter", "Cide-0/scatter_bag", most=PESTS, only=(above(PESTS, 0), below("Cide-0/amount#kg", 0.1))),
     ],
-    "farm/game0": [WATER, Job("harvest", "Plant-0/harvest")],
+    "farm/game0-weeds": [
+        replace(WATER, only=(*WATER.only, is_growing)),
+        Job("harvest the field", "Plant-0/harvest", only=(above(DAY, 220),)),
+        WEED,
+        Job("scatter", "Cide-0/scatter_bag", most=GROWN, only=WEED.only),
+    ],
 }
 
 
@@ -61,84 +102,84 @@ def make(id: str, side: str) -> MacroJobs:
     return MacroJobs.of(splits.make(id, side), JOBS[id.rpartition("-v")[0]])
 
 
-def make_batch(id: str, side: str, num_envs: int, seed: int) -> SB3VecEnv:
-    """Make a batch that begins with the seeds of a side of the protocol."""
-    farms = SB3VecEnv(make(id, side), num_envs)
-    farms.seed(splits.split(id, side).seed(seed))
-    return farms
-
-
-def train(learner: str, id: str, steps: int, num_envs: int, seed: int) -> tuple[Any, VecNormalize]:
-    """Train an agent; rewards are scaled, observations are scaled already."""
-    envs = VecNormalize(make_batch(id, "train", num_envs, seed), norm_obs=False, clip_reward=100.0, gamma=1.0)
-    net = {"net_arch": [128, 128]}
-    if learner == "ppo":
+def make_agent(id: str, env: MacroJobs, settings: Settings, seed: int) -> Any:
+    """Return an untrained agent with its environments; rewards are scaled, observations are scaled already."""
+    farms = SB3VecEnv(env, settings.num_envs)
+    farms.seed(splits.split(id, "train").seed(seed))
+    envs = VecNormalize(farms, norm_obs=False, clip_reward=100.0, gamma=1.0)
+    net = {"net_arch": [128, 128], "activation_fn": nn.ReLU}
+    if settings.learner == "ppo":
         model: Any = PPO(
-            "MlpPolicy", envs, n_steps=128, batch_size=1024, n_epochs=6, learning_rate=1e-3, gamma=0.999,
+            "MlpPolicy", envs, n_steps=512, batch_size=1024, n_epochs=6, learning_rate=5e-4, gamma=0.999,
             gae_lambda=0.98, ent_coef=0.01, seed=seed, device="cpu", policy_kwargs=net,
         )  # fmt: skip
+        last = [model.policy.action_net]
     else:
         model = DQN(
-            "MlpPolicy", envs, learning_rate=5e-4, gamma=0.999, train_freq=4, gradient_steps=8, batch_size=256,
-            learning_starts=2_000, target_update_interval=2_000, exploration_fraction=0.3, seed=seed, device="cpu",
-            policy_kwargs=net,
+            "MlpPolicy", envs, learning_rate=5e-4, gamma=0.999, n_steps=10, train_freq=4, gradient_steps=8,
+            batch_size=256, learning_starts=2_000, target_update_interval=2_000, exploration_fraction=0.3, seed=seed,
+            device="cpu", policy_kwargs=net,
         )  # fmt: skip
-    model.learn(steps)
-    return model, envs
+        last = [model.q_net.q_net[-1], model.q_net_target.q_net[-1]]
+    for layer in last:
+        layer.bias.data[0] -= settings.active
+    return model
 
 
-def returns(model: Any, farms: SB3VecEnv) -> np.ndarray:
-    """Return the return of a season of each environment, acting without exploration."""
-    obs: Any = farms.reset()
-    total, alive = np.zeros(farms.num_envs), np.ones(farms.num_envs, bool)
-    while alive.any():
-        obs, reward, done, _ = farms.step(model.predict(obs, deterministic=True)[0])
-        total += alive * reward
-        alive &= ~done
-    return total
+def train(id: str, env: MacroJobs, settings: Settings, seed: int) -> tuple[Any, list[float]]:
+    """Train an agent, and return it with its learning curve."""
+    model, curve = make_agent(id, env, settings, seed), Curve(id, env, settings.steps // CURVE)
+    model.learn(settings.steps, callback=curve)
+    return model, curve.means
 
 
-def describe(values: np.ndarray) -> dict[str, float]:
-    """Return the mean, its interval, CVaR 10 % and IQM of some returns."""
-    return {name: round(value, 4) for name, value in asdict(summarise(values)).items() if name != "sd"}
+class Curve(BaseCallback):
+    """Evaluates the agent from time to time on seasons of the training side, without exploration."""
+
+    def __init__(self, id: str, env: MacroJobs, every: int) -> None:
+        super().__init__()
+        self.id, self.env, self.every, self.means = id, env, every, []
+
+    def _on_step(self) -> bool:
+        if self.num_timesteps >= self.every * (len(self.means) + 1):
+            returns = returns_of(self.id, self.env, make_policy(self.model), CURVE_SEASONS, "train")
+            self.means.append(round(float(returns.mean()), 4))
+        return True
 
 
-def compare(args: argparse.Namespace) -> dict[str, Any]:
-    """Train all seeds, and report on held-out seasons."""
-    plain = splits.make(args.id, "test")
-    key, report = splits.split(args.id, "test").key(HELD_OUT), {"id": args.id, "seasons": args.seasons, "seeds": []}
-    for name in ("expert", "none"):
-        policy = policy_named(args.id, plain, name)
-        report[name] = describe(np.asarray(evaluate(plain, policy, key, args.seasons, horizon(plain)).returns))
-    school = make_batch(args.id, "test", args.seasons, HELD_OUT)
-    for seed in range(args.seeds):
-        wall, cpu = time.perf_counter(), time.process_time()
-        model, _ = train(args.learner, args.id, args.steps, args.num_envs, seed)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        agent = describe(returns(model, school))
-        report["parameters"] = sum(part.numel() for part in model.policy.parameters())
-        report["seeds"].append({"seed": seed, "wall": round(wall), "cpu": round(cpu), "agent": agent})
-        print(f"seed {seed}, {args.steps} orders in {wall:.0f} s: expert {report['expert']['mean']:.2f}, nothing "
-              f"{report['none']['mean']:.2f}, agent {agent['mean']:.2f}", flush=True)  # fmt: skip
-    return report | {"orders": args.steps}
+def make_policy(model: Any) -> Policy:
+    """Return the network of an agent as a policy in JAX, without exploration: seasons are then one compiled call."""
+    ppo = isinstance(model, PPO)
+    parts = [*model.policy.mlp_extractor.policy_net, model.policy.action_net] if ppo else model.q_net.q_net
+    layers = [layer.parameters() for layer in parts if isinstance(layer, nn.Linear)]
+    return Policy((), Partial(_choose, [[jnp.asarray(each.detach().numpy()) for each in layer] for layer in layers]))
+
+
+def _choose(layers: Any, memory: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+    for weights, bias in layers[:-1]:
+        obs = jax.nn.relu(weights @ obs + bias)
+    weights, bias = layers[-1]
+    return memory, jnp.argmax(weights @ obs + bias).astype(jnp.int32)
+
+
+def make_task(id: str, settings: Settings) -> Task:
+    """Return the task of learning on one farm."""
+    test, school = splits.make(id, "test"), make(id, "train")
+    known = {name: policy_named(id, test, name) for name in ("expert", "none")}
+
+    def train_seed(seed: int) -> Found:
+        model, curve = train(id, school, settings, seed)
+        return curve, {"agent": make_policy(model)}
+
+    sizes = [int(np.prod(school.observation_space.shape or ())), 128, 128, len(school.jobs) + 1]
+    parameters = sum((a + 1) * b for a, b in zip(sizes, sizes[1:], strict=False))
+    return Task(test, known, train_seed, parameters, make(id, "test"))
 
 
 def main() -> None:
-    """Train, then compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", default="farm/bean-clay-weeds-3x4-v1")
-    parser.add_argument("--learner", default="ppo", choices=["ppo", "dqn"])
-    parser.add_argument("--steps", type=int, default=500_000)
-    parser.add_argument("--num-envs", type=int, default=32)
-    parser.add_argument("--seasons", type=int, default=200)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--out", type=Path, help="a file for results as JSON; other results stay in it")
-    args = parser.parse_args()
-    report = {"command": shlex.join(["python", *sys.argv]), **compare(args)}
-    if args.out is not None:
-        before = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else {}
-        found = before | {f"{args.id} {args.learner}": report}
-        args.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    """Learn on each id."""
+    args = make_parser(__doc__ or "", Settings()).parse_args()
+    run(args, partial(make_task, settings=read_settings(Settings, args)))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -25,10 +25,10 @@ from harvestgym.farm.engine.model import FarmParams
 from .map_farm import MapFarm, MapState
 
 Reader = Callable[[str], jax.Array]
-"""Returns a channel of the plots by its name, (fields, X, Y)."""
+"""Returns a channel by its name, in the units of the name, (fields, X, Y); one of the farm is the same on all plots."""
 
 Rank = str | Callable[[Reader], jax.Array]
-"""The name of a channel of the plots, or a function from a reader of channels to numbers (fields, X, Y)."""
+"""The name of a channel, or a function from a reader of channels to numbers (fields, X, Y)."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class MacroJobs(Wrapper[FarmParams]):
     """A farm with `Discrete` actions: 0 is "stop" (the day passes), then one number per job.
 
     An observation is one float32 vector, the maps and the vector of `MapFarm`. `action_mask` says which jobs are
-    possible on some plot; an impossible one counts as "stop".
+    possible on some plot. In place of a job that is not, the next one in the list that is possible is carried out
+    (after the last comes the first), so that a learner that knows no masks does not lose its days.
     """
 
     env: MapFarm
@@ -101,9 +102,10 @@ class MacroJobs(Wrapper[FarmParams]):
         self._sorts(job)
 
     @cached_property
-    def _channels(self) -> dict[str, int]:
-        """The number of each channel of the plots."""
-        return {channel.name: i for i, channel in enumerate(self.env.plot_channels)}
+    def _channels(self) -> dict[str, tuple[str, int, float]]:
+        """The part of the observation with each channel, its number there, and its scale."""
+        parts = {"farm": self.env.farm_channels, "plots": self.env.plot_channels}
+        return {c.name: (part, i, c.scale) for part, channels in parts.items() for i, c in enumerate(channels)}
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -123,12 +125,18 @@ class MacroJobs(Wrapper[FarmParams]):
         return jnp.stack([jnp.asarray(True), *(self._need(job, state.obs)[0].any() for job in self.jobs)])
 
     def check_choice(self, mask: Any, action: Any, waiting: Any = False) -> None:
-        """Accept every job: one that is impossible counts as "stop"."""
+        """Accept every job: in place of one that is impossible the next possible one is carried out."""
 
     def orders(self, obs: dict[str, Any]) -> jax.Array:
         """Return the order (what, where, amount) of "stop" and of each job, int32 (1 + jobs, 3); stop if impossible."""
         found = [self._order(job, obs) for job in self.jobs]
         return jnp.stack([jnp.zeros(3, jnp.int32), *found])
+
+    def _choose(self, action: Any, obs: dict[str, Any]) -> jax.Array:
+        """Return the order of a job, or of the next one that is possible; "stop" if none is."""
+        stop, jobs = jnp.split(self.orders(obs), [1])
+        turn = jnp.roll(jobs, 1 - action, 0)
+        return jnp.where(action > 0, turn[jnp.argmax(turn[:, 0] > 0)], stop[0])
 
     def _order(self, job: Job, obs: dict[str, Any]) -> jax.Array:
         possible, need = self._need(job, obs)
@@ -139,10 +147,10 @@ class MacroJobs(Wrapper[FarmParams]):
 
     def _need(self, job: Job, obs: dict[str, Any]) -> tuple[jax.Array, jax.Array]:
         """Return where each order of a job is possible, bool (orders, places), and how much it is needed there."""
-        sorts, plots = self._sorts(job), obs["plots"]
+        sorts = self._sorts(job)
         what, amount = (np.asarray(each) for each in zip(*sorts, strict=True))
         possible = (obs["mask"]["where"][what] > 0) & (obs["mask"]["amount"][what, amount] > 0)[:, None]
-        read = lambda name: plots[..., self._channels[name]]  # noqa: E731
+        read = partial(self._read, obs)
         find = lambda rank: read(rank) if isinstance(rank, str) else rank(read)  # noqa: E731
         rank = job.least if job.most is None else job.most
         need = jnp.zeros(self.env.plots.shape) if rank is None else find(rank)
@@ -156,13 +164,17 @@ class MacroJobs(Wrapper[FarmParams]):
         need = jnp.concatenate([jnp.zeros(1), need.ravel()])
         return possible & fits, jnp.broadcast_to(need, possible.shape)
 
+    def _read(self, obs: dict[str, Any], name: str) -> jax.Array:
+        """Return a channel in the units of its name, (fields, X, Y)."""
+        part, at, scale = self._channels[name]
+        return jnp.broadcast_to(obs[part][..., at] * scale, self.env.plots.shape)
+
     def _done_today(self, what: np.ndarray, obs: dict[str, Any]) -> jax.Array:
         """Return the places that have one of these orders today, bool (places,)."""
-        names = [f"today/{self.env.table.names[i]}" for i in what]
-        whole = [i for i, channel in enumerate(self.env.farm_channels) if channel.name in names]
-        plots = [self._channels[name] for name in names if name in self._channels]
-        done = (obs["farm"][np.asarray(whole, int)] > 0).any(), (obs["plots"][..., np.asarray(plots, int)] > 0).any(-1)
-        return jnp.concatenate([part.reshape(-1) for part in done])
+        names = {f"today/{self.env.table.names[i]}" for i in what}
+        places = [(part, at) for name, (part, at, _) in self._channels.items() if name in names]
+        at = {part: np.asarray([i for found, i in places if found == part], int) for part in ("farm", "plots")}
+        return jnp.concatenate([(obs[part][..., at[part]] > 0).any(-1).reshape(-1) for part in at])
 
     def _sorts(self, job: Job) -> list[tuple[int, int]]:
         """Return the orders of a job, each with the number of its amount."""
@@ -196,7 +208,7 @@ class MacroJobs(Wrapper[FarmParams]):
     def step(
         self, key: jax.Array, state: JobState, action: Any, params: FarmParams | None = None
     ) -> tuple[JobState, Timestep]:
-        return self._begin(*self.env.step(key, state.inner, self.orders(state.obs)[action], params))
+        return self._begin(*self.env.step(key, state.inner, self._choose(action, state.obs), params))
 
 
 def flatten_maps(obs: dict[str, Any]) -> jax.Array:

@@ -25,10 +25,11 @@ def jobs(*wanted: Job) -> MacroJobs:
 
 
 def maps(env: MacroJobs, water: Any) -> dict[str, Any]:
-    """Return an observation of the maps with this water on the plots, and everything possible."""
+    """Return an observation of the maps with this water on the plots, in litres, and everything possible."""
     space: Any = env.env.observation_space
     obs = {part: np.zeros(space[part].shape, np.float32) for part in ("plots", "farm")}
-    obs["plots"][..., [channel.name for channel in env.env.plot_channels].index(WATER)] = water
+    at, scale = next((i, channel.scale) for i, channel in enumerate(env.env.plot_channels) if channel.name == WATER)
+    obs["plots"][..., at] = np.divide(water, scale)
     return obs | {"mask": env.env.table.valid}
 
 
@@ -68,8 +69,17 @@ def test_a_job_is_done_once_a_day_on_a_plot_unless_again() -> None:
     assert after[1, 1] != before[1, 1] == after[2, 1]
     state, _ = step(key, state, np.int32(3), env.params)
     assert env.action_mask(state, env.params).tolist() == [True, True, True, False]
-    state, shown = step(key, state, np.int32(3), env.params)
-    assert int(state.inner.inner.day) == 1 and shown.info["accepted"].tolist() == [True, True, False]
+    state, shown = step(key, state, np.int32(3), env.params)  # the next possible job: water the driest
+    assert int(state.inner.inner.day) == 1 and shown.info["accepted"].tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize("action", [0, 1, 2])
+def test_without_a_possible_job_the_day_passes(action: int) -> None:
+    env, key = jobs(CUT, Job("cut more", "Reed-0/cut")), jax.random.key(0)
+    step = jit_quickly(env.step)
+    state, _ = step(key, jit_quickly(env.reset)(key)[0], np.int32(1), env.params)
+    state, shown = step(key, state, np.int32(action), env.params)
+    assert int(state.inner.inner.day) == 1 and shown.info["accepted"].sum() == 1
 
 
 def test_learners_see_a_vector_a_number_and_a_mask() -> None:
