@@ -12,6 +12,7 @@ the trained agent over seasons of the other side.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -32,7 +33,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import Job, MacroJobs
-from harvestgym.farm.interface.jobs import Rank, Reader
+from harvestgym.farm.interface.jobs import Rank
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def below(channel: str, level: float) -> Rank:
     return lambda read: level - read(channel)
 
 
-def is_growing(read: Reader) -> jax.Array:
+def is_growing(read: Callable[[str], jax.Array]) -> jax.Array:
     """Return more than 0 where plants grow."""
     return 1 - read("Plant-0/stage=none") - read("Plant-0/stage=ripe") - read("Plant-0/stage=dead")
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.farm.config.compile import build
-from harvestgym.farm.engine.model import FarmModel, FarmState
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.engine.variables import EntitySlot
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.entities.messages import meta_shape

@@ -21,7 +21,7 @@ from harvestgym.evaluate.studies.common.trials import (
     run_seasons,
     watch_harvest,
 )
-from harvestgym.farm.engine.model import DayReport, FarmState
+from harvestgym.farm.engine.state import DayReport, FarmState
 from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.plant.state import CAUSES
 from tests.short import some

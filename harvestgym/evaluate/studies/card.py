@@ -23,7 +23,7 @@ from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.statistics import ConfidenceInterval
-from harvestgym.farm.engine.model import FarmState
+from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.sweep import LOCAL, CallCase, EngineOptions, collect
 

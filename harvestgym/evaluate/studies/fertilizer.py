@@ -15,7 +15,8 @@ import jax.numpy as jnp
 
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.farm.engine.model import FarmModel, FarmState
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .common.findings import Claim, claim_at_least, claim_within, claims_table, difference, ratio

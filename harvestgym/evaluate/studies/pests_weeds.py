@@ -15,7 +15,8 @@ import numpy as np
 
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.farm.engine.model import FarmModel, FarmState
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmState
 
 from .common.findings import Claim, bootstrap, claim_at_least, claims_table, difference, ratio
 from .common.report import draw_boxes, format_quartiles, open_figure, write_yields

@@ -18,7 +18,7 @@ import numpy as np
 
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.farm.engine.model import FarmState
+from harvestgym.farm.engine.state import FarmState
 
 from .common.findings import Claim, bootstrap, claim_at_least, claim_at_most, claims_table, difference, ratio
 from .common.report import draw_crops, quartile_table, write_yields

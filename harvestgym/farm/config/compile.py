@@ -21,11 +21,12 @@ from harvestgym.farm.engine.conditions import check_reachable, compile_condition
 from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.initial_values import compile_initial_values
-from harvestgym.farm.engine.model import FarmModel, FarmParams, FieldParams
+from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.observations import ObservationPlan, plan_observations
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.scoring import compile_score
+from harvestgym.farm.engine.state import FarmParams, FieldParams
 from harvestgym.farm.engine.variables import build_slots, entity_names, list_variables, number_repeats
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.policies.expert_rules import rule_policy

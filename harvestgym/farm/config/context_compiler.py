@@ -25,7 +25,8 @@ from harvestgym.farm.engine.contexts import (
     ContextSampler,
     LeafUpdate,
 )
-from harvestgym.farm.engine.model import FarmModel, FarmParams, FieldParams
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmParams, FieldParams
 from harvestgym.farm.engine.variables import entity_names
 from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, MixtureSpec, farm_spec
 

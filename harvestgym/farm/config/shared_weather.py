@@ -14,8 +14,8 @@ import jax
 import numpy as np
 
 from harvestgym.farm.engine.initial_values import InitialValue
-from harvestgym.farm.engine.model import FieldParams
 from harvestgym.farm.engine.name_table import NameTable
+from harvestgym.farm.engine.state import FieldParams
 from harvestgym.farm.engine.variables import entity_names
 from harvestgym.farm.entities.base import Entity, Place
 

@@ -18,8 +18,9 @@ import numpy as np
 from harvestgym.core.tree import pytree, replace, var
 
 from .farmers import WorkRequest, delegate
-from .model import FarmModel, FarmParams, FarmState
+from .model import FarmModel
 from .observations import ObservationPlan, Requests, RequestTable
+from .state import FarmParams, FarmState
 
 Inspection = tuple[tuple[Any, ...], jax.Array, jax.Array, jax.Array]
 """The memories of the farmers, their wages, which entries were seen, and the price."""

@@ -21,8 +21,9 @@ from harvestgym.core.tree import par, pytree, replace, var
 
 from .actions import Orders
 from .active import ActiveFarm
-from .model import DayReport, FarmModel, FarmParams, FarmState
+from .model import FarmModel
 from .reward_terms import RewardContext
+from .state import DayReport, FarmParams, FarmState
 from .variables import Variable
 
 STREAM = "context"

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import gymnasium
 import jax
@@ -22,66 +22,19 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.loading import load_object
 from harvestgym.core.random import keys_for
-from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entities.base import Entity, Ledger, Place
 from harvestgym.farm.schema import FarmSpec
 
 from .actions import ActionTable, Orders
-from .conditions import Formula, ReferenceValues, occurs
-from .constraints import Rule
-from .farmers import Farmer, WorkRequest, WorkResult, delegate
+from .conditions import Formula, occurs
+from .farmers import WorkRequest, WorkResult, delegate
 from .field_day import simulate_day
 from .initial_values import InitialValue
 from .name_table import NameTable
 from .observations import ObservationPlan
 from .reward_terms import RewardContext
-from .scoring import Score
+from .state import DayReport, FarmParams, FarmState
 from .variables import FieldSlots, Variable
-
-
-@pytree
-class FieldParams:
-    """A field's place and the parameter sets of its entities."""
-
-    place: Place
-    entities: tuple[Entity, ...]
-
-
-@pytree
-class FarmParams:
-    """All numbers of a farm; its structure is in the `FarmModel`."""
-
-    fields: tuple[FieldParams, ...]
-    farmers: tuple[Farmer, ...]
-    rules: dict[str, Rule]
-    score: Score
-    starts: tuple[jax.Array, ...]
-    stops: ReferenceValues
-    horizon: jax.Array = par("horizon#day", "days after which the game is truncated", low=1, dtype="int")
-
-
-@pytree
-class FarmState:
-    """The states of all entities, and what the score and the farmer need to know of the past."""
-
-    fields: tuple[tuple[Any, ...], ...]
-    farmers: tuple[Any, ...]
-    totals: dict[str, jax.Array]
-    today: dict[str, jax.Array]
-    context: Any = ()
-    day: jax.Array = var("elapsed#day", "days since the start", dtype="int", axes=())
-    cost: jax.Array = var("intervention_cost", "cost of today's interventions", axes=())
-    wages: jax.Array = var("wages", "wages of today's work", axes=())
-    accepted: jax.Array = var("accepted", "which orders of today were taken by a farmer", dtype="bool", axes=("order",))
-    over: jax.Array = var("over", "whether the game had ended before today", dtype="bool", axes=())
-    effective: jax.Array = var("effective", "which orders of today had an effect", dtype="bool", axes=("order",))
-
-
-class DayReport(NamedTuple):
-    """The flows across the boundary in a day: per field the flows per plot, over the farm the tally."""
-
-    flows: tuple[dict[str, jax.Array], ...]
-    tally: dict[str, jax.Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,8 +21,9 @@ from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Flatten, Wrapper
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.engine.model import FarmModel, FarmParams
+from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import Requests
+from harvestgym.farm.engine.state import FarmParams
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Timestep, check_core
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.wrappers import Wrapper
-from harvestgym.farm.engine.model import FarmParams
+from harvestgym.farm.engine.state import FarmParams
 
 from .map_farm import MapFarm, MapState
 

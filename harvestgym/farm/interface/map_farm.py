@@ -20,7 +20,8 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.random import keys_for
 from harvestgym.core.tree import replace
 from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.engine.model import FarmModel, FarmParams
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmParams
 
 from .action_wrappers import ActionWrapper
 from .map_channels import Channel, Encoding, list_entries, make_encoding

@@ -14,7 +14,8 @@ from harvestgym.core import yaml_io
 from harvestgym.core.view.scene import Chart, Line, Map, Mark, Scene, Words
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.contexts import ContextFarm, ContextParams
-from harvestgym.farm.engine.model import FarmModel, FarmParams
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.engine.variables import FieldSlots
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.drawing import DrawContext

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvestgym.farm.config.compile import build
-from harvestgym.farm.engine.model import FarmModel, FarmState
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.schema import farm_spec
 from tests.short import THOROUGH, long
 

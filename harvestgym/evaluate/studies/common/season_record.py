@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import jax
 import numpy as np
 
-from harvestgym.farm.engine.model import DayReport, FarmState
+from harvestgym.farm.engine.state import DayReport, FarmState
 from harvestgym.farm.entities.messages import KMH
 from harvestgym.farm.entities.plant.stages import Stage
 

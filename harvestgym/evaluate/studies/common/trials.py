@@ -23,7 +23,8 @@ from harvestgym.core.view.timeline import Progress
 from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.farm.config.compile import build
 from harvestgym.farm.engine.actions import Orders
-from harvestgym.farm.engine.model import DayReport, FarmModel, FarmState
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import DayReport, FarmState
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.schema import farm_spec

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.farm.engine.model import DayReport, FarmState
+from harvestgym.farm.engine.state import DayReport, FarmState
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .trials import (

@@ -24,7 +24,8 @@ from harvestgym.evaluate.studies.common.trials import (
     soil_of,
     watch_harvest,
 )
-from harvestgym.farm.engine.model import DayReport, FarmModel, FarmState
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import DayReport, FarmState
 
 DAYS, SEASONS, SEED = 12, 3, 5
 LITRES = (0.25, 0.5)
