@@ -12,8 +12,7 @@ from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
-from harvestgym.gym.env import GymEnv
-from harvestgym.gym.parallel_env import JointStep, MultiAgentEnv
+from harvestgym.gym.parallel_env import JointEnv, JointStep
 
 from .growth import GrowthLaw
 from .model import FishingModel, FishingParams
@@ -51,7 +50,7 @@ def share_stock(env: FishingModel, fleets: FleetCount) -> CommonsModel:
     return CommonsModel(env.params, replace(env.units, targets=fleets), env.order, env.shows_year)
 
 
-class FleetsEnv(MultiAgentEnv):
+class FleetsEnv(JointEnv):
     """PettingZoo environment of the commons: agents `fleet_0`, ... see the same stock; each is paid its own catch."""
 
     metadata = {"name": "fishing_commons_v0", "render_modes": []}
@@ -61,7 +60,7 @@ class FleetsEnv(MultiAgentEnv):
         self.core = share_stock(env, fleets)
         one = replace(self.core.units, targets=1)
         self._set_agents([f"fleet_{i}" for i in range(fleets)], one.observation_space, one.action_space)
-        self._joint = GymEnv(self.core)
+        self._join(self.core)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.possible_agents)} fleets, {self.core!r}>"
@@ -85,13 +84,3 @@ class FleetsEnv(MultiAgentEnv):
         core = self.core
         alone = FishingModel(core.params, replace(core.units, targets=1), core.order, core.shows_year)
         return {"env": alone, "fleets": len(self.possible_agents)}
-
-    def kept(self) -> dict[str, Any]:
-        """Return what changes, for `core.checkpoint`."""
-        return {"joint": self._joint.kept(), "agents": self.agents}
-
-    def restore(self, kept: dict[str, Any]) -> FleetsEnv:
-        """Go on where the environment that was kept stood."""
-        self._joint.restore(kept["joint"])
-        self.agents = kept["agents"]
-        return self

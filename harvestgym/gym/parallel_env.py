@@ -12,11 +12,14 @@ from typing import Any, NamedTuple, Self
 import gymnasium
 import numpy as np
 
+from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_extras
 
 check_extras("harvestgym.gym.parallel_env", multi="pettingzoo")
 
 from pettingzoo import ParallelEnv  # noqa: E402
+
+from .env import GymEnv  # noqa: E402
 
 Infos = dict[str, dict[str, Any]]
 
@@ -99,3 +102,20 @@ class MultiAgentEnv(ParallelEnv[str, Any, Any]):
             given = int(action) if isinstance(action, np.integer) else action
             if not space.contains(given):
                 raise ConfigError(f"step: {agent}: expected an action in {space}, got {action!r}")
+
+
+class JointEnv(MultiAgentEnv):
+    """Agents of one functional environment, whose action is that of all together. A checkpoint keeps its episode."""
+
+    def _join(self, core: Env[Any, Any]) -> None:
+        self._joint = GymEnv(core)
+
+    def kept(self) -> dict[str, Any]:
+        """Return what changes, for `core.checkpoint`."""
+        return {"joint": self._joint.kept(), "agents": self.agents}
+
+    def restore(self, kept: dict[str, Any]) -> Self:
+        """Continue the episode that was kept."""
+        self._joint.restore(kept["joint"])
+        self.agents = kept["agents"]
+        return self

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 from pettingzoo.test import parallel_api_test
 
 from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel, make_shared_water
+from harvestgym.core.checkpoint import load, save
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.interface.parallel_env import FarmsEnv
 
@@ -29,6 +32,30 @@ def test_parallel_api_of_pettingzoo_holds(id: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the test of pettingzoo advises on names
         parallel_api_test(env, num_cycles=30)
+
+
+def play(env: Any, steps: int, seed: int) -> list[str]:
+    """Return the results of some steps of agents that act at random, and begin again when all have left."""
+    rng, out = np.random.default_rng(seed), []
+    for _ in range(steps):
+        drawn = {}
+        for agent in env.agents:
+            space = env.action_space(agent)
+            drawn[agent] = rng.random((1,), np.float32) if isinstance(space, spaces.Box) else rng.integers(space.n)
+        out.append(repr(env.step(drawn)))
+        if not env.agents:
+            out.append(repr(env.reset()))
+    return out
+
+
+@pytest.mark.parametrize("id", PARALLEL)
+def test_a_checkpoint_goes_on(id: str, tmp_path: Path) -> None:
+    env = make_parallel(id, **SHORT.get(id, {}))
+    env.reset(seed=4)
+    play(env, 25, 1)
+    save(env, tmp_path / "kept")
+    twin = load(tmp_path / "kept")
+    assert play(twin, 30, 2) == play(env, 30, 2)
 
 
 def largest_order(env: FarmsEnv) -> int:

@@ -207,30 +207,6 @@ def test_a_life_goes_on_with_what_its_objects_remember(tmp_path: Path) -> None:
         assert lived(twin, 300, 2) == lived(env, 300, 2)
 
 
-def together(env: Any, steps: int, seed: int) -> list[str]:
-    """Results of some steps of agents, who begin again when all are done."""
-    rng, out = np.random.default_rng(seed), []
-    for _ in range(steps):
-        quotas = isinstance(env.action_space(env.agents[0]), gymnasium.spaces.Box)
-        drawn = rng.random((len(env.agents), 1)).astype(np.float32) if quotas else rng.integers(0, 4, len(env.agents))
-        out.append(repr(env.step(dict(zip(env.agents, drawn, strict=True)))))
-        if not env.agents:
-            out.append(repr(env.reset()))
-    return out
-
-
-def test_several_agents_go_on(tmp_path: Path) -> None:
-    fleets = pytest.importorskip("harvestgym.fishing.parallel_env")
-    parallel = pytest.importorskip("harvestgym.forager.numba_engine.parallel_env")
-    fishery = harvestgym.make("fishing/logistic-random-v0", Tmax=12)
-    for env in (fleets.FleetsEnv(fishery, 3), parallel.ForagerParallel(build_forager(GROVE), 3)):
-        env.reset(seed=4)
-        together(env, 25, 1)
-        save(env, tmp_path / "kept")
-        twin = load(tmp_path / "kept")
-        assert together(twin, 30, 2) == together(env, 30, 2)
-
-
 GROVE = {
     "doc": "A grove.", "size": [15, 11], "aperture": [5, 5], "horizon": 20, "density": {"fig": 0.4},
     "kinds": {"fig": {"collectable": True, "reward": {"constant": {"value": 1}}, "pays_after": 3}},

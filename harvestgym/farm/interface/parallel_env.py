@@ -13,13 +13,12 @@ from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
-from harvestgym.gym.env import GymEnv
-from harvestgym.gym.parallel_env import JointStep, MultiAgentEnv
+from harvestgym.gym.parallel_env import JointEnv, JointStep
 
 from .shared_water import SharedWater
 
 
-class FarmsEnv(MultiAgentEnv):
+class FarmsEnv(JointEnv):
     """Agents `farm_0`, ...: each works its own farm, is paid its own harvest, and sees how much water is left for all.
 
     Args:
@@ -37,7 +36,7 @@ class FarmsEnv(MultiAgentEnv):
         self._models, self._quota, self._shared = list(models), quota, shared_reward
         sets = jax.tree.map(lambda *leaves: np.stack(leaves), *(model.params for model in models))
         self.core = SharedWater(models[0], len(models), quota, sets)
-        self._joint = GymEnv(self.core)
+        self._join(self.core)
         names = [f"farm_{i}" for i in range(len(models))]
         self._set_agents(names, self.core.own_space, spaces.Discrete(len(models[0].actions.choices)))
 
@@ -64,6 +63,10 @@ class FarmsEnv(MultiAgentEnv):
         terminated, ended = info["own terminated"], info["ended"]
         infos = [{"water left#L": float(info["water left#L"]), "own reward": reward} for reward in own]
         return JointStep(list(obs), rewards, terminated.tolist(), (ended & ~terminated).tolist(), infos)
+
+    def recipe(self) -> dict[str, Any]:
+        """Describe how it is made, for `core.checkpoint`."""
+        return {"models": self._models, "quota": self._quota, "shared_reward": self._shared}
 
 
 class ExpertAgent:
