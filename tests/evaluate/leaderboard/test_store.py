@@ -93,6 +93,12 @@ def test_a_changed_baseline_drops_what_was_measured_with_it(changed: dict[str, f
     assert {row.policy for row in old} - {row.policy for row in merge_rows(old, new)} == dropped
 
 
+def test_agents_are_scored_with_the_new_expert() -> None:
+    whole = merge_rows(merge_rows([], make_table()), [make_row(FARM, name, MEANS[name] + (name == "expert") * 4)
+                                                      for name in ("none", "random", "expert")])  # fmt: skip
+    assert scores(whole) == {"none": 0.0, "random": -0.0625, "expert": 1.0, "ppo": 0.25}
+
+
 def test_float32_rounding_is_no_change_of_the_environment() -> None:
     old = merge_rows([], make_table())
     new = [make_row(FARM, name, MEANS[name] * (1 + 1e-6)) for name in ("none", "random", "expert")]
@@ -120,3 +126,13 @@ def test_rows_come_back_from_the_file_with_six_digits(tmp_path: Path) -> None:
 
 def test_a_folder_without_a_table_has_no_rows(tmp_path: Path) -> None:
     assert store.read_rows(tmp_path) == []
+
+
+def test_the_parquet_has_a_row_for_each_id_and_policy(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [replace(make_row(FARM, "none", 1.0), columns={"yield kg": 0.0}), make_row(FISHERY, "expert", 2.0)]
+    rows[1] = replace(rows[1], columns={"AAV": 0.5})
+    assert [path.name for path in store.write_rows(tmp_path, rows)] == [store.FILE, store.TABLE]
+    found = parquet.read_table(tmp_path / store.TABLE).to_pydict()
+    assert found["id"] == [FARM, FISHERY] and found["policy"] == ["none", "expert"]
+    assert found["yield kg"] == [0.0, None] and found["AAV"] == [None, 0.5] and "columns" not in found
