@@ -34,7 +34,9 @@ def test_the_policy_plays_as_the_network(sb3_jobs: Any, learner: str, monkeypatc
     policy = sb3_jobs.make_policy(model)
     found = [int(policy.act(policy.init, each, jax.random.key(0))[1]) for each in obs]
     assert found == model.predict(obs, deterministic=True)[0].tolist()
-    assert len(curve) == 2 and np.isfinite(curve).all()
+    assert len(curve.means) == 2 and np.isfinite(curve.means).all()
+    returns = sb3_jobs.returns_of(ID, env, curve.best, 4, "train")
+    assert returns.mean() == pytest.approx(max(curve.means), abs=1e-3), "the best of the curve is kept"
 
 
 def test_at_first_stop_is_seldom_chosen(sb3_jobs: Any) -> None:

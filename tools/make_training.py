@@ -4,7 +4,8 @@ python examples/ppo.py --id farm/bean-clay-1x1-v1 ... --updates 200 --seeds 5 --
 python examples/map_imitation.py --seeds 3 --imitate 40 --updates 20 --out docs/training/maps.json --ids ...
 python examples/map_residual.py --seeds 5 --out docs/training/residual.json --ids ...
 python examples/map_evolution.py --seeds 5 --out docs/training/evolution.json --ids ...
-python examples/sb3_jobs.py --seeds 3 --steps 100000 --out docs/training/maps.json
+python examples/sb3_jobs.py --learner ppo --seeds 3 --out docs/training/jobs-ppo.json --ids ...
+python examples/sb3_jobs.py --learner dqn --seeds 3 --out docs/training/jobs-dqn.json --ids ...
 python tools/make_training.py             # curves and table of what is in docs/training
 python tools/make_training.py maps        # only those of maps
 python tools/make_training.py contexts    # and an agent in contexts that it was not trained in
@@ -85,18 +86,23 @@ def _describe(score: dict[str, float]) -> str:
 
 
 def maps() -> None:
-    """Write the tables and the curves of the agents of the map interface and of macro jobs."""
-    found = _read("maps")
-    cloned = {id: run for id, run in found.items() if "clone" in run["seeds"][0]}
-    rows = [row for id, run in cloned.items() for row in _clone_rows(id, run)]
-    columns = (*COLUMNS, "orders", "parameters")
-    tables = [Table("imitation and PPO on maps: return of held-out seasons, mean of the seeds", columns, rows)]
-    made = [_row(run["id"], name.split()[1].upper(), run, "agent", run["orders"], run["parameters"])
-            for name, run in found.items() if name not in cloned]  # fmt: skip
-    if made:
-        tables.append(Table("Stable-Baselines3 on macro jobs: the same", columns, made))
-    picture = draw_orders("map-agents.png", cloned)
-    put(PAGE, "maps", [*body(tables), picture, "", *_conclude(cloned)])
+    """Write the table and the curves of the agents that imitate the expert first."""
+    runs = _read("maps")
+    rows = [row for id, run in runs.items() for row in _clone_rows(id, run)]
+    title = "imitation and PPO on maps: return of held-out seasons, mean of the seeds"
+    table = Table(title, (*COLUMNS, "orders", "parameters"), rows)
+    put(PAGE, "maps", [*body(table), draw_orders("map-agents.png", runs), "", *_conclude(runs)])
+
+
+def jobs() -> None:
+    """Write the table and the curves of the learners of Stable-Baselines3 on macro jobs."""
+    runs = {f"{id}, {name}": run for name in ("PPO", "DQN") for id, run in _read(f"jobs-{name.lower()}").items()}
+    rows = [_row(*name.split(", "), run, "agent", run["settings"]["steps"], run["parameters"])
+            for name, run in runs.items()]  # fmt: skip
+    title = "Stable-Baselines3 on macro jobs: return of held-out seasons, mean of the seeds"
+    table = Table(title, (*COLUMNS, "jobs", "parameters"), rows)
+    picture = draw("jobs-agents.png", runs, "thousand jobs", lambda run: run["settings"]["steps"] / 1000)
+    put(PAGE, "jobs", [*body(table), picture])
 
 
 def residual() -> None:
@@ -229,5 +235,6 @@ if __name__ == "__main__":
     maps()
     residual()
     evolution()
+    jobs()
     if "contexts" in sys.argv[1:]:
         contexts()
