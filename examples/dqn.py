@@ -24,7 +24,7 @@ import optax
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
-from map_results import Found, Task, make_parser, read_settings, run
+from map_results import Found, Task, count_parameters, make_parser, read_settings, run
 
 from harvestgym.core.autoreset import advance, is_done, start_episode
 from harvestgym.core.env import Timestep
@@ -248,7 +248,7 @@ def make_task(id: str, settings: Settings) -> Task:
         layers, curve = train(env, settings, splits.split(id, "train").key(seed))
         return np.asarray(curve, float).round(4).tolist(), {"agent": Policy((), Partial(_take_best, layers))}
 
-    return Task(test, known, train_seed, sum((n + 1) * m for n, m in zip(sizes[:-1], sizes[1:], strict=True)))
+    return Task(test, known, train_seed, count_parameters(sizes))
 
 
 def main() -> None:

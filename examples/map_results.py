@@ -7,7 +7,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +39,11 @@ class Task(NamedTuple):
     train: Callable[[int], Found]
     parameters: int
     own: Env[Any, Any] | None = None
+
+
+def count_parameters(sizes: Sequence[int]) -> int:
+    """Return the number of weights and biases of layers between these widths."""
+    return sum((n + 1) * m for n, m in zip(sizes[:-1], sizes[1:], strict=True))
 
 
 def make_parser(text: str, defaults: Any) -> argparse.ArgumentParser:

@@ -25,7 +25,7 @@ import optax
 from dqn import Layers, apply_layers, make_layers
 from gymnasium import spaces
 from jax.tree_util import Partial
-from map_results import Found, Task, make_parser, read_settings, run
+from map_results import Found, Task, count_parameters, make_parser, read_settings, run
 
 from harvestgym.core.policy import Policy
 from harvestgym.core.wrappers import flatten
@@ -182,7 +182,7 @@ def make_task(id: str, datasets: dict[str, Demonstrations], settings: Settings) 
         return [], agents
 
     sizes = [width, settings.hidden, settings.hidden, choices]
-    return Task(test, known, train_seed, sum((n + 1) * m for n, m in zip(sizes[:-1], sizes[1:], strict=True)))
+    return Task(test, known, train_seed, count_parameters(sizes))
 
 
 def get_data(id: str, name: str, episodes: int) -> Demonstrations:

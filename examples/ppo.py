@@ -212,14 +212,22 @@ def train(env: Env[Any, Any], settings: Settings, params: Any, key: jax.Array) -
 
     Each device runs its share of the environments. Gradients and moments are averaged, so that all have the same nets.
     """
+    (nets, moments), curve = train_on_devices(Learner, env, settings, params, key)
+    return (nets[0], moments), curve
+
+
+def train_on_devices(
+    kind: Any, env: Env[Any, Any], settings: Any, params: Any, key: jax.Array
+) -> tuple[Any, jax.Array]:
+    """Train with a learner, data-parallel over all devices; return the networks with the moments, and the curve."""
     share, rest = divmod(settings.num_envs, jax.device_count())
     if rest:
         raise ValueError(f"num_envs: expected a multiple of {jax.device_count()} devices, got {settings.num_envs}")
 
     def learn(params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-        learner = Learner(Log(env), replace(settings, num_envs=share), params)
+        learner = kind(Log(env), replace(settings, num_envs=share), params)
         loop, curve = jax.lax.scan(learner.update, learner.start(key), jnp.linspace(1.0, 0.0, settings.updates))
-        return (loop.nets[0], loop.moments), curve
+        return (loop.nets, loop.moments), curve
 
     return map_over_shards(learn, jax.devices(), PartitionSpec(), PartitionSpec())(params, key)
 

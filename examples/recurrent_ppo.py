@@ -12,7 +12,7 @@ memory at its start. The rest is PPO as in `ppo.py`, which remembers only what i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,16 +22,15 @@ import numpy as np
 import optax
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
-from jax.sharding import PartitionSpec
 from jax.tree_util import Partial
 from map_results import Found, Task, make_parser, read_settings, run
-from ppo import Moments, apply, average, chances, drawn, log_chance, parts, perceptron, task
+from ppo import Moments, apply, average, chances, drawn, log_chance, parts, perceptron, task, train_on_devices
 
 from harvestgym.core.autoreset import advance, is_done, start_episode
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
-from harvestgym.core.wrappers import Log, flatten
-from harvestgym.core.xla.sharding import SHARDS, map_over_shards
+from harvestgym.core.wrappers import flatten
+from harvestgym.core.xla.sharding import SHARDS
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard.foresight import unflatten_actions
 from harvestgym.evaluate.run import policy_named
@@ -263,14 +262,7 @@ class Learner:
 @partial(jax.jit, static_argnums=(0, 1))
 def train(env: Env[Any, Any], settings: Settings, params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
     """Train an agent, data-parallel over all devices; return it and the mean return of episodes in each update."""
-    share = settings.num_envs // jax.device_count()
-
-    def learn(params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-        learner = Learner(Log(env), replace(settings, num_envs=share), params)
-        loop, curve = jax.lax.scan(learner.update, learner.start(key), jnp.linspace(1.0, 0.0, settings.updates))
-        return (loop.nets, loop.moments), curve
-
-    return map_over_shards(learn, jax.devices(), PartitionSpec(), PartitionSpec())(params, key)
+    return train_on_devices(Learner, env, settings, params, key)
 
 
 def make_task(id: str, settings: Settings) -> Task:

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 from map_ppo import returns_of
-from map_results import Found, Task, make_parser, read_settings, run
+from map_results import Found, Task, count_parameters, make_parser, read_settings, run
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecNormalize
@@ -180,8 +180,7 @@ def make_task(id: str, settings: Settings) -> Task:
         return curve.means, {"agent": best or make_policy(model)}
 
     sizes = [int(np.prod(school.observation_space.shape or ())), 128, 128, len(school.jobs) + 1]
-    parameters = sum((a + 1) * b for a, b in zip(sizes, sizes[1:], strict=False))
-    return Task(test, known, train_seed, parameters, make(id, "test"))
+    return Task(test, known, train_seed, count_parameters(sizes), make(id, "test"))
 
 
 def main() -> None:

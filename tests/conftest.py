@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,13 @@ SLOW = (
     "farm/entities/weather/test_weather.py", "cli/test_new.py",
 )  # fmt: skip
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
+
+
+@pytest.fixture
+def import_example(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Return a function that imports an example, which may import its neighbours, as a module."""
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "examples")
+    return importlib.import_module
 
 
 @pytest.fixture(autouse=True, scope="module")

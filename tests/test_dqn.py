@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -21,10 +20,9 @@ ID = "farm/bean-clay-1x1-v1"
 
 
 @pytest.fixture
-def dqn(monkeypatch: pytest.MonkeyPatch) -> Any:
+def dqn(import_example: Callable[[str], Any]) -> Any:
     """Import the example as a module."""
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "examples")
-    return importlib.import_module("dqn")
+    return import_example("dqn")
 
 
 def make_days(dqn: Any, ended: list[bool], terminated: list[bool]) -> Any:

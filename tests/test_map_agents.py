@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,16 +22,14 @@ from tests.short import some
 
 pytest.importorskip("optax")
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 SMALL, LARGE = "full-1x1", "full-3x4"
 DRAWS = 64
 
 
 @pytest.fixture
-def ppo(monkeypatch: pytest.MonkeyPatch) -> Any:
+def ppo(import_example: Callable[[str], Any]) -> Any:
     """Import the example as a module."""
-    monkeypatch.syspath_prepend(EXAMPLES)
-    return importlib.import_module("map_ppo")
+    return import_example("map_ppo")
 
 
 def find_id(name: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -17,10 +16,9 @@ pytest.importorskip("optax")
 
 
 @pytest.fixture
-def offline(monkeypatch: pytest.MonkeyPatch) -> Any:
+def offline(import_example: Callable[[str], Any]) -> Any:
     """Import the example as a module."""
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "examples")
-    return importlib.import_module("offline")
+    return import_example("offline")
 
 
 SPACE = spaces.Box(-10, 10, (2,), np.float32)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -18,10 +17,9 @@ pytest.importorskip("optax")
 
 
 @pytest.fixture
-def recurrent(monkeypatch: pytest.MonkeyPatch) -> Any:
+def recurrent(import_example: Callable[[str], Any]) -> Any:
     """Import the example as a module."""
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "examples")
-    return importlib.import_module("recurrent_ppo")
+    return import_example("recurrent_ppo")
 
 
 def on_one_device(function: Any) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -17,10 +16,9 @@ ID = "farm/game0-weeds-v1"
 
 
 @pytest.fixture
-def sb3_jobs(monkeypatch: pytest.MonkeyPatch) -> Any:
+def sb3_jobs(import_example: Callable[[str], Any]) -> Any:
     """Import the example as a module."""
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "examples")
-    return importlib.import_module("sb3_jobs")
+    return import_example("sb3_jobs")
 
 
 @pytest.mark.parametrize("learner", ["ppo", "dqn"])

@@ -172,9 +172,13 @@ class MacroJobs(Wrapper[FarmParams]):
     def _done_today(self, what: np.ndarray, obs: dict[str, Any]) -> jax.Array:
         """Return the places that have one of these orders today, bool (places,)."""
         names = {f"today/{self.env.table.names[i]}" for i in what}
-        places = [(part, at) for name, (part, at, _) in self._channels.items() if name in names]
-        at = {part: np.asarray([i for found, i in places if found == part], int) for part in ("farm", "plots")}
-        return jnp.concatenate([(obs[part][..., at[part]] > 0).any(-1).reshape(-1) for part in at])
+        orders = [self._channels[name] for name in names if name in self._channels]
+
+        def done(part: str) -> jax.Array:
+            at = np.asarray([i for place, i, _ in orders if place == part], int)
+            return (obs[part][..., at] > 0).any(-1).reshape(-1)
+
+        return jnp.concatenate([done("farm"), done("plots")])
 
     def _sorts(self, job: Job) -> list[tuple[int, int]]:
         """Return the orders of a job, each with the number of its amount."""
