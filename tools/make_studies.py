@@ -24,7 +24,7 @@ from harvestgym.evaluate.calibrate import curves, fitted
 from harvestgym.evaluate.run import policy_named
 
 PAGES = {
-    **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density"), "studies.md"),
+    **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density", "intercropping"), "studies.md"),
     **dict.fromkeys(("looking", "risk", "memory"), "uncertainty.md"),
     **dict.fromkeys(("card", "parameters"), "validation.md"),
     "fishing": "fishing.md", "forager": "forager.md", "region": "region.md",
@@ -33,6 +33,7 @@ PAGES = {
 LONG: dict[str, Any] = {
     "watering": {"variants": True, "replicates": 50},
     "pollinators": {"variants": True},
+    "intercropping": {"variants": True},
     "fishing": {"train_steps": 200_000},
     "region": {"side": 1000},
 }

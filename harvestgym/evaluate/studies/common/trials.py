@@ -35,7 +35,7 @@ TUNING, REPORTED = 11, 2026
 CROPS = ("bean", "corn", "tomato")
 WATER, HARVEST = ("Soil-0", "watering_continuous"), ("Plant-0", "harvest")
 WATERING_MINUTES = 60.0
-ORDERS = 4
+ORDERS = 5
 """Orders of a day, at most."""
 
 APRIL = 115

@@ -1,0 +1,44 @@
+"""The game of two crops: both together earn more than each alone, but not when they are sown on one day."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+import harvestgym
+from harvestgym.core.rollout import evaluate
+from harvestgym.evaluate.run import policy_named
+
+ID, SEASONS, DAYS = "farm/polyculture-3x4-v1", 64, 200
+CORN, BEANS, SOIL = ("Field-0", "Plant-0"), ("Field-0", "Plant-1"), ("Field-0", "Soil-0")
+DAY, WATER = ["Field-0", "Weather-0", "day#int365", []], [*SOIL, "available_Water#L", []]
+GROWING = ["seed", "grow", "bloom", "fruit"]
+
+
+def order(entity: tuple[str, str], name: str, /, *when: Any, **values: Any) -> dict[str, Any]:
+    return {"when": [list(when)], "do": ["BasicFarmer-0", *entity, name, {"plot": "each"} | values]}
+
+
+def tend(entity: tuple[str, str], seeds: int, last: int, litres: float) -> list[dict[str, Any]]:
+    """Harvest, sow until a day, and water below some litres; numbers of one crop were tuned with these rules."""
+    stage = [*entity, "stage", []]
+    sown, watered = {"amount#seed": seeds, "spacing#cm": 20}, {"amount#L": 20, "duration#min": 60}
+    return [
+        order(entity, "micro_harvest", [stage, "value", "in", ["ripe"]]),
+        order(entity, "sow", [stage, "value", "in", ["none"]], [DAY, "value", "<", last], **sown),
+        order(SOIL, "watering_discrete", [WATER, "value", "<", litres], [stage, "value", "in", GROWING], **watered),
+    ]
+
+
+def earned(expert: Any = None) -> float:
+    env = harvestgym.make(ID) if expert is None else harvestgym.make(ID, expert=expert)
+    return float(evaluate(env, policy_named(ID, env, "expert"), jax.random.key(7), SEASONS, DAYS).returns.mean())
+
+
+def test_two_crops_earn_more_than_each_alone_unless_sown_on_one_day() -> None:
+    """Corn alone with the numbers of `harvestgym tune`: 10 seeds, until day 182, below 89.2 L."""
+    corn, beans = tend(CORN, 10, 182, 89.2), tend(BEANS, 15, 240, 85)
+    expert, alone = earned(), earned(corn)
+    assert expert > 1.08 * alone > 1.08 * earned(beans)
+    assert earned([*corn[:2], *beans[:2], corn[2]]) < alone
