@@ -205,7 +205,7 @@ def split_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def _stepped(env: Env[Any, Any], ndim: int) -> Callable[..., tuple[Any, Timestep]]:
-    """Return `env.step` for one or a batch; `once` keeps XLA from computing parts of it twice."""
+    """Return `env.step` for one or a batch; `avoid_recomputation` keeps XLA from computing parts of it twice."""
     step = _mapped(env.step, ndim, 3)
     return avoid_recomputation(step) if ndim else step
 

@@ -36,7 +36,7 @@ SECONDS = 1.0
 """Seconds for which the steps of one interface are counted."""
 ROLLOUT_STEPS = 64
 SINGLE, VECTOR, ROLLOUT = "gymnasium.make", "make_vec", "rollout"
-DEFAULT_CASES = ((SINGLE, 1), (VECTOR, 64), (VECTOR, 256), (ROLLOUT, 1024))
+DEFAULT_CASES = ((SINGLE, 1), (VECTOR, 256), (ROLLOUT, 1024))
 REFERENCE = "CartPole-v1"
 
 CHILD = """
