@@ -150,7 +150,13 @@ def history(id: str) -> dict[str, str]:
     from .core.config import read_extended  # PyYAML and pydantic, which a plain import does without
 
     path = locate_file(id)
-    return dict(read_extended(path, spec(id).family).get("history", {})) if path.is_file() else {}
+    known = read_extended(path, spec(id).family).get("history", {}) if path.is_file() else {}
+    return {version: text for version, text in known.items() if _number(version) <= _number(id)}
+
+
+def _number(version: str) -> int:
+    """Return the number of a version, `v1`, or of that of an id."""
+    return int(version.rpartition("v")[2])
 
 
 def tags(id: str) -> list[str]:

@@ -24,7 +24,7 @@ PPO = "examples/ppo.py --seeds 3 --out docs/training --id"
 PARTS = {
     "tune": ["tools/tune_all.py"],
     "training": [
-        f"{PPO} farm/tomato-sand-1x1-v1 farm/corn-sand-1x1-v1",
+        f"{PPO} farm/tomato-sand-1x1-v2 farm/corn-sand-1x1-v2",
         f"{PPO} farm/bean-clay-1x1-v1",
         f"{PPO} farm/paid-looks-1x1-v1 --updates 250",
         "tools/make_training.py contexts",

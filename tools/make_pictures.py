@@ -1,7 +1,7 @@
 """Write docs/pictures/<family>-<name>.png: of each id the last of the steps of an expert's episode with most to see.
 
 python tools/make_pictures.py                         # every id whose family offers a scene, and season.png
-python tools/make_pictures.py fishing farm/game0-v1   # of families, or some
+python tools/make_pictures.py fishing farm/game0-v2   # of families, or some
 python tools/make_pictures.py season                  # the season of a farm in one picture
 """
 
@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
 """Of a picture, px and colours of its palette; of the episode; and the steps that are looked through."""
 
-SEASON, DPI = "farm/polyculture-3x4-v1", 80
+SEASON, DPI = "farm/polyculture-3x4-v2", 80
 """Whose season is drawn in one picture, and how fine."""
 
 SHARE = 0.9

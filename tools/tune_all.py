@@ -1,7 +1,7 @@
 """Tune the expert of every id, or of some, and write tuned/NAME.yaml next to their catalogue files.
 
 python tools/tune_all.py                       # all ids: hours on two cores
-python tools/tune_all.py fishing farm/game0-v1  # a family, an id
+python tools/tune_all.py fishing farm/game0-v2  # a family, an id
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@ def test_list_prints_all_ids_or_those_of_a_family() -> None:
 
 
 def test_list_on_a_terminal_prints_one_line_with_description_per_id(capsys: pytest.CaptureFixture[str]) -> None:
-    print_ids({id: registry.doc(id) for id in ("farm/game0-v1", "fishing/fox-v0")})
+    print_ids({id: registry.doc(id) for id in ("farm/game0-v2", "fishing/fox-v0")})
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("farm/game0-v1   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
+    assert first.startswith("farm/game0-v2   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
     assert len(first) <= 80, "a line each"
 
 
@@ -58,7 +58,7 @@ def test_list_names_the_environments_of_several_agents() -> None:
 
 def test_list_filters_by_tag() -> None:
     found = run_command("list", "--tag", "polyculture").split()
-    assert "farm/polyculture-3x4-v1" in found and "farm/bean-clay-1x1-v1" not in found
+    assert "farm/polyculture-3x4-v2" in found and "farm/bean-clay-1x1-v1" not in found
     refused = runner.invoke(app, ["list", "--tag", "watring"])
     assert refused.exit_code == 2 and "try 'watering'" in refused.output
 

@@ -23,7 +23,7 @@ from harvestgym.gym.env import GymEnv
 
 MOST = 400
 """Characters of a repr."""
-IDS = ("farm/full-10x10-v1", "farm/contexts-1x1-v1", "farm/paid-looks-1x1-v1", "farm/two-climates-v1",
+IDS = ("farm/full-10x10-v1", "farm/contexts-1x1-v1", "farm/paid-looks-1x1-v1", "farm/two-climates-v2",
        "fishing/any-law-v0", "fishing/three-species-v0", "forager/relearning-v1")  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def test_the_overrides_are_plain_arguments_of_make() -> None:
     np.testing.assert_array_equal(table(harvestgym.make(IDS[0], **side.overrides)), table(side.make()))
     changed: Any = side.make(rules={"horizon#day": 9})
     assert int(changed.params.horizon) == 9 and len(table(changed)) == 730
-    assert splits.split("farm/two-climates-v1", "test").overrides == {}, "a generator has no years"
+    assert splits.split("farm/two-climates-v2", "test").overrides == {}, "a generator has no years"
 
 
 def test_an_evaluation_takes_the_split_by_name() -> None:

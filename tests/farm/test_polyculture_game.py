@@ -10,7 +10,7 @@ import harvestgym
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import policy_named
 
-ID, SEASONS, DAYS = "farm/polyculture-3x4-v1", 64, 200
+ID, SEASONS, DAYS = "farm/polyculture-3x4-v2", 64, 200
 CORN, BEANS, SOIL = ("Field-0", "Plant-0"), ("Field-0", "Plant-1"), ("Field-0", "Soil-0")
 DAY, WATER = ["Field-0", "Weather-0", "day#int365", []], [*SOIL, "available_Water#L", []]
 GROWING = ["seed", "grow", "bloom", "fruit"]

@@ -54,7 +54,7 @@ def live(env: FarmModel, policy: Policy, keys: jax.Array) -> Any:
 @pytest.fixture(scope="module")
 def seasons() -> dict[str, Any]:
     """Run three years under the expert of the catalogue, and three under orders that sow corn and beans at once."""
-    env = make("rotation-v1", rules={"terminal_conditions": END})
+    env = make("rotation-v2", rules={"terminal_conditions": END})
     both = [{"amount#seed": 5}, {"amount#seed": 15}]
     orders = np.zeros(DAYS, np.int32)
     orders[60:62] = [
@@ -148,9 +148,9 @@ def test_taking_turns_earns_more_than_any_crop_again_and_again() -> None:
         "corn": again(CORN, 5, (120, 160)),
         "carrots": again(CARROTS, 10, (65, 110), (150, 330)),
     }
-    farmers = {"turns": make("rotation-v1")} | {n: make("rotation-v1", expert=r) for n, r in repeated.items()}
+    farmers = {"turns": make("rotation-v2")} | {n: make("rotation-v2", expert=r) for n, r in repeated.items()}
     policies = {name: rule_policy(env) for name, env in farmers.items()}
-    turns, *others = evaluate_together("farm/rotation-v1", policies, 100 if ALL else 50, seed=2_000).values()
+    turns, *others = evaluate_together("farm/rotation-v2", policies, 100 if ALL else 50, seed=2_000).values()
     for other in others:
         assert turns.summary.low > other.summary.high and turns.summary.mean > 1.125 * other.summary.mean, other.policy
 

@@ -24,6 +24,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.plant import SEEDS, SPACINGS
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.registry import ids
 from harvestgym.sweep import LOCAL, CallCase, EngineOptions, collect
 
 from .common.report import open_figure, write_columns
@@ -79,9 +80,10 @@ def run(
 def make_sown_farm(crop: str) -> FarmModel:
     """Make the one-plot farm of a crop on loam whose initial values hold the number of seeds and their spacing."""
     start = {"stage": ["seed"], "population#nb": [1], "spacing#cm": [0]}
-    base = crop if crop in CROPS else "bean"
+    base = f"farm/{crop if crop in CROPS else 'bean'}-loam-1x1-"
     rules = {"init": {"Field-0": {"Plant-0": start}}}
-    return make(f"{base}-loam-1x1-v1", entities={"Plant-0": crop}, rules=rules)
+    name = next(id for id in ids("farm") if id.startswith(base)).removeprefix("farm/")
+    return make(name, entities={"Plant-0": crop}, rules=rules)
 
 
 def fit_reciprocal(density: np.ndarray, grams: np.ndarray) -> Reciprocal:

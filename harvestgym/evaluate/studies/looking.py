@@ -83,7 +83,7 @@ PAID_FARMS = {
             (WATER, "<", 162, ("Soil-0", "watering_discrete", {"plot": [0, 0], "amount#L": 20, "duration#min": 60})),
         ),
     ),
-    "tomato-clay-1x1-v1": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
+    "tomato-clay-1x1-v2": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
 }
 
 

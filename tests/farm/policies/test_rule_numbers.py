@@ -43,7 +43,7 @@ def test_pauses_and_observations_have_numbers() -> None:
 
 def test_equal_comparisons_in_one_rule_are_one_number() -> None:
     """The expert of the rotation feeds either crop below one amount of nitrogen; it stands there four times."""
-    names = list_numbers(written("rotation-v1"))
+    names = list_numbers(written("rotation-v2"))
     assert sum("available_N#g <" in name for name in names) == 1
 
 
@@ -64,7 +64,7 @@ def test_numbers_of_other_rules_are_refused_and_missing_ones_stay() -> None:
 
 
 def test_ranges_contain_what_is_written_and_stay_in_the_range_of_the_variable() -> None:
-    for name in ("full-1x1-v1", "contexts-1x1-v1", "fertilizer-1x1-v1"):
+    for name in ("full-1x1-v1", "contexts-1x1-v1", "fertilizer-1x1-v2"):
         family = make_rule_families(make(name))["expert"]
         assert len(family.numbers) >= 2
         for label, number in family.numbers.items():

@@ -36,7 +36,7 @@ def recorded(name: str, steps: int) -> Record:
 
 
 def test_every_crop_has_a_panel_with_its_mean() -> None:
-    env, record = farm("polyculture-3x4-v1"), recorded("polyculture-3x4-v1", 12)
+    env, record = farm("polyculture-3x4-v2"), recorded("polyculture-3x4-v2", 12)
     for day in range(3, 12):
         stage, size = np.zeros((3, 4)), np.zeros((3, 4))
         stage[0, :3], size[0, :3] = Stage.GROW, (30.0, 40.0, 50.0)
@@ -51,7 +51,7 @@ def test_every_crop_has_a_panel_with_its_mean() -> None:
 
 
 def test_every_field_has_its_air_and_its_water() -> None:
-    env, record = farm("two-climates-v1"), recorded("two-climates-v1", 4)
+    env, record = farm("two-climates-v2"), recorded("two-climates-v2", 4)
     say(env, record, 2, "Field-1", "Weather-0", {"air_temperature/mean#°C": 25.0})
     panels = titled(season(env, record))
     means = [drawn(panels[title])["mean temperature"][2] for title in ("Field-0, montpellier", "Field-1, lille")]

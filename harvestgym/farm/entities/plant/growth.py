@@ -19,6 +19,7 @@ from harvestgym.farm.entities.hosts import Drivers, add_to_strain, exponent_term
 from harvestgym.farm.entities.messages import NUTRIENTS
 
 from . import equations
+from .needs import drought_exponent
 from .parameters import FLOWERS_MAX, Crop, Rate
 from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, SURVIVAL, PlantState
@@ -182,9 +183,7 @@ def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantSt
         stage=jnp.where(moves, state.stage + 1, state.stage),
         size=jnp.where(sprouts, crop.size_start, state.size),
         fruits=jnp.where(sets, state.pollinated, state.fruits),
-        bloom_deficit=jnp.where(
-            sets, equations.refused_share(state.stage_refused, state.stage_thirst), state.bloom_deficit
-        ),
+        past_drought=jnp.where(moves, drought_exponent(crop, state), state.past_drought),
         stage_thirst=jnp.where(moves, 0.0, state.stage_thirst),
         stage_refused=jnp.where(moves, 0.0, state.stage_refused),
         fruit_weight=jnp.where(sets, crop.fruit_weight_start, state.fruit_weight),

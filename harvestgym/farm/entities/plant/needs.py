@@ -109,13 +109,15 @@ def lack_of_light(crop: Crop, state: PlantState, radiation: jax.Array) -> jax.Ar
 def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
     """Minus the log of the yield that dry days leave: K_y times that of the share of the water got (Jensen 1968).
 
-    For small deficits it is FAO-33 eq. 1, which holds up to a half; no flower that has a drop left loses all. Of
-    flowering and yield formation the worse counts, as the K_y of a whole season is near the largest of its periods.
-    That of the vegetative period acts by the size of eq. (8).
+    For small deficits it is FAO-33 eq. 1, which holds up to a half; no flower that has a drop left loses all. Of the
+    periods the worst counts, as the K_y of a whole season is near the largest of its periods. Drought in the vegetative
+    period costs yield by the size of eq. (8), too.
     """
-    filling = equations.refused_share(state.stage_refused, state.stage_thirst)
-    in_bloom = crop.bloom.yield_response * equations.minus_log(1 - state.bloom_deficit)
-    return jnp.maximum(in_bloom, crop.fruit.yield_response * equations.minus_log(1 - filling))
+    flowers, fills = (state.stage == stage for stage in (Stage.BLOOM, Stage.FRUIT))
+    factor = jnp.where(flowers, crop.bloom.yield_response, crop.grow.yield_response)
+    factor = jnp.where(fills, crop.fruit.yield_response, factor)
+    refused = equations.refused_share(state.stage_refused, state.stage_thirst)
+    return jnp.maximum(state.past_drought, factor * equations.minus_log(1 - refused))
 
 
 def compute_stress(crop: Crop, state: PlantState) -> jax.Array:

@@ -107,6 +107,9 @@ class Grow:
     survive: GrowSurvival
     variance: jax.Array = par("grow_rate_sigma2", "variance of the rate's noise, eq. (6)", low=0, high=100)
     rate_min: jax.Array = par("grow_rate_min#", "rate at or below which nothing grows, eq. (6)", low=0, high=1)
+    yield_response: jax.Array = par(
+        "Water_yield_response", "K_y of the vegetative period beyond that by the size, FAO-33", low=0, high=10
+    )
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "asked by a plant per mm of its size and day")
     water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)

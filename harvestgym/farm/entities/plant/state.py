@@ -71,7 +71,9 @@ class PlantState:
     water_stress: jax.Array = var("cumulated_stress_water#L", "water that the plants were refused")
     stage_thirst: jax.Array = var("stage_thirst#L", "water that the plants wanted in this stage", hidden=True)
     stage_refused: jax.Array = var("stage_refused#L", "of that, the water that they were refused", hidden=True)
-    bloom_deficit: jax.Array = var("bloom_deficit", "share of the water refused in bloom", high=1, hidden=True)
+    past_drought: jax.Array = var(
+        "past_drought", "minus the log of the yield that the driest stage so far leaves, FAO-33", hidden=True
+    )
     dimness: jax.Array = var("dimness", "lack of light of the last weeks, as a share", high=1, hidden=True)
     age_seed: jax.Array = _count("age_seed#day", "days as a seed")
     nogrow: jax.Array = _count("consecutive_nogrow#day", "days in a row without growth")

@@ -11,9 +11,6 @@ SEASONS, SEED = 400, 4
 A_FIFTH = 0.2
 CROPS = ("bean", "corn", "tomato")
 
-SHORT_OF_FAO_33 = {("corn", "vegetative"), ("tomato", "vegetative")}
-"""Periods in which drought costs less than published, as docs/validation.md says."""
-
 
 @pytest.fixture(scope="module", params=CROPS)
 def found(request: pytest.FixtureRequest) -> tuple[str, list[YieldResponse]]:
@@ -25,8 +22,7 @@ def test_k_y_is_that_of_fao_33_within_a_fifth(found: tuple[str, list[YieldRespon
     crop, responses = found
     published = read_published()[crop]["k_y"]
     for response in responses:
-        if (crop, response.period) not in SHORT_OF_FAO_33:
-            assert response.factor == pytest.approx(published[response.period], rel=A_FIFTH), (crop, response)
+        assert response.factor == pytest.approx(published[response.period], rel=A_FIFTH), (crop, response)
 
 
 def test_deficits_of_the_season_go_from_a_tenth_to_two_fifths(found: tuple[str, list[YieldResponse]]) -> None:

@@ -77,13 +77,20 @@ def test_dull_weeks_are_a_stress_that_passes() -> None:
     assert float((dull - bright)[0, 0]) == pytest.approx(1.25 * 0.4)
 
 
-def test_drought_costs_what_the_worse_of_two_periods_costs() -> None:
-    """By hand, with a factor of 1.0 in flower and 0.75 in fruit."""
-    factors = {"bloom": {"Water_yield_response": 1.0}, "fruit": {"Water_yield_response": 0.75}}
-    crop, dry = Plant.named({"extends": "bean", **factors}), {"bloom_deficit": 0.3, "stage_thirst": 10.0}
-    for refused, left in ((2.0, 0.7), (6.0, 0.4**0.75)):
-        state = stand(1, Stage.FRUIT, stage_refused=refused, **dry)
-        assert float(needs.drought_exponent(crop, state)[0, 0]) == pytest.approx(-math.log(left), rel=1e-5)
+def test_drought_costs_what_the_worst_of_three_periods_costs() -> None:
+    """By hand, with factors of 0.4 in growth, 1.0 in flower and 0.75 in fruit: a tenth lost so far, then more."""
+    names = {"grow": 0.4, "bloom": 1.0, "fruit": 0.75}
+    crop = Plant.named({"extends": "bean"} | {name: {"Water_yield_response": k} for name, k in names.items()})
+    grows, blooms, fills = Stage.GROW, Stage.BLOOM, Stage.FRUIT
+    for stage, refused, left in (
+        (grows, 1.0, 0.9),
+        (grows, 5.0, 0.5**0.4),
+        (blooms, 3.0, 0.7),
+        (fills, 6.0, 0.4**0.75),
+    ):
+        dry = {"stage_refused": refused, "stage_thirst": 10.0, "past_drought": -math.log(0.9)}
+        found = needs.drought_exponent(crop, stand(1, stage, **dry))
+        assert float(found[0, 0]) == pytest.approx(-math.log(left), rel=1e-5)
     assert float(needs.drought_exponent(BEAN, stand(1, Stage.FRUIT))[0, 0]) == 0.0
 
 
