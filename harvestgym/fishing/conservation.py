@@ -3,6 +3,9 @@
 The driver problem is May's law whose consumption `a` rises every year. Action A, at most the bound, lowers `a`
 by A * effect before that year's rise; the worth is benefit x / (1 + satiation x) - A^exponent. With effect =
 1/(100 bound) and satiation 1 it is what the published figures were made with; the paper's text has satiation 0.
+
+A `loss` takes a share of the stock each year before it grows. Where it takes more than growth replaces, the stock is
+a sink (Pulliam 1988, American Naturalist 132:652): it lasts only as long as animals are added.
 """
 
 from __future__ import annotations
@@ -29,18 +32,23 @@ class ConservationParams(FishingParams):
     benefit: Any = par("benefit", "worth of a unit of stock per year", default=1.0)
     satiation: Any = par("satiation", "how fast that worth saturates with the stock; 0 is linear", low=0.0, default=0.0)
     exponent: Any = par("exponent", "cost of an action A is A^exponent", low=0.0, default=2.0)
+    loss: Any = par("loss", "share of the stock that is lost each year before it grows", low=0.0, high=1.0, default=0.0)
     effect: Any = par("effect", "what a unit of action takes from the driver", low=0.0, default=0.0)
     rise: Any = par("rise", "yearly rise of the driver", default=0.0)
 
 
 @dataclass(frozen=True, repr=False)
 class RecoveryModel(FishingModel):
-    """Translocation: the action adds to the stock before it grows, x' = z f(x + A), for a cost of A^exponent."""
+    """Translocation: the action adds to the stock before it grows, for a cost of A^exponent.
+
+    x' = z f((1 - loss) (x + A)).
+    """
 
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+        assert isinstance(params, ConservationParams)
         law = self.law(state, params)
         grow, _ = self._draws(key, law, params)
-        stock = self.grow(law, state.stock + self.units.wanted(action), grow, params)
+        stock = self.grow(law, (1 - params.loss) * (state.stock + self.units.wanted(action)), grow, params)
         return self._add_to_tally(law, state, replace(state, stock=stock, year=state.year + 1), params)
 
     def reward(
@@ -72,7 +80,7 @@ class DriverModel(RecoveryModel):
         assert isinstance(law, May) and isinstance(params, ConservationParams)
         law = replace(law, a=self.push_driver(law.a, self.units.wanted(action)[0], params))
         grow, _ = self._draws(key, law, params)
-        stock = self.grow(law, state.stock, grow, params)
+        stock = self.grow(law, (1 - params.loss) * state.stock, grow, params)
         return self._add_to_tally(law, state, replace(state, law=law, stock=stock, year=state.year + 1), params)
 
     def push_driver(self, a: jax.Array, action: jax.Array, params: ConservationParams) -> jax.Array:

@@ -82,6 +82,7 @@ class FishingSpec(Exact):
     benefit: float = Field(1.0, ge=-MAX_BIOMASS, le=MAX_BIOMASS)
     satiation: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     exponent: float = Field(2.0, ge=0, le=MAX_STEEPNESS)
+    loss: float = Field(0.0, ge=0, le=1)
     effect: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     rise: float = Field(0.0, ge=-MAX_BIOMASS, le=MAX_BIOMASS)
     expert: TunedRule | None = Field(None, description="the rule of the expert and its numbers")

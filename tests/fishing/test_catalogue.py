@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import gymnasium
@@ -11,9 +12,13 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.rollout import evaluate
+from harvestgym.fishing import control
 from harvestgym.fishing.family import CATALOGUE
 from harvestgym.fishing.spec import read_spec
 from harvestgym.testing import check_env
+from tests.script import ROOT
 from tests.short import some
 
 YEARS = 6
@@ -22,6 +27,7 @@ YEARS = 6
 STEPS = 8
 
 IDS = harvestgym.ids("fishing")
+LEADERBOARD = ROOT / "docs" / "leaderboard.json"
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +47,7 @@ def test_every_file_is_registered() -> None:
 
 
 STEPPED = some(
-    IDS, "any-law-v0", "driver-hidden-v0", "levels-v0", "logistic-random-v0", "survey-v0", "patches-v0",
+    IDS, "any-law-v0", "driver-hidden-v1", "levels-v0", "logistic-random-v0", "survey-v0", "patches-v0",
     "recovery-may-v0", "three-species-drift-v0", "walleye-v0",
 )  # fmt: skip
 """Fisheries that the checkers step. In the short form, one of each form of observation, action, start and law."""
@@ -58,7 +64,7 @@ def test_contract_and_checkers(id: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["rgb_array", "svg"])
-@pytest.mark.parametrize("id", ["fishing/driver-observed-v0", "fishing/recovery-may-v0", "fishing/logistic-v0"])
+@pytest.mark.parametrize("id", ["fishing/driver-observed-v1", "fishing/recovery-may-v0", "fishing/logistic-v0"])
 def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     """The picture of the start, alone and in a vector environment, then that of a year."""
     env, envs = gymnasium.make(id, Tmax=4, render_mode=mode), harvestgym.make_vec(id, 2, render_mode=mode, Tmax=4)
@@ -78,3 +84,42 @@ def test_the_drifting_fishery_starts_at_the_published_rate_and_its_first_version
     assert rates == pytest.approx({"fishing/drifting-v1": 0.793, "fishing/drifting-v0": 0.8})
     with pytest.warns(DeprecationWarning, match="upgrading to version `v1`"):
         gymnasium.make("fishing/drifting-v0")
+
+
+@pytest.mark.parametrize("name", ["driver-calm", "driver-hidden", "driver-observed", "recovery-ricker"])
+def test_a_first_version_that_is_gone_is_answered_with_its_successor(name: str) -> None:
+    """v0, in which doing nothing earned up to 69 % of the expert, is no id; its game is v1 with other arguments."""
+    with pytest.raises(ConfigError, match=f"try 'fishing/{name}-v1'"):
+        harvestgym.make(f"fishing/{name}-v0")
+    with pytest.warns(DeprecationWarning), pytest.raises(gymnasium.error.DeprecatedEnv, match=f"{name}-v1"):
+        gymnasium.make(f"fishing/{name}-v0")
+
+
+@pytest.mark.parametrize(
+    ("id", "published", "idle", "spread"),
+    [
+        ("fishing/driver-hidden-v1", {"satiation": 1.0}, 42.33, 4.2),
+        ("fishing/driver-calm-v1", {"satiation": 1.0}, 50.68, 0.01),
+        ("fishing/recovery-ricker-v1", {"loss": 0.0, "benefit": 5.0, "sigma": 0.1}, 488.8, 16.2),
+    ],
+)
+def test_the_published_games_are_arguments_of_make(
+    id: str, published: dict[str, float], idle: float, spread: float
+) -> None:
+    """Doing nothing earns there what it earned in v0, within five standard errors; in v1 it earns other amounts."""
+    for options, as_before in ((published, True), ({}, False)):
+        env = harvestgym.make(id, **options)
+        returns = evaluate(env, control.quota(env, 0.0), jax.random.key(0), 100, int(env.params.horizon)).returns
+        assert (abs(float(returns.mean()) - idle) < 5 * spread / 10) == as_before
+
+
+def test_doing_nothing_earns_little_and_chance_less_than_the_expert() -> None:
+    """On every fishery of the leaderboard the one is at most 20 % of the expert; no random policy comes close to it."""
+    found: dict[str, dict[str, float]] = {}
+    for row in json.loads(LEADERBOARD.read_text(encoding="utf-8"))["rows"]:
+        if row["id"].startswith("fishing/"):
+            found.setdefault(row["id"], {})[row["policy"]] = row["mean"]
+    assert set(found) == set(IDS)
+    for id, mean in found.items():
+        assert mean["none"] <= 0.2 * mean["expert"], id
+        assert mean["random"] <= 0.7 * mean["expert"], id

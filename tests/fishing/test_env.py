@@ -223,7 +223,7 @@ def test_mistakes_in_files_and_options(tmp_path: Any) -> None:
     with pytest.raises(ConfigError, match="try 'r'|valid"):
         make("logistic-v0", drift={"rr": {"rate": 0.1, "limit": 1.0}})
     with pytest.raises(ConfigError, match="expected law .may'"):
-        make("driver-calm-v0", law={"kind": "logistic"})
+        make("driver-calm-v1", law={"kind": "logistic"})
     with pytest.raises(ConfigError, match="K: .*0.000001"):
         FishingEnv(K=0)
     file = tmp_path / "mine.yaml"

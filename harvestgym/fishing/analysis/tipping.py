@@ -68,7 +68,7 @@ def plan_actions(
 def _grow(params: ConservationParams, stock: jax.Array, driver: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return next year's stock for each (stock, new driver, node), and the nodes' weights."""
     z, weight = quadrature(params.noise, NOISE_NODES)
-    mean = replace(params.law, a=driver[:, None])(stock[:, None, None])
+    mean = replace(params.law, a=driver[:, None])((1 - params.loss) * stock[:, None, None])
     return jnp.broadcast_to(params.noise(z, mean, stock[:, None, None]), (len(stock), len(driver), NOISE_NODES)), weight
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from harvestgym.fishing.analysis.dynamic_programming import cache_by_params
 from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_folds, find_reference_point
-from harvestgym.fishing.conservation import DriverModel, RecoveryModel
+from harvestgym.fishing.conservation import ConservationParams, DriverModel, RecoveryModel
 from harvestgym.fishing.growth import May, OneOf
 from harvestgym.fishing.model import FishingModel, FishingParams
 
@@ -75,5 +75,7 @@ def _qualify(env: FishingModel, name: str) -> str:
     params = env.params
     if isinstance(params.law, OneOf):
         return f"{name} of {type(params.law.laws[0]).__name__}"
+    if isinstance(params, ConservationParams) and params.loss > 0:
+        return f"{name} without losses"
     changes = params.drift is not None or isinstance(env, DriverModel)
     return f"{name} at first" if changes else f"{name} of the mean law" if params.vary else name

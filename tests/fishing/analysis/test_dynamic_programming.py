@@ -82,7 +82,7 @@ def test_cost_of_effort_raises_escapement() -> None:
 
 def test_driver_plan_beats_a_steady_action() -> None:
     """Tipping point without noise: the plan's promised value is what it earns, above every steady action."""
-    env = make("driver-calm-v0", Tmax=150)
+    env = make("driver-calm-v1", Tmax=150)
     plan = tipping.plan_actions(env, env.params, 150, n=101, m=101)
 
     def earned(policy: object) -> float:
@@ -103,7 +103,7 @@ def test_refusals() -> None:
     with pytest.raises(ConfigError, match="one law for all episodes"):
         solve(make("logistic-random-v0"))
     with pytest.raises(ConfigError, match="an action that is a catch"):
-        solve(make("recovery-ricker-v0"))
+        solve(make("recovery-ricker-v1"))
     assert "sdp" not in policies(make("patches-v0"))
 
 
