@@ -216,7 +216,7 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
         "discount": NumberRange(0.5, 0.99, DISCOUNT),
         "enough": NumberRange(0.0, 1.0, 0.0),
         "crowd": NumberRange(0.0, 0.5, 0.0),
-        "straight": NumberRange(0.0, 0.9, 0.0),
+        "straight": NumberRange(0.0, 0.5, 0.0, choices=(0.0, 0.5)),
     }
     return {"navigator": RuleFamily(numbers, lambda given: navigator(env, **given))}
 

@@ -128,8 +128,9 @@ class _Navigator:
 def add_near(pays: jax.Array) -> jax.Array:
     """float32 (rows, columns): what the other cells of a view pay, by their distance; costs are left out."""
     food = jnp.maximum(pays, 0.0)
-    weights = [np.float32(CLOSE) ** np.abs(np.subtract.outer(np.arange(n), np.arange(n))) for n in food.shape]
-    return weights[0] @ food @ weights[1] - food
+    steps = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) for n in food.shape)
+    along, across = (jnp.asarray(np.float32(CLOSE) ** step, jnp.float32) for step in steps)
+    return along @ food @ across - food
 
 
 def navigator(
