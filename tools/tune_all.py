@@ -18,7 +18,7 @@ from harvestgym.evaluate.tune import find_rules
 WORK = 16_000_000
 """Plots times steps that the candidates of a rule may cost."""
 
-SEASONS = {"farm": 48, "fishing": 48, "forager": 4}
+SEASONS = {"farm": 48, "fishing": 48, "forager": 8}
 FEWEST, MOST = 64, 480
 """Candidates of a rule."""
 

@@ -193,10 +193,13 @@ def policies(env: Forager) -> dict[str, Policy]:
     """
     if not _can_navigate(env) or (MODES[env.mode].has_colors and env.world.teleport_every):
         return {}
-    default = navigator(env)
-    expert = default if env.expert is None else build_rule(env.expert, make_rule_families(env), {"navigator": default})
-    baselines = {"planner": planner(env), "greedy": greedy(env)} if MODES[env.mode].has_channels else {}
-    return {"expert": expert} | baselines
+    rules = {"navigator": navigator(env)} | _make_baselines(env)
+    expert = rules["navigator"] if env.expert is None else build_rule(env.expert, make_rule_families(env), rules)
+    return {"expert": expert} | _make_baselines(env)
+
+
+def _make_baselines(env: Forager) -> dict[str, Policy]:
+    return {"planner": planner(env), "greedy": greedy(env)} if MODES[env.mode].has_channels else {}
 
 
 def _can_navigate(env: Forager) -> bool:
@@ -206,17 +209,28 @@ def _can_navigate(env: Forager) -> bool:
 
 
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
-    """Make the rules of a world for `harvestgym tune`: the navigator with its discount, and when it walks on."""
+    """Make the rules of a world for `harvestgym tune`: the navigator with its four numbers."""
     if not _can_navigate(env):
         return {}
-    numbers = {"discount": NumberRange(0.5, 0.99, DISCOUNT), "enough": NumberRange(0.0, 1.0, 0.0)}
-    return {"navigator": RuleFamily(numbers, lambda given: navigator(env, given["discount"], given["enough"]))}
+    numbers = {
+        "discount": NumberRange(0.5, 0.99, DISCOUNT),
+        "enough": NumberRange(0.0, 1.0, 0.0),
+        "crowd": NumberRange(0.0, 0.5, 0.0),
+        "straight": NumberRange(0.0, 0.5, 0.0, choices=(0.0, 0.5)),
+    }
+    return {"navigator": RuleFamily(numbers, lambda given: navigator(env, **given))}
 
 
 def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
-    """Return the world with current rewards in its observations, and the navigator for it; None if none can read it."""
+    """Return the world with current rewards in its observations, and the navigator for it; None if none can read it.
+
+    The navigator has the numbers of the expert, if the expert has any.
+    """
+    if not policies(env):
+        return None
     informed = InformedForager.inform(env)
-    return (informed, navigator(informed)) if policies(env) else None
+    numbers = env.expert.numbers if env.expert is not None else {}
+    return informed, navigator(informed, **numbers)
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from harvestgym.core.tree import replace
 from harvestgym.forager.hashing import JUMP, RETURN
 from harvestgym.forager.kinds import ReturnPlace
-from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World
+from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, Region, World
 
 from .lookup import (
     AT_X,
@@ -34,16 +36,32 @@ from .view import is_in_view, locate_in_view, patch, refresh
 
 def renew(world: World, state: ForagerState) -> ForagerState:
     """Begin a new generation in each region that is eaten up or whose time has come."""
-    changed = jnp.asarray(False)
-    for r, g in enumerate(world.regions):
-        if not (g.renew_eaten or g.renew_every):
-            continue
-        due = (state.eaten[r] >= g.renew_eaten) if g.renew_eaten else jnp.asarray(False)
-        if g.renew_every:
-            due = due | ((clock_phase(state, g.renew_every) == 0) & jnp.any(state.clock > 0))
-        state = _renew_region(world, state, r, due)
-        changed = changed | due
-    return jax.lax.cond(changed, lambda s: refresh(world, s), lambda s: s, state)
+    due = jnp.stack([_is_over(state, r, g) for r, g in enumerate(world.regions)])
+
+    def renew_due(state: ForagerState) -> ForagerState:
+        for r, g in enumerate(world.regions):
+            if g.renew_eaten or g.renew_every:
+                state = _renew_region(world, state, r, due[r])
+        return refresh(world, state)
+
+    return _change_if(jnp.any(due), renew_due, state)
+
+
+def _is_over(state: ForagerState, r: int, g: Region) -> jax.Array:
+    """Return whether the generation of a region ends now."""
+    over = (state.eaten[r] >= g.renew_eaten) if g.renew_eaten else jnp.asarray(False)
+    if g.renew_every:
+        over = over | ((clock_phase(state, g.renew_every) == 0) & jnp.any(state.clock > 0))
+    return over
+
+
+def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState], state: ForagerState) -> ForagerState:
+    """Return `change(state)` if it is needed, else `state`.
+
+    A loop of at most one turn: under `vmap`, a `cond` would compute the change for every state in every step.
+    """
+    once = lambda loop: (jnp.asarray(False), change(loop[1]))  # noqa: E731
+    return jax.lax.while_loop(lambda loop: loop[0], once, (needed, state))[1]
 
 
 def _renew_region(world: World, state: ForagerState, r: int, due: jax.Array) -> ForagerState:
@@ -127,9 +145,11 @@ def teleport(world: World, state: ForagerState) -> ForagerState:
     """Put the agent every so many steps on a free cell of the next region in turn."""
     every, stops = world.teleport_every, world.teleport_to or (0,)
     phase = clock_phase(state, every * len(stops))
-    turn, now = phase // every, (phase + 1) % every == 0
-    region = jnp.array(stops, jnp.int32)[turn]
-    x, y, found = draw_free_cell(world, state, region, JUMP, jnp.uint32(0))
-    jump = now & found
-    moved = replace(state, x=jnp.where(jump, x, state.x), y=jnp.where(jump, y, state.y))
-    return jax.lax.cond(jump, lambda s: refresh(world, s), lambda s: s, moved)
+    region = jnp.array(stops, jnp.int32)[phase // every]
+
+    def jump(state: ForagerState) -> ForagerState:
+        x, y, found = draw_free_cell(world, state, region, JUMP, jnp.uint32(0))
+        moved = replace(state, x=jnp.where(found, x, state.x), y=jnp.where(found, y, state.y))
+        return refresh(world, moved)
+
+    return _change_if((phase + 1) % every == 0, jump, state)

@@ -2,13 +2,14 @@
 
 It counts its own steps and so its position. Foods of one color it distinguishes by the biome of their cell. Where
 nothing in view pays enough it walks to the biome that pays most now, and so crosses the world when foods change sign. A
-random series of rewards counts for zero, unless the observation reports current rewards (`informed`).
+random series of rewards counts for zero, unless the observation reports current rewards (`informed`). Its numbers are
+tuned for each world (`harvestgym tune`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -28,28 +29,40 @@ from .informed import InformedForager
 
 DISCOUNT = 0.9
 
-Position: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
-"""int32 x, y and clock, as the agent has counted them."""
+CLOSE = 0.7
+"""Weight of food next to other food, to the power of its distance in steps."""
+
+Memory: TypeAlias = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+"""int32 x, y and clock, as the agent has counted them, and the last action, -1 at first."""
+
+
+class Numbers(NamedTuple):
+    """The numbers of a navigator, each float32; see `navigator`."""
+
+    discount: jax.Array
+    enough: jax.Array
+    crowd: jax.Array
+    straight: jax.Array
 
 
 @dataclass(frozen=True)
 class _Navigator:
     env: Forager
 
-    def __call__(
-        self, discount: jax.Array, enough: jax.Array, carry: Position, obs: Any, key: jax.Array
-    ) -> tuple[Position, jax.Array]:
-        x, y, clock = carry
+    def __call__(self, numbers: Numbers, carry: Memory, obs: Any, key: jax.Array) -> tuple[Memory, jax.Array]:
+        x, y, clock, last = carry
         view, worth = (obs["view"], self._pad(obs["worth"])) if self._is_informed else (obs, self._find_worth(clock))
         kinds = self._read_kinds(view, x, y)
         free = self._find_free(lambda kind: kind.blocking)[kinds]
-        pays = worth[kinds]
-        path = plan(pays, self._find_free(lambda k: k.blocking and not k.collectable)[kinds], self._sweeps, discount)
+        pays, open_ = worth[kinds], self._find_free(lambda k: k.blocking and not k.collectable)[kinds]
+        gains = pays + numbers.crowd * jnp.where(pays > 0, add_near(jnp.where(open_, pays, 0.0)), 0.0)
+        path = plan(gains, open_, self._sweeps, numbers.discount)
         ahead = self._lead_to_biome(worth, x, y) - 2.0 * (neighbours(pays) < 0) - 1e6 * ~neighbours(free)
-        action = choose_best(jnp.where(jnp.max(path) > enough, path, ahead), key)
+        ahead = ahead + numbers.straight * (jnp.arange(len(MOVES)) == last)
+        action = choose_best(jnp.where(jnp.max(path) > numbers.enough, path, ahead), key)
         dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * neighbours(free)[action]
         world = self.env.world
-        return ((x + dx) % world.width, (y + dy) % world.height, clock + 1), action
+        return ((x + dx) % world.width, (y + dy) % world.height, clock + 1, action), action
 
     @property
     def _is_informed(self) -> bool:
@@ -112,14 +125,26 @@ class _Navigator:
         return 1.0 * nearer * (find_region(world, to_word(x), to_word(y)) != target)
 
 
-def navigator(env: Forager, discount: float = DISCOUNT, enough: float = 0.0) -> Policy:
+def add_near(pays: jax.Array) -> jax.Array:
+    """float32 (rows, columns): what the other cells of a view pay, by their distance; costs are left out."""
+    food = jnp.maximum(pays, 0.0)
+    steps = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) for n in food.shape)
+    along, across = (jnp.asarray(np.float32(CLOSE) ** step, jnp.float32) for step in steps)
+    return along @ food @ across - food
+
+
+def navigator(
+    env: Forager, discount: float = DISCOUNT, enough: float = 0.0, crowd: float = 0.0, straight: float = 0.0
+) -> Policy:
     """Return the forager for observations in objects or colors, from the start of an episode on.
 
     Args:
         env: the world; of an `InformedForager` the rewards are read from the observation.
         discount: per step to what pays.
         enough: discounted reward in view below which it walks on to the best biome.
+        crowd: share of the food around a food that counts as its own, so that it prefers many close together.
+        straight: preference for the direction of the last step while it walks on; to the best biome leads 1.
     """
     x, y = env.world.start
-    start = jnp.int32(x), jnp.int32(y), jnp.int32(0)
-    return Policy(start, Partial(_Navigator(env), jnp.float32(discount), jnp.float32(enough)))
+    start = jnp.int32(x), jnp.int32(y), jnp.int32(0), jnp.int32(-1)
+    return Policy(start, Partial(_Navigator(env), Numbers(*map(jnp.float32, (discount, enough, crowd, straight)))))

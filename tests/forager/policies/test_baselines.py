@@ -108,6 +108,33 @@ def test_the_plan_finds_the_best_first_step_of_all_paths(seed):
     assert np.argmax(np.where(inside, planned, -np.inf)) in np.flatnonzero(found >= found.max() - 1e-5)
 
 
+@pytest.mark.parametrize("shape", [(9, 9), (7, 5), (3, 11)])
+def test_a_batch_is_planned_as_each_view_alone(shape):
+    rng = np.random.default_rng(7)
+    worth = rng.choice([0.0, 0.0, 1.0, -1.0], (6, *shape)).astype(np.float32)
+    open_, discounts = rng.random((6, *shape)) > 0.15, np.linspace(0.5, 0.99, 6, dtype=np.float32)
+    sweeps = sum(shape) // 2 + 1
+    alone = [plan(worth[i], open_[i], sweeps, discounts[i]) for i in range(6)]
+    batch = jax.vmap(lambda one, ways, discount: plan(one, ways, sweeps, discount))(worth, open_, discounts)
+    np.testing.assert_allclose(batch, alone, atol=1e-6)
+    np.testing.assert_allclose(
+        alone, [sweep_grid(worth[i], open_[i], sweeps, discounts[i]) for i in range(6)], atol=1e-6
+    )
+    same = jax.vmap(lambda one: plan(one, open_[0], sweeps, 0.9))(worth)
+    np.testing.assert_allclose(same, [plan(one, open_[0], sweeps, 0.9) for one in worth], atol=1e-6)
+
+
+def sweep_grid(worth, open_, sweeps, discount) -> list[float]:
+    """Return the plan of value iteration on the grid of a view, written as its definition."""
+    gain = np.pad(np.where(open_, worth, -1e6), 1)
+    passes = np.pad(open_ & (worth <= 0), 1)
+    enter = gain
+    for _ in range(sweeps):
+        around = [np.roll(enter, (int(dy), -int(dx)), (0, 1)) for dx, dy in MOVES]
+        enter = gain + discount * np.where(passes, np.max(around, 0), 0.0)
+    return neighbours(jnp.array(enter)).tolist()
+
+
 def test_the_baselines_beat_a_random_agent():
     model = build_forager(SMALL | {"size": [40, 40], "aperture": [9, 9], "horizon": 300})
     named = policies(model) | {"random": random_policy(model)}

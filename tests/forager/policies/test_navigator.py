@@ -13,6 +13,7 @@ from harvestgym.forager.policies.baselines import planner
 from harvestgym.forager.policies.informed import InformedForager
 from harvestgym.forager.policies.navigator import navigator
 from harvestgym.testing import check_env
+from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
 from tests.short import long
 
 STEPS, EPISODES, KEY = 720, 2, jax.random.key(11)
@@ -42,7 +43,8 @@ def test_the_oracle_reads_a_random_series_that_the_expert_cannot_know() -> None:
 def test_the_oracle_has_the_return_of_the_expert_where_nothing_is_hidden() -> None:
     env = make("weather-v1")
     oracle = make_oracle(env)
-    assert oracle is not None and earn(*oracle, steps=60) == pytest.approx(earn(env, navigator(env), steps=60))
+    expert = policies(env)["expert"]
+    assert oracle is not None and earn(*oracle, steps=60) == pytest.approx(earn(env, expert, steps=60))
 
 
 def test_an_informed_world_reports_the_rewards_that_it_pays() -> None:
@@ -67,6 +69,39 @@ def test_where_nothing_in_view_is_enough_it_walks_on() -> None:
     env = make("two-biome-v1")
     stays, leaves = (evaluate(env, navigator(env, 0.9, enough), KEY, EPISODES, 100) for enough in (0.0, 1.0))
     assert not np.array_equal(stays.returns, leaves.returns)
+
+
+def view(*rows: str) -> np.ndarray:
+    """Observation of a drawing: f a fig, # a wall, anything else empty; the agent is in the centre."""
+    return np.array([[[c == "f", c == "#"] for c in row] for row in rows])
+
+
+def act(obs: np.ndarray, last: int = -1, **numbers: float) -> set[int]:
+    """Return the actions of a navigator for one observation and many keys."""
+    env = build_forager(SMALL | {"aperture": list(obs.shape[:2])})
+    policy = navigator(env, **numbers)
+    x, y, clock, _ = policy.init
+    acts = jax.vmap(lambda key: policy.act((x, y, clock, np.int32(last)), obs, key)[1])(jax.random.split(KEY, 50))
+    return set(acts.tolist())
+
+
+def test_it_prefers_food_with_food_around_it_if_it_counts_a_share_of_that() -> None:
+    seen = view("     ", "     ", " f f ", "    f", "     ")
+    assert act(seen) == {EAST, WEST} and act(seen, crowd=0.3) == {EAST}
+
+
+def test_it_walks_straight_on_where_nothing_in_view_pays() -> None:
+    empty = view("     ", "     ", "     ")
+    assert act(empty, last=EAST) == {NORTH, EAST, SOUTH, WEST}
+    assert act(empty, last=EAST, straight=0.5) == {EAST}
+    assert act(view("     ", "   # ", "     "), last=EAST, straight=0.5) == {NORTH, SOUTH, WEST}
+
+
+def test_a_tuned_rule_without_numbers_may_be_a_baseline() -> None:
+    env = build_forager(SMALL | {"expert": {"rule": "planner"}})
+    expert, other = policies(env)["expert"], policies(env)["planner"]
+    assert expert == other
+    assert make_oracle(env) is not None
 
 
 def test_worlds_that_it_cannot_read_have_no_rules() -> None:
