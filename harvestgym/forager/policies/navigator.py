@@ -32,7 +32,7 @@ DISCOUNT = 0.9
 CLOSE = 0.7
 """Weight of food next to other food, to the power of its distance in steps."""
 
-Memory: TypeAlias = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+Remembered: TypeAlias = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 """int32 x, y and clock, as the agent has counted them, and the last action, -1 at first."""
 
 
@@ -49,7 +49,7 @@ class Numbers(NamedTuple):
 class _Navigator:
     env: Forager
 
-    def __call__(self, numbers: Numbers, carry: Memory, obs: Any, key: jax.Array) -> tuple[Memory, jax.Array]:
+    def __call__(self, numbers: Numbers, carry: Remembered, obs: Any, key: jax.Array) -> tuple[Remembered, jax.Array]:
         x, y, clock, last = carry
         view, worth = (obs["view"], self._pad(obs["worth"])) if self._is_informed else (obs, self._find_worth(clock))
         kinds = self._read_kinds(view, x, y)
