@@ -193,13 +193,11 @@ def policies(env: Forager) -> dict[str, Policy]:
     """
     if not _can_navigate(env) or (MODES[env.mode].has_colors and env.world.teleport_every):
         return {}
-    rules = {"navigator": navigator(env)} | _make_baselines(env)
-    expert = rules["navigator"] if env.expert is None else build_rule(env.expert, make_rule_families(env), rules)
-    return {"expert": expert} | _make_baselines(env)
-
-
-def _make_baselines(env: Forager) -> dict[str, Policy]:
-    return {"planner": planner(env), "greedy": greedy(env)} if MODES[env.mode].has_channels else {}
+    default = navigator(env)
+    baselines = {"planner": planner(env), "greedy": greedy(env)} if MODES[env.mode].has_channels else {}
+    rules = {"navigator": default} | baselines
+    expert = default if env.expert is None else build_rule(env.expert, make_rule_families(env), rules)
+    return {"expert": expert} | baselines
 
 
 def _can_navigate(env: Forager) -> bool:

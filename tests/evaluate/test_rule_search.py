@@ -33,18 +33,9 @@ def test_a_new_result_replaces_the_old_one_of_its_id(tmp_path: Path) -> None:
     assert [(each["id"], each["gain"]) for each in kept] == [("a", 0.0), ("b", 0.5)]
 
 
-def test_a_gain_decides_nothing_only_where_the_seasons_cannot_tell() -> None:
-    assert SEARCH.judge(0.02, 0.5) == "holds"
-    assert SEARCH.judge(0.03, 0.5) == "undecided"
-    assert SEARCH.judge(0.03, 0.019) == "beaten" == SEARCH.judge(0.5, 0.1)
-
-
 def test_the_kept_results_hold() -> None:
-    """The rewards of unending-v1 are random series that no observation shows: all rules earn nothing on average."""
     kept = json.loads(RESULTS.read_text(encoding="utf-8"))
     assert kept["tolerance"] == SEARCH.TOLERANCE and kept["results"]
-    judged = {each["id"]: SEARCH.judge(each["gain"], each["error"]) for each in kept["results"]}
-    assert {id for id, verdict in judged.items() if verdict != "holds"} <= {"forager/unending-v1"}
-    assert "beaten" not in judged.values()
+    assert [each["id"] for each in kept["results"] if each["gain"] > SEARCH.TOLERANCE] == []
     assert all(each["rules"] == SEARCH.RULES for each in kept["results"])
     assert {each["id"] for each in kept["results"] if each["id"].startswith("forager/")} == set(expand_ids(["forager"]))

@@ -82,7 +82,7 @@ def make_sown_farm(crop: str) -> FarmModel:
     start = {"stage": ["seed"], "population#nb": [1], "spacing#cm": [0]}
     base = f"farm/{crop if crop in CROPS else 'bean'}-loam-1x1-"
     rules = {"init": {"Field-0": {"Plant-0": start}}}
-    name = next(id for id in ids("farm") if id.startswith(base)).removeprefix("farm/")
+    name = max(id for id in ids("farm") if id.startswith(base)).removeprefix("farm/")
     return make(name, entities={"Plant-0": crop}, rules=rules)
 
 
