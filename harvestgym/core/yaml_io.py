@@ -48,6 +48,8 @@ def parse(text: str, where: str = "<text>") -> Any:
     try:
         value = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except yaml.MarkedYAMLError as error:
+        if "maximum nesting depth" in str(error.problem):  # of the parser in C of PyYAML 6.0.4
+            raise _too_deep(where) from None
         mark = error.problem_mark
         line = f", line {mark.line + 1}" if mark else ""
         tabs = mark is not None and "\t" in "".join(text.splitlines()[mark.line : mark.line + 1])
