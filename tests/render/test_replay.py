@@ -304,7 +304,7 @@ def test_a_season_on_a_phone_in_the_dark_fits_the_screen(
 def test_charts_keep_their_heights_when_the_window_is_resized(browser: Any, farm_page: Path) -> None:
     heights = "[...document.querySelectorAll('.chart')].filter(c => !c.hidden).map(c => c.offsetHeight)"
     with visit(browser, farm_page.as_uri()) as seen:
-        seen.page.wait_for_function(f"{heights}.length >= 2")
+        seen.page.wait_for_function(f"{heights}.length >= 2 && Math.min(...{heights}) > 150")
         before = seen.page.evaluate(heights)
         for width in (700, 390, 1280):
             seen.page.set_viewport_size({"width": width, "height": 800})
