@@ -19,17 +19,17 @@ CODE = """
 import time; t0 = time.perf_counter()
 import gymnasium; t1 = time.perf_counter()
 import harvestgym; t2 = time.perf_counter()
-import jax; jax.numpy.zeros(1).block_until_ready(); t3 = time.perf_counter()
-env = gymnasium.make({id!r}); env.reset(seed=0); env.step(env.action_space.sample()); t4 = time.perf_counter()
-print([t1 - t0, t2 - t1, t3 - t2, t4 - t3])
+import jax; jax.numpy.zeros(1).block_until_ready(); t3 = time.perf_counter(); c3 = time.process_time()
+env = {env}; env.reset(seed=0); env.step(env.action_space.sample()); t4 = time.perf_counter()
+print([t1 - t0, t2 - t1, t3 - t2, t4 - t3, time.process_time() - c3])
 """
 
 BYTECODE = os.path.join(tempfile.gettempdir(), "harvestgym-bytecode")
 
 
-def times(id: str, cache: str) -> list[float]:
-    """Seconds of: import gymnasium, import harvestgym beyond it, import jax, first step beyond all three."""
-    code = CODE.replace("{id!r}", repr(id))
+def times(env: str, cache: str) -> list[float]:
+    """Seconds of: import gymnasium, harvestgym beyond it, jax; first step beyond all three, and its CPU seconds."""
+    code = CODE.replace("{env}", env)
     environment = os.environ | {
         "HARVESTGYM_CACHE": cache,
         "PYTHONDONTWRITEBYTECODE": "",
@@ -41,18 +41,25 @@ def times(id: str, cache: str) -> list[float]:
 
 def figures(id: str) -> dict[str, float]:
     """Return the figures of an id."""
-    cold, warm = [], []
-    times(id, "off")  # for its bytecode
+    cold, warm, many = [], [], []
+    one, vector = f"gymnasium.make({id!r})", f"harvestgym.make_vec({id!r}, num_envs=64)"
+    times(one, "off")  # for its bytecode
     for _ in range(3):
         with tempfile.TemporaryDirectory() as cache:
-            cold.append(times(id, cache))
-            warm.append(times(id, cache))
-    median = [[statistics.median(column) for column in zip(*runs, strict=True)] for runs in (cold, warm)]
+            cold.append(times(one, cache))
+            warm.append(times(one, cache))
+        many.append(times(vector, "off"))
+    once, again, batch = (
+        [statistics.median(column) for column in zip(*runs, strict=True)] for runs in (cold, warm, many)
+    )
     report = {
-        "import harvestgym beyond gymnasium": median[0][1],
-        "import jax": median[0][2],
-        "first step beyond imports, cold": median[0][3],
-        "first step beyond imports, warm": median[1][3],
+        "import harvestgym beyond gymnasium": once[1],
+        "import jax": once[2],
+        "first step beyond imports, cold": once[3],
+        "first step beyond imports, cold, CPU seconds": once[4],
+        "first step beyond imports, warm": again[3],
+        "first step of make_vec of 64 beyond imports, cold": batch[3],
+        "first step of make_vec of 64 beyond imports, cold, CPU seconds": batch[4],
     }
     return {name: round(seconds, 3) for name, seconds in report.items()}
 

@@ -8,6 +8,7 @@ Gymnasium's three modes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +25,9 @@ Take = Callable[[Any], Any]
 
 RESTART_BLOCKS = 16
 """A batch restarts in blocks of one sixteenth: few of many episodes end in the same step."""
+
+LEAST_BLOCK = 16
+"""Environments of the smallest block of a restart from the host: fewer take as long."""
 
 
 class RunState(NamedTuple):
@@ -91,6 +95,35 @@ def restart_ended(
         return RunState(following, state, jnp.zeros(now.shape, bool)), obs
 
     return _restart(run.over, fresh, (run, obs))
+
+
+def restart_some(
+    env: Env[Any, Any], run: RunState, which: jax.Array, first: jax.Array, params: Any, none: tuple[RunState, Timestep]
+) -> tuple[RunState, Timestep]:
+    """Start the next episode of some of a batch, `first` as in `restart_episode`; the Timestep is theirs alone.
+
+    The restarted are computed in blocks, one after the other, and then read into their rows: writing each block into
+    its rows takes longer to compile. `none` is any result, of other buffers than `run`: those would be copied.
+    """
+    block, count = min(max(-(-which.size // RESTART_BLOCKS), LEAST_BLOCK), which.size), jnp.sum(which)
+    rows = jnp.nonzero(which, size=which.size, fill_value=0)[0]
+
+    def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
+        start, found = loop
+        these = jax.lax.dynamic_slice_in_dim(rows, start, block)  # the last block begins earlier where it would not fit
+        taken = partial(_take_rows, these)
+        new = restart_episode(env, taken(run), taken(first), _take_params(taken, params))
+        return start + block, jax.tree.map(
+            lambda old, leaf: jax.lax.dynamic_update_slice_in_dim(old, leaf, start, 0), found, new
+        )
+
+    found = jax.lax.while_loop(lambda loop: loop[0] < count, more, (jnp.int32(0), none))[1]
+    new, shown = _take_rows(jnp.where(which, jnp.cumsum(which) - 1, 0), found)
+    return select(which, new, run), shown
+
+
+def _take_rows(rows: jax.Array, tree: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf[rows], tree)
 
 
 def advance(
@@ -177,7 +210,7 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         left, now = loop
         rows = jnp.nonzero(left, size=block, fill_value=left.size)[0]  # filled rows are dropped below
-        new = fresh(lambda tree: jax.tree.map(lambda leaf: leaf[rows], tree))
+        new = fresh(partial(_take_rows, rows))
         now = jax.tree.map(lambda old, leaf: old.at[rows].set(leaf, mode="drop"), now, new)
         return left.at[rows].set(False, mode="drop"), now
 

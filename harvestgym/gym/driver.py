@@ -18,14 +18,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import RunState, advance, restart_episode, select, start_episode
+from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
 from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
 from harvestgym.core.policy import sample
 from harvestgym.core.wrappers import find_mask_layer, layer_state
+from harvestgym.core.xla.compilation import LIGHT
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.processes import check_process, note_use
+
+SMALL_BATCH, SMALL_STATE = 256, 2048
+"""Environments, and bytes of each, up to which a batch steps as one kernel: farms of one plot do, of twelve do not."""
 
 
 class CompiledFunctions(NamedTuple):
@@ -34,7 +38,7 @@ class CompiledFunctions(NamedTuple):
     Attributes:
         run, timestep: the layouts of a `RunState` and of a `Timestep`.
         start: `(run, params, seeds, seeded, which) -> (run, timestep)` begins an episode for the environments in
-            `which`, with the keys of `seeds` where `seeded`, and else with their own keys.
+            `which`, with the keys of `seeds` where `seeded`, and else with their own keys; the Timestep is theirs.
         step: `(run, params, action) -> (run, timestep)`; in a batch, an environment that is over waits for `start`.
         unpack: `run -> RunState`.
         mask: `(run, params) -> mask` if the environment has `action_mask(state, params)`, else None.
@@ -59,9 +63,14 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
 
     def start(packed: PackedTree, given: PackedTree, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
         old = run.unpack(packed)
-        key = jnp.where(seeded, _make_keys(seeds), old.key)
-        new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
-        return run.pack(select(which, new, old)), timestep.pack(first)
+        key = jnp.where(seeded & which, _make_keys(seeds), old.key)
+        if batch:
+            none = tuple(layout.unpack(jax.tree.map(jnp.asarray, layout.zeros())) for layout in (run, timestep))
+            new, first = restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
+        else:
+            new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
+            new = select(which, new, old)
+        return run.pack(new), timestep.pack(first)
 
     def step(packed: PackedTree, given: PackedTree, action: Any) -> Any:
         old = run.unpack(packed)
@@ -69,8 +78,15 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
         return run.pack(select(old.over, old, new) if batch else new), timestep.pack(shown)
 
     mask = _compile_mask(env, params, run, batch)
-    starts, steps = (CompiledFunction(function, as_single_kernel=not batch) for function in (start, step))
+    starts = CompiledFunction(start, as_single_kernel=not batch, options=LIGHT)
+    steps = CompiledFunction(step, as_single_kernel=_is_small(run, batch))
     return CompiledFunctions(run, timestep, starts, steps, jax.jit(run.unpack), mask)
+
+
+def _is_small(run: Layout, batch: tuple[int, ...]) -> bool:
+    """Return whether one kernel steps a batch of this state faster than many kernels, which can share the cores."""
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(run.zeros()))
+    return not batch or (batch[0] <= SMALL_BATCH and size <= batch[0] * SMALL_STATE)
 
 
 @lru_cache(maxsize=64)

@@ -69,11 +69,14 @@ NEVER_REPEATED = frozenset(
 class CompiledFunction:
     """A jitted function of arrays, as one kernel if wanted, that can be compiled before its first call.
 
-    If the single kernel cannot be traced or compiled, the function is compiled by plain `jax.jit`.
+    If the single kernel cannot be traced or compiled, the function is compiled by plain `jax.jit`. A function that is
+    not to be one kernel is compiled with the compiler `options` on a CPU, or without them if that fails.
     """
 
-    def __init__(self, function: Callable[..., Any], as_single_kernel: bool) -> None:
-        self._function, self._as_single_kernel = function, as_single_kernel
+    def __init__(
+        self, function: Callable[..., Any], as_single_kernel: bool, options: dict[str, Any] | None = None
+    ) -> None:
+        self._function, self._as_single_kernel, self._options = function, as_single_kernel, options
         self._jitted: Any = None
         self._lock = threading.Lock()
 
@@ -95,18 +98,22 @@ class CompiledFunction:
         return self._jitted.lower(*args).compile().as_text()
 
     def _compile(self, args: tuple[Any, ...]) -> Any:
-        failure = None
-        if self._as_single_kernel and is_enabled():
-            kernel = jax.jit(single_kernel(self._function))
+        failure, piece = None, "core.xla.fusion.single_kernel" if self._as_single_kernel else "core.xla.compilation"
+        options = self._options if jax.default_backend() == "cpu" else None
+        if (self._as_single_kernel or options) and is_enabled():
+            if self._as_single_kernel:
+                special = jax.jit(single_kernel(self._function))
+            else:
+                special = jax.jit(self._function, compiler_options=options)
             try:
-                kernel.lower(*args).compile()
-                return kernel
+                special.lower(*args).compile()
+                return special
             except Exception as error:
                 failure = error
         self._as_single_kernel, plain = False, jax.jit(self._function)
         plain.lower(*args).compile()
         if failure:
-            report("core.xla.fusion.single_kernel", failure)
+            report(piece, failure)
         return plain
 
 

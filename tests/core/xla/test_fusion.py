@@ -204,6 +204,12 @@ def test_environments_reset_and_step_without_the_rewriting(
     assert len(warnings()) == 2
 
 
+def test_an_option_that_the_compiler_does_not_know_is_left_out(warnings: Callable[[], list[str]]) -> None:
+    compiled = CompiledFunction(day, as_single_kernel=False, options={"xla_no_such_option": True})
+    assert_close(compiled(X, N), day(X, N))
+    assert [line.partition(":")[0] for line in warnings()] == ["core.xla.compilation"]
+
+
 def test_an_error_of_the_function_itself_is_raised_without_a_warning(warnings: Callable[[], list[str]]) -> None:
     for wrap in (lambda f: CompiledFunction(f, True), avoid_recomputation):
         with pytest.raises(AttributeError, match="no such thing"):
