@@ -37,6 +37,11 @@ LIGHT = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": Fal
 """Compiler options for programs that run now and then: a third of the time to compile; at most a third slower."""
 
 
+def leave_out_set(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that the user has not set in the environment variable `XLA_FLAGS`."""
+    return {name: value for name, value in options.items() if f"--{name}=" not in os.environ.get("XLA_FLAGS", "")}
+
+
 def cache_folder() -> Path | None:
     """Return the folder of compiled programs; None when the cache is switched off."""
     wanted = os.environ.get(CACHE_VARIABLE, "")

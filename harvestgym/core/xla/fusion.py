@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
+from .compilation import leave_out_set
 from .fallback import is_enabled, report, with_fallback
 from .library_fusions import takes_reductions
 
@@ -70,13 +71,14 @@ class CompiledFunction:
     """A jitted function of arrays, as one kernel if wanted, that can be compiled before its first call.
 
     If the single kernel cannot be traced or compiled, the function is compiled by plain `jax.jit`. A function that is
-    not to be one kernel is compiled with the compiler `options` on a CPU, or without them if that fails.
+    not to be one kernel is compiled with those compiler `options` on a CPU that
+    `XLA_FLAGS` does not set, or without any if that fails.
     """
 
     def __init__(
         self, function: Callable[..., Any], as_single_kernel: bool, options: dict[str, Any] | None = None
     ) -> None:
-        self._function, self._as_single_kernel, self._options = function, as_single_kernel, options
+        self._function, self._as_single_kernel, self._options = function, as_single_kernel, options or {}
         self._jitted: Any = None
         self._lock = threading.Lock()
 
@@ -99,7 +101,7 @@ class CompiledFunction:
 
     def _compile(self, args: tuple[Any, ...]) -> Any:
         failure, piece = None, "core.xla.fusion.single_kernel" if self._as_single_kernel else "core.xla.compilation"
-        options = self._options if jax.default_backend() == "cpu" else None
+        options = leave_out_set(self._options) if jax.default_backend() == "cpu" else {}
         if (self._as_single_kernel or options) and is_enabled():
             if self._as_single_kernel:
                 special = jax.jit(single_kernel(self._function))

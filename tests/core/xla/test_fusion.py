@@ -210,6 +210,15 @@ def test_an_option_that_the_compiler_does_not_know_is_left_out(warnings: Callabl
     assert [line.partition(":")[0] for line in warnings()] == ["core.xla.compilation"]
 
 
+def test_an_option_that_the_user_has_set_is_left_to_the_user(
+    warnings: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_no_such_option=true")  # read by now
+    compiled = CompiledFunction(day, as_single_kernel=False, options={"xla_no_such_option": False})
+    assert_close(compiled(X, N), day(X, N))
+    assert warnings() == []
+
+
 def test_an_error_of_the_function_itself_is_raised_without_a_warning(warnings: Callable[[], list[str]]) -> None:
     for wrap in (lambda f: CompiledFunction(f, True), avoid_recomputation):
         with pytest.raises(AttributeError, match="no such thing"):
