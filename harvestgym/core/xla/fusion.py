@@ -136,10 +136,9 @@ def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     inner = jax.jit(with_arguments)
 
     def as_one_call(*args: Any) -> Any:
-        traced = inner.trace(*args)
-        if find_obstacles(traced.jaxpr):
+        if find_obstacles(inner.trace(*args).jaxpr):
             return inner(*args)
-        return _on_cpu(inner, traced, xla_cpu_small_call="true", inlineable="false")(*args)
+        return _on_cpu(inner, xla_cpu_small_call="true", inlineable="false")(*args)
 
     return with_fallback("core.xla.fusion.single_kernel", as_one_call, inner)
 
@@ -148,10 +147,7 @@ def avoid_recomputation(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function for `jit` in which nothing costly is computed twice on a CPU."""
     inner = jax.jit(function)
 
-    def special(*args: Any) -> Any:
-        return _on_cpu(inner, inner.trace(*args))(*args)
-
-    return with_fallback("core.xla.fusion.avoid_recomputation", special, inner)
+    return with_fallback("core.xla.fusion.avoid_recomputation", _on_cpu(inner), inner)
 
 
 def find_obstacles(program: ClosedJaxpr) -> set[str]:
@@ -169,47 +165,46 @@ def _is_inline(equation: Any) -> bool:
     return name in INLINE_OPERATIONS and not (is_large and takes_reductions())
 
 
-def _on_cpu(inner: Callable[..., Any], traced: Any, **attributes: str) -> Callable[..., Any]:
-    """Make a function that is the jitted `inner`, and on a CPU its rewritten trace, in a call with `attributes`."""
+def _on_cpu(inner: Callable[..., Any], **attributes: str) -> Callable[..., Any]:
+    """Make a function that is the jitted `inner`, and on a CPU its rewritten program, in a call with `attributes`."""
     if not MARKS_CALLS:
         return inner
-    rewritten, tree = jax.jit(_rewrite(traced.jaxpr)), jax.tree.structure(traced.out_info)
 
     def on_cpu(*args: Any) -> Any:
-        results = rewritten(*jax.tree.leaves(args))
-        return tree.unflatten(mark_call(results, **attributes) if attributes else results)
+        from jax.extend.core import jaxpr_as_fun  # takes a tenth of a second, which other devices save
+
+        traced, tree = jax.make_jaxpr(inner, return_shape=True)(*args)
+        calls = traced.replace(jaxpr=traced.jaxpr.replace(eqns=[_rewrite_body(call) for call in traced.jaxpr.eqns]))
+        results = jaxpr_as_fun(calls)(*jax.tree.leaves(args))
+        return jax.tree.structure(tree).unflatten(mark_call(results, **attributes) if attributes else results)
 
     return partial(jax.lax.platform_dependent, cpu=on_cpu, default=inner)
 
 
-def _rewrite(program: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """Make a function of the program in which each costly result is computed once for all that use it."""
-    costly = _find_costly(program.jaxpr)
-    parts = _cut(program.jaxpr.replace(eqns=[_rewrite_loop(e) for e in program.jaxpr.eqns]), costly)
+def _rewrite(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program in which each costly result is computed once for all that use it.
 
-    def run(*args: Any) -> list[Any]:
-        known = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
-        known |= zip(program.jaxpr.invars, args, strict=True)
-        for part in parts:
-            results = _as_function(part)(*(known[v] for v in part.invars))
-            known |= {v: _keep(x) if v in costly else x for v, x in zip(part.outvars, results, strict=True)}
-        return [v.val if _is_literal(v) else known[v] for v in program.jaxpr.outvars]
+    Its operations are taken as they are: to trace them again would take a fifth of a farm's start.
+    """
+    costly, kept, equations = _find_costly(program.jaxpr), dict[Any, Any](), list[Any]()
 
-    return run
+    def now(atoms: Iterable[Any]) -> list[Any]:
+        return [atom if _is_literal(atom) else kept.get(atom, atom) for atom in atoms]
+
+    for equation in program.jaxpr.eqns:
+        same = equation.replace(invars=now(equation.invars))
+        equations.append(_rewrite_body(same) if equation.primitive.name == "scan" else same)
+        for v in (v for v in equation.outvars if v in costly):
+            keeping = jax.make_jaxpr(lambda x: _keep(x))(v.aval).jaxpr  # a new function, as JAX remembers old ones
+            kept |= {keeping.invars[0]: v}
+            equations += [each.replace(invars=now(each.invars)) for each in keeping.eqns]
+            kept[v] = keeping.outvars[0]
+    return program.replace(jaxpr=program.jaxpr.replace(eqns=equations, outvars=now(program.jaxpr.outvars)))
 
 
-def _as_function(program: Jaxpr) -> Callable[..., Any]:
-    from jax.extend.core import ClosedJaxpr, jaxpr_as_fun  # takes a tenth of a second, which other devices save
-
-    return jaxpr_as_fun(ClosedJaxpr(program, ()))
-
-
-def _rewrite_loop(equation: JaxprEqn) -> JaxprEqn:
-    """Return the equation, with a rewritten body if it is a loop."""
-    if equation.primitive.name != "scan":
-        return equation
-    body = equation.params["jaxpr"]
-    return equation.replace(params=equation.params | {"jaxpr": jax.make_jaxpr(_rewrite(body))(*body.in_avals)})
+def _rewrite_body(equation: JaxprEqn) -> JaxprEqn:
+    """Return the call or the loop with its program rewritten."""
+    return equation.replace(params=equation.params | {"jaxpr": _rewrite(equation.params["jaxpr"])})
 
 
 def _find_costly(program: Jaxpr) -> set[Any]:
@@ -227,22 +222,6 @@ def _find_costly(program: Jaxpr) -> set[Any]:
             else:
                 cost[v] = total
     return costly
-
-
-def _cut(program: Jaxpr, ends: set[Any]) -> list[Jaxpr]:
-    """Return the programs that result from a cut after each operation that gives one of `ends`, in order."""
-    groups: list[list[JaxprEqn]] = [[]]
-    for equation in program.eqns:
-        groups[-1].append(equation)
-        groups += [[]] if ends.intersection(equation.outvars) else []
-    wanted, parts = set(_variables(program.outvars)), []
-    for group in reversed(groups):
-        made = {v: None for equation in group for v in equation.outvars}
-        needs = list(dict.fromkeys(v for e in group for v in _variables(e.invars) if v not in made))
-        gives = [v for v in made if v in wanted]
-        parts.append(program.replace(constvars=[], invars=needs, outvars=gives, eqns=group))
-        wanted |= set(needs)
-    return parts[::-1]
 
 
 _barrier = jax.jit(jax.lax.optimization_barrier)
