@@ -16,10 +16,10 @@ import jax
 import harvestgym
 from harvestgym.core.episode import episode_keys, seed_key
 from harvestgym.core.rollout import rollout
+from harvestgym.core.xla.compilation import LIGHT
 from harvestgym.evaluate.run import policy_named
 
-EMITTERS, LEVEL = {"xla_cpu_use_fusion_emitters": False}, {"xla_backend_optimization_level": 1}
-OPTIONS = {"default": {}, "no fusion emitters": EMITTERS, "optimisation level 1": LEVEL, "both": EMITTERS | LEVEL}
+OPTIONS = {"default": {}, **{f"{name}={value}": {name: value} for name, value in LIGHT.items()}, "all of these": LIGHT}
 RUNS = 7
 
 

@@ -65,7 +65,7 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
         old = run.unpack(packed)
         key = jnp.where(seeded & which, _make_keys(seeds), old.key)
         if batch:
-            none = tuple(layout.unpack(jax.tree.map(jnp.asarray, layout.zeros())) for layout in (run, timestep))
+            none = run.unpack(run.zeros()), timestep.unpack(timestep.zeros())
             new, first = restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
         else:
             new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
@@ -78,7 +78,7 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
         return run.pack(select(old.over, old, new) if batch else new), timestep.pack(shown)
 
     mask = _compile_mask(env, params, run, batch)
-    starts = CompiledFunction(start, as_single_kernel=not batch, options=LIGHT)
+    starts = CompiledFunction(start, as_single_kernel=not batch, options=LIGHT if batch else None)
     steps = CompiledFunction(step, as_single_kernel=_is_small(run, batch))
     return CompiledFunctions(run, timestep, starts, steps, jax.jit(run.unpack), mask)
 

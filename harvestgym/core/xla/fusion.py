@@ -70,9 +70,8 @@ NEVER_REPEATED = frozenset(
 class CompiledFunction:
     """A jitted function of arrays, as one kernel if wanted, that can be compiled before its first call.
 
-    If the single kernel cannot be traced or compiled, the function is compiled by plain `jax.jit`. A function that is
-    not to be one kernel is compiled with those compiler `options` on a CPU that
-    `XLA_FLAGS` does not set, or without any if that fails.
+    On a CPU it is compiled with those of the compiler `options` that `XLA_FLAGS` does not set. If it cannot be traced
+    or compiled in that way, it is compiled by plain `jax.jit`.
     """
 
     def __init__(
@@ -103,10 +102,8 @@ class CompiledFunction:
         failure, piece = None, "core.xla.fusion.single_kernel" if self._as_single_kernel else "core.xla.compilation"
         options = leave_out_set(self._options) if jax.default_backend() == "cpu" else {}
         if (self._as_single_kernel or options) and is_enabled():
-            if self._as_single_kernel:
-                special = jax.jit(single_kernel(self._function))
-            else:
-                special = jax.jit(self._function, compiler_options=options)
+            function = single_kernel(self._function) if self._as_single_kernel else self._function
+            special = jax.jit(function, compiler_options=options)
             try:
                 special.lower(*args).compile()
                 return special
@@ -184,7 +181,7 @@ def _on_cpu(inner: Callable[..., Any], **attributes: str) -> Callable[..., Any]:
 def _rewrite(program: ClosedJaxpr) -> ClosedJaxpr:
     """Return the program in which each costly result is computed once for all that use it.
 
-    Its operations are taken as they are: to trace them again would take a fifth of a farm's start.
+    Its operations are taken as they are: to trace them again took 0.2 s of a start of 3.6 s without compiling.
     """
     costly, kept, equations = _find_costly(program.jaxpr), dict[Any, Any](), list[Any]()
 
