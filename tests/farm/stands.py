@@ -1,4 +1,4 @@
-"""Stands of plants in a given stage, as a test says."""
+"""Stands of plants in a given stage, as a test says, and their day on a loam."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.messages import zero_values
+from harvestgym.farm.entities.base import Ledger, Place
+from harvestgym.farm.entities.messages import Air, Load, Strain, Visits, zero_values
+from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.plant.stages import Stage, is_alive
 from harvestgym.farm.entities.plant.state import PlantState
+from harvestgym.farm.entities.soil import Soil
+from tests.farm.company import field, live_jit
+from tests.farm.messages import message
 
 GROWN = {"population": 16, "spacing": 25.0, "size": 30.0}
 FLOWERING = {"flowers": 16, "pollinated": 10}
 FRUITING = {"fruits": 10, "fruit_weight": 3.0}
+
+LOAM = Soil.named("loam")
+ROW = field((1, 7))
+"""One field for all days made by hand, so that they share one compiled program."""
 
 
 def stand(n: int, stage: Stage | jax.Array, **changes: Any) -> PlantState:
@@ -36,3 +45,15 @@ def stands(shape: tuple[int, int], stage: Stage | jax.Array, **changes: Any) -> 
 
 def _like(blank: jax.Array, value: Any) -> jax.Array:
     return jnp.broadcast_to(jnp.asarray(value), blank.shape).astype(blank.dtype)
+
+
+def a_day(
+    plant: Plant, states: tuple[Any, Any], today: Air, uniforms: dict[str, jax.Array], place: Place = ROW,
+    visits: float = 0.0, pests: float = 0.0, death: float = 0.0, growth: float = 0.0, harvest: float = 0.0,
+) -> tuple[tuple[Any, Any], tuple[Ledger, Ledger]]:  # fmt: skip
+    """Return plants and soil tomorrow, with what others say of themselves, and the ledgers of both."""
+    others = (
+        message(Visits, place, occurrence=visits), message(Load, place, pests=pests),
+        message(Strain, place, death=death, growth=growth, harvest=harvest),
+    )  # fmt: skip
+    return live_jit(plant, LOAM, states, place, today, uniforms, others)
