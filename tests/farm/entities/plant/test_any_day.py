@@ -1,4 +1,4 @@
-"""What holds for any plants on any day: balances, bounds, and that plots do not touch each other."""
+"""Laws of any plants on any day: balances, bounds, and that plots do not touch each other."""
 
 from __future__ import annotations
 
