@@ -18,9 +18,6 @@ from .env import Env, Timestep
 from .policy import Policy
 from .random import key_for
 
-Act = Callable[[Any, Any, Any], tuple[Any, Any]]
-"""`act(carry, obs, now) -> (carry, action)`; `now` is the number of the step, or its random keys."""
-
 StepFunction = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 """`step(world, action, now) -> (world, obs, result)`; `obs` is shown next, `result` is mostly a `Timestep`."""
 
@@ -39,28 +36,33 @@ class Loop(NamedTuple):
     carry: Any
 
 
-def take_step(act: Act, step: StepFunction, loop: Loop, now: Any) -> tuple[Loop, Any, Any]:
-    """Act and step once; return the next loop, the action and the step's result."""
-    carry, action = act(loop.carry, loop.obs, now)
+def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple[Loop, Any, Any]:
+    """Act, step and learn once; return the next loop, the action and the step's result.
+
+    In place of a key, `act` of the policy is given `now`: the number of the step, or its random keys.
+    """
+    carry, action = policy.act(loop.carry, loop.obs, now)
     world, obs, result = step(loop.world, action, now)
-    return Loop(world, None if loop.obs is None else obs, carry), action, result
+    return Loop(world, None if loop.obs is None else obs, policy.learn(carry, result)), action, result
 
 
-def scan_steps(act: Act, step: StepFunction, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]) -> Any:
+def scan_steps(
+    policy: Policy, step: StepFunction, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]
+) -> Any:
     """Stack `keep(loop, action, result)` of each step along time; `loop` is the one after the step.
 
     `times` has an entry for each step, its `now`: numbers, or random keys.
     """
 
     def one(loop: Loop, now: Any) -> tuple[Loop, Any]:
-        loop, action, result = take_step(act, step, loop, now)
+        loop, action, result = take_step(policy, step, loop, now)
         return loop, keep(loop, action, result)
 
     return jax.lax.scan(one, start, times)[1]
 
 
 def run_to_end(
-    act: Act,
+    policy: Policy,
     step: StepFunction,
     start: Loop,
     max_steps: int,
@@ -78,7 +80,7 @@ def run_to_end(
 
     def one(state: tuple[jax.Array, Loop, Any]) -> tuple[jax.Array, Loop, Any]:
         now, loop, total = state
-        after, action, result = take_step(act, step, loop, now)
+        after, action, result = take_step(policy, step, loop, now)
         kept = select(loop.world.over, (loop, total), (after, add(total, action, result, now)))
         return now + 1, *kept
 
@@ -106,23 +108,20 @@ def make_policy_keys(keys: jax.Array) -> jax.Array:
     return jax.vmap(lambda key: key_for(key, "policy"))(keys)
 
 
-def act_in_batch(policy: Policy | Batched, keys: jax.Array) -> Act:
-    """Return the action of a policy, or of one for each environment, in a batch with one key per environment."""
+def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
+    """Return a policy, or one for each environment, as the policy of a batch with one key per environment."""
+    each = policy.each if isinstance(policy, Batched) else policy
+    axis = 0 if isinstance(policy, Batched) else None
 
     def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
         folded = jax.vmap(jax.random.fold_in, (0, None))(keys, now)
-        if isinstance(policy, Batched):
-            return jax.vmap(lambda one, *given: one(*given))(policy.each.act, carry, obs, folded)
-        return jax.vmap(policy.act)(carry, obs, folded)
+        return jax.vmap(lambda act, *given: act(*given), (axis, 0, 0, 0))(each.act, carry, obs, folded)
 
-    return act
+    def learn(carry: Any, last: Timestep) -> Any:
+        return jax.vmap(lambda learn, *given: learn(*given), (axis, 0, 0))(each.learn, carry, last)
 
-
-def repeat_carry(policy: Policy | Batched, number: int) -> Any:
-    """Repeat the initial memory of a policy for a batch; return the memories of one policy for each environment."""
-    if isinstance(policy, Batched):
-        return policy.each.init
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (number, *jnp.shape(leaf))), policy.init)
+    repeated = lambda leaf: jnp.broadcast_to(leaf, (len(keys), *jnp.shape(leaf)))  # noqa: E731
+    return Policy(each.init if isinstance(policy, Batched) else jax.tree.map(repeated, each.init), act, learn)
 
 
 def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:

@@ -1,4 +1,4 @@
-"""Policies as pure functions: an initial memory, and a function from memory and observation to action."""
+"""Policies as pure functions: an initial memory, an action from memory and observation, and what a step teaches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from .env import Env
+from .env import Env, Timestep
+
+
+def _learn_nothing(carry: Any, last: Timestep) -> Any:
+    return carry
 
 
 class Policy(NamedTuple):
@@ -23,15 +27,21 @@ class Policy(NamedTuple):
         init: memory at the start of an episode, a pytree; `()` for none.
         act: `act(carry, obs, key) -> (carry, action)`, hashable. Pass learnt weights as
             `jax.tree_util.Partial(act, weights)`: they are traced, so that new weights compile nothing.
+        learn: `learn(carry, timestep) -> carry`, hashable; the memory after a step, which gave this `Timestep`. By
+            default a policy does not learn within an episode.
     """
 
     init: Any
     act: Callable[[Any, Any, jax.Array], tuple[Any, Any]]
+    learn: Callable[[Any, Timestep], Any] = _learn_nothing
 
     def traced(self) -> Policy:
         """Return this policy as a pytree of arrays, an argument of compiled code."""
-        act = self.act if isinstance(self.act, Partial) else Partial(self.act)
-        return Policy(jax.tree.map(jnp.asarray, self.init), act)
+        return Policy(jax.tree.map(jnp.asarray, self.init), _as_tree(self.act), _as_tree(self.learn))
+
+
+def _as_tree(function: Callable[..., Any]) -> Partial:
+    return function if isinstance(function, Partial) else Partial(function)
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,10 @@ class _Draw:
 
 def _repeat(carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
     return carry, carry
+
+
+def _mix_learning(learn: Any, carry: Any, last: Timestep) -> Any:
+    return learn(carry[0], last), carry[1]
 
 
 def _mix(act: Any, draw: _Draw, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
@@ -63,8 +77,8 @@ def random_policy(env: Env[Any, Any]) -> Policy:
 
 def mixed_policy(env: Env[Any, Any], policy: Policy) -> Policy:
     """Act as `policy`, but with some chance at random; the chance is drawn from 0 to 1 for each episode."""
-    init, act = policy.traced()
-    return Policy((init, jnp.float32(-1.0)), Partial(_mix, act, Partial(_Draw(env))))
+    init, act, learn = policy.traced()
+    return Policy((init, jnp.float32(-1.0)), Partial(_mix, act, Partial(_Draw(env))), Partial(_mix_learning, learn))
 
 
 def constant_policy(action: Any) -> Policy:
@@ -123,9 +137,14 @@ def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
 
 def together(policies: Sequence[Policy]) -> list[Policy]:
     """Return the policies in a form that shares one compiled program: the index of the acting one is traced."""
-    traced = [policy.traced() for policy in policies]
-    inits, acts = tuple(policy.init for policy in traced), tuple(policy.act for policy in traced)
-    return [Policy(inits, Partial(_switch, jnp.int32(i), acts)) for i in range(len(policies))]
+    inits, acts, learns = zip(*(policy.traced() for policy in policies), strict=True)
+    return [
+        Policy(inits, Partial(_switch, jnp.int32(i), acts), Partial(_learn_all, learns)) for i in range(len(policies))
+    ]
+
+
+def _learn_all(learns: tuple[Any, ...], carries: tuple[Any, ...], last: Timestep) -> tuple[Any, ...]:
+    return tuple(learn(carry, last) for learn, carry in zip(learns, carries, strict=True))
 
 
 def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], obs: Any, key: jax.Array) -> Any:

@@ -19,10 +19,9 @@ from .autoreset import Batched, RunState, restart_ended, select, start_episode
 from .env import Env, Timestep
 from .episode import (
     Loop,
-    act_in_batch,
     episode_keys,
     make_policy_keys,
-    repeat_carry,
+    play_in_batch,
     run_to_end,
     start_batch,
     step_with_advance,
@@ -229,17 +228,16 @@ def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: ja
     # Every episode begins in the loop, also the first ones, so that `reset` is compiled once.
     begun = layout_of(jax.eval_shape(partial(start_episode, env), keys, params))
     none, none_shown = begun.unpack(begun.zeros())
-    act, fresh = act_in_batch(policy, make_policy_keys(keys)), repeat_carry(policy, len(keys))
-    step = step_with_advance(env, params)
+    player, step = play_in_batch(policy, make_policy_keys(keys)), step_with_advance(env, params)
 
     def one(loop: Loop, now: jax.Array) -> tuple[Loop, Trajectory]:
-        carry = select(loop.world.over, fresh, loop.carry)
+        carry = select(loop.world.over, player.init, loop.carry)
         run, obs = restart_ended(env, loop.world, loop.obs, params, now == 0)
-        after, action, last = take_step(act, step, Loop(run, obs, carry), now)
+        after, action, last = take_step(player, step, Loop(run, obs, carry), now)
         made = Trajectory(obs, action, last.reward, last.obs, last.terminated, last.truncated, last.info)
         return after, made
 
-    start = Loop(RunState(keys, none.state, jnp.ones(keys.shape, bool)), none_shown.obs, fresh)
+    start = Loop(RunState(keys, none.state, jnp.ones(keys.shape, bool)), none_shown.obs, player.init)
     return jax.lax.scan(one, start, jnp.arange(num_steps))[1]
 
 
@@ -264,7 +262,7 @@ def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy | Batched, keys
 
     none = jnp.zeros(keys.shape, bool)
     none_yet = Episodes(jnp.zeros(keys.shape), jnp.zeros(keys.shape, jnp.int32), none, none, first.info)
-    start = Loop(run, first.obs, repeat_carry(policy, len(keys)))
-    act, step = act_in_batch(policy, act_keys), step_with_advance(env, params)
-    loop, episodes = run_to_end(act, step, start, max_steps, none_yet, add)
+    player, step = play_in_batch(policy, act_keys), step_with_advance(env, params)
+    start = Loop(run, first.obs, player.init)
+    loop, episodes = run_to_end(player, step, start, max_steps, none_yet, add)
     return episodes._replace(truncated=episodes.truncated | ~loop.world.over)

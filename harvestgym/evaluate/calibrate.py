@@ -278,7 +278,8 @@ def _run_median(
         def keep(loop: Loop, *_: Any) -> jax.Array:
             return _read_means(env, watched, loop.world.state, params)
 
-        later = scan_steps(act, step, Loop(run, first.obs, policy.init), jnp.arange(days), keep)
+        player = Policy(policy.init, act, policy.learn)
+        later = scan_steps(player, step, Loop(run, first.obs, policy.init), jnp.arange(days), keep)
         return jnp.concatenate([_read_means(env, watched, run.state, params)[None], later])
 
     return jnp.median(jax.vmap(season)(keys), axis=0)

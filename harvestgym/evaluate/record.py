@@ -94,7 +94,8 @@ def _record_steps(env: Env[Any, Any], keep: Any, policy: Policy, keys: EpisodeKe
         frame = make_frame(keep, env, loop.world, action, last, params)
         return frame, last.terminated, last.truncated, last.info
 
-    later, *ends = scan_steps(act, step, Loop(state, first.obs, policy.init), (keys.act, keys.step), kept)
+    player = Policy(policy.init, act, policy.learn)
+    later, *ends = scan_steps(player, step, Loop(state, first.obs, policy.init), (keys.act, keys.step), kept)
     nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, keys.start)[1])
     begun = make_frame(keep, env, state, nothing, first, params)
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), begun, later), *ends

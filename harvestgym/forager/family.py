@@ -28,7 +28,7 @@ from harvestgym.forager.view.timeline import timeline as timeline
 from .kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
 from .numba_support import FAST
 from .observations import MODES, Hint
-from .reward_laws import LAWS
+from .reward_laws import LAWS, Fourier
 from .world import Capacity, Coordinate, Edge, Region, Side, StepCount, World, count_objects
 
 Density = Annotated[float, Field(ge=0, le=1)]
@@ -207,7 +207,7 @@ def _can_navigate(env: Forager) -> bool:
 
 
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
-    """Make the rules of a world for `harvestgym tune`: the navigator with its four numbers."""
+    """Make the rules of a world for `harvestgym tune`: the navigator with its numbers, and more for random series."""
     if not _can_navigate(env):
         return {}
     numbers = {
@@ -216,6 +216,8 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
         "crowd": NumberRange(0.0, 0.5, 0.0),
         "straight": NumberRange(0.0, 0.5, 0.0, choices=(0.0, 0.5)),
     }
+    if any(isinstance(kind.reward, Fourier) for kind in env.world.kinds):
+        numbers |= {"unknown": NumberRange(0.0, 2.0, 1.0), "doubt": NumberRange(0.0, 1.0, 0.0)}
     return {"navigator": RuleFamily(numbers, lambda given: navigator(env, **given))}
 
 

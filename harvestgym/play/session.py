@@ -12,9 +12,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.env import Env
+from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.policy import Policy
@@ -73,7 +74,9 @@ class LiveEpisode:
             if self.over:
                 break
             carry, action = _act(policy, carry, self.obs, jax.random.fold_in(key, step))
-            self.act(jax.tree.map(np.asarray, action))
+            reward = self.act(jax.tree.map(np.asarray, action))
+            ends = jnp.asarray(self.terminated), jnp.asarray(self.over and not self.terminated)
+            carry = _learn(policy, carry, Timestep(self.obs, jnp.float32(reward), *ends, dict(self.info)))
 
     @property
     def steps(self) -> int:
@@ -125,6 +128,11 @@ def _cell_of(row: np.ndarray) -> Any:
 @jax.jit
 def _act(policy: Policy, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
     return policy.act(carry, obs, key)
+
+
+@jax.jit
+def _learn(policy: Policy, carry: Any, last: Timestep) -> Any:
+    return policy.learn(carry, last)
 
 
 class Session(LiveEpisode):

@@ -64,3 +64,11 @@ def test_a_mixed_policy_acts_at_random_with_a_chance_of_each_episode() -> None:
     # Uniform shares and 60 draws: the quantiles of 400 have standard errors below 0.03.
     for part in (0.25, 0.5, 0.75):
         assert abs(np.quantile(shares, part) - part) < 0.12
+
+
+def test_a_mixed_policy_learns_what_its_policy_learns() -> None:
+    three = constant_policy(np.int32(3))
+    mixed = mixed_policy(Stock(), three._replace(learn=lambda carry, last: carry + last.reward))
+    _, first = Stock().reset(jax.random.key(0), Stock().params)
+    carry = mixed.learn(mixed.act(mixed.init, first.obs, jax.random.key(1))[0], first._replace(reward=np.float32(2)))
+    assert float(carry[0]) == 5

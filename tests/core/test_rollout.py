@@ -20,7 +20,7 @@ from harvestgym.core.autoreset import RESTART_BLOCKS, Batched, advance, start_ep
 from harvestgym.core.env import Timestep
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import Policy, constant_policy, random_policy
+from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.rollout import evaluate, measure, rollout
 from harvestgym.core.tree import replace
 from harvestgym.core.xla.compilation import QUICK
@@ -96,6 +96,35 @@ def test_a_batch_that_restarts_in_blocks_is_each_environment_alone() -> None:
         if jnp.issubdtype(mine.dtype, jax.dtypes.prng_key):
             mine, other = jax.random.key_data(mine), jax.random.key_data(other)
         np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-6)
+
+
+def learn_reward(carry: tuple[jax.Array, jax.Array], last: Timestep) -> tuple[jax.Array, jax.Array]:
+    """Return the last reward and the number of steps so far."""
+    return last.reward, carry[1] + 1
+
+
+def fish_less_after_a_good_year(carry: tuple[jax.Array, jax.Array], obs: Any, key: jax.Array) -> Any:
+    return carry, jnp.where(carry[0] > 0.2, 1, 3) + 0 * carry[1]
+
+
+LEARNER = Policy((jnp.float32(0), jnp.int32(0)), fish_less_after_a_good_year, learn_reward)
+
+
+@pytest.mark.parametrize("policy", [LEARNER, together([COUNT, LEARNER])[1]], ids=["alone", "among others"])
+def test_a_policy_learns_from_each_step_until_the_episode_ends(policy: Policy) -> None:
+    got = rollout(ENV, policy, jax.random.key(3), 4, 30)
+    over, reward = np.asarray(got.terminated | got.truncated), np.asarray(got.reward)
+    before = np.where(over[:-1], 0, reward[:-1])
+    np.testing.assert_array_equal(got.action[0], 3)
+    np.testing.assert_array_equal(got.action[1:], np.where(before > 0.2, 1, 3))
+    assert over.any() and set(np.unique(got.action)) == {1, 3}
+
+
+def test_an_evaluation_of_a_policy_that_learns_is_the_rollout_of_it() -> None:
+    key = jax.random.key(4)
+    got, steps = evaluate(ENV, LEARNER, key, 4, 30), rollout(ENV, LEARNER, key, 4, 30)
+    for i, length in enumerate(np.asarray(got.length)):
+        np.testing.assert_allclose(got.returns[i], steps.reward[:length, i].sum(), rtol=1e-5)
 
 
 def test_observations_follow_each_other_within_an_episode_only() -> None:

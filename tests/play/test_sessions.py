@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import gymnasium
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import harvestgym
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import Policy
 from harvestgym.evaluate.datasets.storage import read_demonstrations
+from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.play.fishing_session import FishingSession
 from harvestgym.play.forager_session import MOST_STEPS, MOVE_NAMES, ForagerSession
@@ -86,6 +90,18 @@ def test_a_policy_plays_no_further_than_it_is_let() -> None:
     assert episode.steps == 2 and not episode.over
     episode.play(policy, 100)
     assert episode.steps == YEARS and episode.over
+
+
+def test_a_policy_learns_in_a_session_as_in_its_record() -> None:
+    def act(total: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return total, jnp.where(total > 0, 1, 3)
+
+    env = harvestgym.make(FISHERY, Tmax=YEARS)
+    policy = Policy(jnp.float32(0), act, lambda total, last: total + last.reward)
+    episode = LiveEpisode(FISHERY, env, 1)
+    episode.play(policy, 100)
+    assert episode.episode.actions.tolist() == [3, 1, 1, 1]
+    np.testing.assert_allclose(episode.record["reward"], record_episode(FISHERY, env, policy, 1)["reward"], rtol=1e-5)
 
 
 def test_an_action_outside_of_the_space_is_refused() -> None:

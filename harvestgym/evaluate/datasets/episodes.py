@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym.core.config import merge
 from harvestgym.core.env import Env
-from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, scan_steps, start_batch, step_with_advance
+from harvestgym.core.episode import Loop, play_in_batch, scan_steps, start_batch, step_with_advance
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
@@ -148,9 +148,9 @@ def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array,
     """Return the first Timestep of a batch, and of each step the actions and the Timesteps, `(steps, batch, ...)`."""
     keys = jax.vmap(jax.random.key)(seeds)
     run, first, act_keys = start_batch(env, keys, params)
-    act = act_in_batch(policy, act_keys)
-    start = Loop(run, first.obs, repeat_carry(policy, len(seeds)))
-    return first, scan_steps(act, step_with_advance(env, params), start, jnp.arange(steps), lambda _, *made: made)
+    player = play_in_batch(policy, act_keys)
+    start = Loop(run, first.obs, player.init)
+    return first, scan_steps(player, step_with_advance(env, params), start, jnp.arange(steps), lambda _, *made: made)
 
 
 def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int) -> Episode:

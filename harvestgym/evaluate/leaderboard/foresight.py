@@ -18,7 +18,7 @@ import numpy as np
 from jax.tree_util import Partial
 
 from harvestgym.core.env import Env
-from harvestgym.core.episode import Loop, act_in_batch, repeat_carry, run_to_end, start_batch, step_with_advance
+from harvestgym.core.episode import Loop, play_in_batch, run_to_end, start_batch, step_with_advance
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, sample
 from harvestgym.core.random import key_for, uniforms
@@ -175,9 +175,9 @@ def _run_expert(
         return length + 1, actions.at[:, now].set(_flat(action, 1))
 
     none = jnp.zeros((len(keys), steps, sum(map(len, count_choices(env.action_space)))), jnp.int32)
-    start = Loop(run, first.obs, repeat_carry(policy, len(keys)))
-    act, step = act_in_batch(policy, act_keys), step_with_advance(env, params)
-    return run_to_end(act, step, start, steps, (jnp.zeros(keys.shape, jnp.int32), none), add)[1]
+    player, step = play_in_batch(policy, act_keys), step_with_advance(env, params)
+    start = Loop(run, first.obs, player.init)
+    return run_to_end(player, step, start, steps, (jnp.zeros(keys.shape, jnp.int32), none), add)[1]
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -192,7 +192,7 @@ def _run_schedules(env: Env[Any, Any], steps: int, schedules: jax.Array, keys: j
 
     start, step = Loop(run, None, None), step_with_advance(env, params)
     zero = jnp.zeros(run.over.shape)
-    returns = run_to_end(act, step, start, steps, zero, lambda total, _, last, __: total + last.reward)[1]
+    returns = run_to_end(Policy((), act), step, start, steps, zero, lambda total, _, last, __: total + last.reward)[1]
     return returns.reshape(shape)
 
 

@@ -6,20 +6,19 @@ with the first reward of each food; the learner is linear Q-learning on the view
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Timestep
-from harvestgym.core.episode import Loop, scan_steps, step_with_advance
+from harvestgym.core.episode import Loop, play_in_batch, scan_steps, start_batch, step_with_advance
 from harvestgym.core.policy import Policy, random_policy
-from harvestgym.core.random import key_for
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.evaluate.run import evaluation_keys
@@ -49,8 +48,8 @@ def run(
     """
     env = make_changing_world()
     rates: dict[str, np.ndarray] = {}
-    for name, live in make_agents(env).items():
-        rewards = run_lives(live, replicates, steps, seed)
+    for name, agent in make_agents(env).items():
+        rewards = run_lives(env, agent, replicates, steps, seed)
         rates[name] = rewards.reshape(replicates, -1, WINDOW).mean(-1)
         progress(1)
     if out is not None:
@@ -77,59 +76,52 @@ def make_changing_world() -> Forager:
     return make("relearning-v1", observation_mode="objects", kinds=foods | {"wall": {"blocking": True}})
 
 
-Live = Callable[[jax.Array, int], jax.Array]
-"""Returns the rewards of a life of so many steps, from a random key."""
-
-
-def make_agents(env: Forager) -> dict[str, Live]:
+def make_agents(env: Forager) -> dict[str, Policy]:
     """Return the agents of the study by name."""
     fixed = {"random": random_policy(env), "fixed: greedy on first worths": greedy(env)}
-    lives: dict[str, Live] = {name: partial(_follow, env, policy) for name, policy in fixed.items()}
-    return lives | {"learning: linear Q": partial(_learn, env)}
+    return fixed | {"learning: linear Q": make_learner(env)}
 
 
-def run_lives(live: Live, replicates: int, steps: int, seed: int) -> np.ndarray:
+def run_lives(env: Forager, policy: Policy, replicates: int, steps: int, seed: int) -> np.ndarray:
     """Return the rewards of each life, (replicates, steps); the first is the life of `reset(seed=seed)`."""
-    keys = evaluation_keys(seed, range(replicates))
-    return np.asarray(jax.jit(jax.vmap(lambda key: live(key, steps)))(keys))
+    return np.asarray(_live(env, steps, policy.traced(), evaluation_keys(seed, range(replicates)))).T
 
 
-def _follow(env: Forager, policy: Policy, key: jax.Array, steps: int) -> jax.Array:
-    """Return the rewards of a life under a fixed policy without memory."""
-
-    mine = key_for(key, "policy")
-
-    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, jax.Array]:
-        return policy.act(carry, obs, jax.random.fold_in(mine, now))
-
-    run, first = start_episode(env, key, env.params)
-    step = step_with_advance(env, env.params)
-    return scan_steps(act, step, Loop(run, first.obs, ()), jnp.arange(steps), _reward)
+@partial(jax.jit, static_argnums=(0, 1))
+def _live(env: Forager, steps: int, policy: Policy, keys: jax.Array) -> jax.Array:
+    """Return the rewards, (steps, lives)."""
+    run, first, act_keys = start_batch(env, keys, env.params)
+    player, step = play_in_batch(policy, act_keys), step_with_advance(env, env.params)
+    return scan_steps(player, step, Loop(run, first.obs, player.init), jnp.arange(steps), _reward)
 
 
-def _learn(env: Forager, key: jax.Array, steps: int) -> jax.Array:
-    """Return the rewards of a life of Q-learning, linear in the channels of the view (Watkins 1989, semi-gradient)."""
-    run, first = start_episode(env, key, env.params)
-    inner, mine = step_with_advance(env, env.params), key_for(key, "policy")
+class Learned(NamedTuple):
+    """The weights of each action, float32 (4, features), and the last features and action."""
 
-    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, jax.Array]:
-        explores, drawn = jax.random.split(jax.random.fold_in(mine, now))
-        _, features, weights = obs
-        best = jnp.argmax(weights @ features)
-        action = jnp.where(jax.random.uniform(explores) < EXPLORE, jax.random.randint(drawn, (), 0, 4), best)
-        return carry, action
+    weights: jax.Array
+    features: jax.Array
+    action: jax.Array
 
-    def step(world: Any, action: Any, now: jax.Array) -> tuple[Any, Any, Any]:
-        run, features, weights = world
-        run, obs, last = inner(run, action, now)
-        after = _features(obs)
-        error = last.reward + DISCOUNT * jnp.max(weights @ after) - (weights @ features)[action]
-        world = run, after, weights.at[action].add(STEP_SIZE * error * features)
-        return world, world, last
 
-    features = _features(first.obs)
-    start = run, features, jnp.zeros((4, len(features)), jnp.float32)
-    return scan_steps(act, step, Loop(start, start, ()), jnp.arange(steps), _reward)
+def make_learner(env: Forager) -> Policy:
+    """Return Q-learning during its life, linear in the channels of the view (Watkins 1989, semi-gradient)."""
+    features = 1 + gymnasium.spaces.flatdim(env.observation_space)
+    return Policy(Learned(jnp.zeros((4, features)), jnp.zeros(features), jnp.int32(0)), _choose, _learn)
+
+
+def _choose(carry: Learned, obs: jax.Array, key: jax.Array) -> tuple[Learned, jax.Array]:
+    explores, drawn = jax.random.split(key)
+    features = _features(obs)
+    best = jnp.argmax(carry.weights @ features)
+    action = jnp.where(jax.random.uniform(explores) < EXPLORE, jax.random.randint(drawn, (), 0, 4), best)
+    return Learned(carry.weights, features, action.astype(jnp.int32)), action
+
+
+def _learn(carry: Learned, last: Timestep) -> Learned:
+    weights, features, action = carry
+    ahead = last.reward + DISCOUNT * jnp.max(weights @ _features(last.obs))
+    error = ahead - (weights @ features)[action]
+    return carry._replace(weights=weights.at[action].add(STEP_SIZE * error * features))
 
 
 def _reward(loop: Loop, action: Any, last: Timestep) -> jax.Array:

@@ -195,7 +195,8 @@ def _mean_return(env: FishingModel, agent: Agent, years: int, params: Any, weigh
             return agent(weights, carry, obs, key)
 
         start, keys = Loop(state, first.obs, agent.start), jax.random.split(later, years)
-        return scan_steps(act, step_with_key(env, params), start, keys, lambda loop, action, last: last.reward).sum()
+        rewards = lambda loop, action, last: last.reward  # noqa: E731
+        return scan_steps(Policy((), act), step_with_key(env, params), start, keys, rewards).sum()
 
     return jax.vmap(episode)(jax.random.split(key, TRAINING_EPISODES)).mean()
 

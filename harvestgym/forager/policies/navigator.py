@@ -2,20 +2,21 @@
 
 It counts its own steps and so its position. Foods of one color it distinguishes by the biome of their cell. Where
 nothing in view pays enough it walks to the biome that pays most now, and so crosses the world when foods change sign. A
-random series of rewards counts for zero, unless the observation reports current rewards (`informed`). Its numbers are
-tuned for each world (`harvestgym tune`).
+food whose rewards are a random series is worth what it paid last, unless the observation reports current rewards
+(`informed`). Its numbers are tuned for each world (`harvestgym tune`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
+from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
 from harvestgym.forager.jax_engine.lookup import find_region, to_word
 from harvestgym.forager.jax_engine.model import Forager
@@ -32,8 +33,27 @@ DISCOUNT = 0.9
 CLOSE = 0.7
 """Weight of food next to other food, to the power of its distance in steps."""
 
-Remembered: TypeAlias = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
-"""int32 x, y and clock, as the agent has counted them, and the last action, -1 at first."""
+NEVER_MET = -1
+
+
+class Memory(NamedTuple):
+    """The memory of a navigator.
+
+    Attributes:
+        x, y, clock: int32, as the agent has counted them.
+        last: int32, the last action, -1 at first.
+        ahead: int32, the kind in the cell that the last action led to: 0 for nothing, 1 ... for the kinds.
+        paid: float32 (kinds,), what each kind paid last.
+        met: int32 (kinds,), the clock of that, `NEVER_MET` before.
+    """
+
+    x: jax.Array
+    y: jax.Array
+    clock: jax.Array
+    last: jax.Array
+    ahead: jax.Array
+    paid: jax.Array
+    met: jax.Array
 
 
 class Numbers(NamedTuple):
@@ -43,26 +63,30 @@ class Numbers(NamedTuple):
     enough: jax.Array
     crowd: jax.Array
     straight: jax.Array
+    unknown: jax.Array
+    doubt: jax.Array
 
 
 @dataclass(frozen=True)
 class _Navigator:
     env: Forager
 
-    def __call__(self, numbers: Numbers, carry: Remembered, obs: Any, key: jax.Array) -> tuple[Remembered, jax.Array]:
-        x, y, clock, last = carry
-        view, worth = (obs["view"], self._pad(obs["worth"])) if self._is_informed else (obs, self._find_worth(clock))
+    def __call__(self, numbers: Numbers, carry: Memory, obs: Any, key: jax.Array) -> tuple[Memory, jax.Array]:
+        x, y = carry.x, carry.y
+        view, worth = (obs["view"], obs["worth"]) if self._is_informed else (obs, self._find_worth(numbers, carry))
+        worth = self._pad(worth)
         kinds = self._read_kinds(view, x, y)
         free = self._find_free(lambda kind: kind.blocking)[kinds]
         pays, open_ = worth[kinds], self._find_free(lambda k: k.blocking and not k.collectable)[kinds]
         gains = pays + numbers.crowd * jnp.where(pays > 0, add_near(jnp.where(open_, pays, 0.0)), 0.0)
         path = plan(gains, open_, self._sweeps, numbers.discount)
         ahead = self._lead_to_biome(worth, x, y) - 2.0 * (neighbours(pays) < 0) - 1e6 * ~neighbours(free)
-        ahead = ahead + numbers.straight * (jnp.arange(len(MOVES)) == last)
+        ahead = ahead + numbers.straight * (jnp.arange(len(MOVES)) == carry.last)
         action = choose_best(jnp.where(jnp.max(path) > numbers.enough, path, ahead), key)
         dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * neighbours(free)[action]
-        world = self.env.world
-        return ((x + dx) % world.width, (y + dy) % world.height, clock + 1, action), action
+        world, ahead = self.env.world, neighbours(kinds)[action].astype(jnp.int32)
+        place = (x + dx) % world.width, (y + dy) % world.height
+        return Memory(*place, carry.clock + 1, action, ahead, carry.paid, carry.met), action
 
     @property
     def _is_informed(self) -> bool:
@@ -98,13 +122,15 @@ class _Navigator:
             out = jnp.where(here & native, i + 1, out)
         return out
 
-    def _find_worth(self, clock: jax.Array) -> jax.Array:
-        """float32 (kinds + 2,): the expected rewards at a time of the clock; random series count for 0."""
-        words, zero = jnp.zeros(2, jnp.uint32), jnp.uint32(0)
-        laws = [(i, k.reward) for i, k in enumerate(self.env.world.kinds)]
-        now = [0.0 if isinstance(law, Fourier) else law(JaxContext(zero, to_word(clock), words, i, zero))
-               for i, law in laws]  # fmt: skip
-        return self._pad(jnp.stack([jnp.float32(w) for w in now]) if now else jnp.zeros(0))
+    def _find_worth(self, numbers: Numbers, carry: Memory) -> jax.Array:
+        """float32 (kinds,): the expected rewards now; of a random series what it paid last, and more with time."""
+        words, zero, now = jnp.zeros(2, jnp.uint32), jnp.uint32(0), to_word(carry.clock)
+        paid = carry.paid + numbers.doubt / 1000 * (carry.clock - carry.met)
+        worth = jnp.where(carry.met == NEVER_MET, numbers.unknown, paid)
+        for i, kind in enumerate(self.env.world.kinds):
+            if not isinstance(kind.reward, Fourier):
+                worth = worth.at[i].set(kind.reward(JaxContext(zero, now, words, i, zero)))
+        return worth
 
     def _lead_to_biome(self, worth: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         """(4,): 1 for each action that leads to the middle of the best biome; 0 for all in it, or if carried off."""
@@ -125,6 +151,12 @@ class _Navigator:
         return 1.0 * nearer * (find_region(world, to_word(x), to_word(y)) != target)
 
 
+def remember_reward(carry: Memory, last: Timestep) -> Memory:
+    """Remember what the kind that the last action led to has paid."""
+    met = jnp.arange(1, len(carry.met) + 1) == carry.ahead
+    return carry._replace(paid=jnp.where(met, last.reward, carry.paid), met=jnp.where(met, carry.clock, carry.met))
+
+
 def add_near(pays: jax.Array) -> jax.Array:
     """float32 (rows, columns): what the other cells of a view pay, by their distance; costs are left out."""
     food = jnp.maximum(pays, 0.0)
@@ -134,7 +166,13 @@ def add_near(pays: jax.Array) -> jax.Array:
 
 
 def navigator(
-    env: Forager, discount: float = DISCOUNT, enough: float = 0.0, crowd: float = 0.0, straight: float = 0.0
+    env: Forager,
+    discount: float = DISCOUNT,
+    enough: float = 0.0,
+    crowd: float = 0.0,
+    straight: float = 0.0,
+    unknown: float = 1.0,
+    doubt: float = 0.0,
 ) -> Policy:
     """Return the forager for observations in objects or colors, from the start of an episode on.
 
@@ -144,7 +182,11 @@ def navigator(
         enough: discounted reward in view below which it walks on to the best biome.
         crowd: share of the food around a food that counts as its own, so that it prefers many close together.
         straight: preference for the direction of the last step while it walks on; to the best biome leads 1.
+        unknown: worth of a food with a random series of rewards that it has never met.
+        doubt: how much more it is worth than what it paid last, 1,000 steps later.
     """
-    x, y = env.world.start
-    start = jnp.int32(x), jnp.int32(y), jnp.int32(0), jnp.int32(-1)
-    return Policy(start, Partial(_Navigator(env), Numbers(*map(jnp.float32, (discount, enough, crowd, straight)))))
+    numbers = Numbers(*map(jnp.float32, (discount, enough, crowd, straight, unknown, doubt)))
+    x, y, kinds = *env.world.start, len(env.world.kinds)
+    place = jnp.int32(x), jnp.int32(y), jnp.int32(0)
+    start = Memory(*place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds), jnp.full(kinds, NEVER_MET, jnp.int32))
+    return Policy(start, Partial(_Navigator(env), numbers), remember_reward)

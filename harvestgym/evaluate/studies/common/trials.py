@@ -18,6 +18,7 @@ from harvestgym.core.autoreset import RunState, split_key, start_episode
 from harvestgym.core.env import STEP_USES
 from harvestgym.core.episode import Loop, scan_steps
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.view.timeline import Progress
 from harvestgym.evaluate.run import evaluation_keys
@@ -216,7 +217,7 @@ def _live(
 
         run, _ = start_episode(env, key, params)
         keep = lambda loop, orders, report: watch(loop.obs, report)  # noqa: E731
-        return scan_steps(give_orders, day, Loop(run, run.state, ()), jnp.arange(days), keep)
+        return scan_steps(Policy((), give_orders), day, Loop(run, run.state, ()), jnp.arange(days), keep)
 
     return jax.vmap(jax.vmap(season, (None, None, 0)), (0, 0, None))(params, treatments, keys)
 
