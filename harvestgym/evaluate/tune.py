@@ -77,18 +77,22 @@ class Bench:
         self.steps = horizon(self.env)
 
     def measure(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
-        """Return the mean return of each candidate, in batches of few compiled sizes."""
-        means = []
+        """Return the mean return of each candidate."""
+        return self.run_rules(family, candidates).mean(1)
+
+    def run_rules(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
+        """Return the return of each candidate in each season, in batches of few compiled sizes."""
+        returns = []
         for start in range(0, len(candidates), CANDIDATE_BATCH):
             part = candidates[start : start + CANDIDATE_BATCH]
             filled = part + [part[-1]] * (CANDIDATE_BATCH - len(part) if len(candidates) > CANDIDATE_BATCH else 0)
-            means.append(self.run([family.build(numbers) for numbers in filled])[: len(part)])
-        return np.concatenate(means)
+            returns.append(self.run([family.build(numbers) for numbers in filled])[: len(part)])
+        return np.concatenate(returns)
 
     def run(self, policies: list[Policy]) -> np.ndarray:
-        """Return the mean return of each policy of one structure."""
+        """Return the return of each policy, all of one structure, in each season."""
         parts = (self.keys[start : start + SEASON_BATCH] for start in range(0, len(self.keys), SEASON_BATCH))
-        return np.concatenate([self._run_batch(policies, keys) for keys in parts], axis=1).mean(1)
+        return np.concatenate([self._run_batch(policies, keys) for keys in parts], axis=1)
 
     def _run_batch(self, policies: list[Policy], keys: jax.Array) -> np.ndarray:
         """Return the return of each policy in the season of each key, all in one batch on the device."""
@@ -146,7 +150,7 @@ def find_rules(id: str, env: Env[Any, Any]) -> tuple[dict[str, RuleFamily], Mapp
 
 
 def _measure_fixed(bench: Bench, name: str, policy: Policy) -> Candidate:
-    return Candidate(name, {}, float(bench.run([policy])[0]))
+    return Candidate(name, {}, float(bench.run([policy]).mean()))
 
 
 def search_numbers(

@@ -86,7 +86,7 @@ FAMILY_COLUMNS: dict[str, tuple[str, dict[str, Cell]]] = {
             "score": _format_score,
         },
     ),
-    "forager": ("Foragers", {"collected": _format_column("objects collected", 0)}),
+    "forager": ("Foragers", {"collected": _format_column("objects collected", 0), "score": _format_score}),
 }
 
 
@@ -149,7 +149,8 @@ def _score_runs(row: LeaderboardRow, scored: Sequence[LeaderboardRow]) -> list[f
     """Return the score of each training of a row, of a rule its one score."""
     if not row.runs:
         return [row.score or 0.0]
-    zero, one = (next(r.mean for r in scored if (r.id, r.policy) == (row.id, name)) for name in ("none", "expert"))
+    mean = {r.policy: r.mean for r in scored if r.id == row.id}
+    zero, one = mean.get("none", 0.0), mean["expert"]
     return [(run - zero) / (one - zero) for run in row.runs]
 
 

@@ -24,6 +24,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from harvestgym.evaluate.run import evaluation_keys, find_idle_action, horizon, run_episodes
 from harvestgym.evaluate.statistics import estimate_mean, summarise
+from harvestgym.evaluate.tune import Bench, find_rules
 from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
 
@@ -52,6 +53,9 @@ PLANNED_SEASONS = 16
 
 PLANNED_TOGETHER = 8
 """Seasons that are planned in one call: enough trials to fill a device, few enough to share seasons among workers."""
+
+RULE_BUDGET, MOST_RULES = 40_000_000, 400
+"""Steps of all rules from which the best of each season is chosen by hindsight, and the most rules."""
 
 SEARCH_BUDGET = 80_000
 """Generations of the default search times plots times steps of an episode."""
@@ -108,16 +112,17 @@ def make_policy_rows(
     search: Search | None = None,
     split: str = "test",
 ) -> list[LeaderboardRow]:
-    """Make the rows of an id: none, random, expert, entrants and the references that the id has, except foresight.
+    """Make the rows of an id: none, random, expert, entrants and the references that the id has.
 
-    The references are the optimum over the horizon of a fishery, the informed oracle of a forager, and where actions
-    are integers the best blind schedule. Scores are added by `store.merge_rows`.
+    The references are the optimum over the horizon of a fishery and the informed oracle of a forager. Where planners
+    can search schedules, the best blind one is another, and foresight is that of `plan_seasons`; elsewhere foresight is
+    the rule that hindsight chooses in each season. Scores are added by `store.merge_rows`.
 
     Args:
         id: a registered id, or the path of a farm file.
         seasons: number of seasons; by default 1000, or 100 where they are long.
         entrants: further policies by name.
-        planned: seasons of the blind schedule, two or more; 0 for none.
+        planned: seasons of the blind schedule, two or more; 0 for none, and for no choice by hindsight.
         search: length of its search; by default the larger the farm, the shorter.
         split: split of the held-out protocol; results are reported on `"test"`.
     """
@@ -141,7 +146,12 @@ def make_policy_rows(
     games = {name: (env, policy) for name, policy in acting.items()} | apart
     results = {name: _run_policy(id, own, policy, number, seed) for name, (own, policy) in games.items()}
     groups = _group_trainings(results)
-    return [replace(_make_row(id, name, group), training=about.get(name, {})) for name, group in groups.items()]
+    rows = [replace(_make_row(id, name, group), training=about.get(name, {})) for name, group in groups.items()]
+    if planned and "expert" in here and not can_plan(id, env):
+        known = [results[name].returns for name in ("expert", OPTIMUM, ORACLE) if name in results]
+        expert, keys = rows[[*groups].index("expert")], evaluation_keys(seed, range(number))
+        rows += _choose_by_hindsight(id, env, expert, known, keys)
+    return rows
 
 
 def can_plan(id: str, env: Env[Any, Any]) -> bool:
@@ -203,6 +213,22 @@ def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy
     """Find the best schedule of seasons of the training split."""
     training = splits.split(id, "train")
     return plan_blind(training.make(), evaluation_keys(training.seed(0), range(planned)), expert, search)
+
+
+def _choose_by_hindsight(
+    id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Sequence[np.ndarray], keys: jax.Array
+) -> list[LeaderboardRow]:
+    """Make the row of the best rule of each season: one of those known, the expert first, or one drawn at random."""
+    families, bench = find_rules(id, env)[0], Bench(env, keys)
+    if not families:
+        return []
+    number = int(np.clip(RULE_BUDGET // (len(keys) * bench.steps), 1, MOST_RULES))
+    draws = np.random.default_rng(0)
+    found = [*known]
+    for family in families.values():
+        shares = draws.random((-(-number // len(families)), len(family.numbers)))
+        found += [*bench.run_rules(family, [family.decode(row) for row in shares])]
+    return [make_planned_row(expert, np.max(found, axis=0) - known[0], len(found))]
 
 
 def _find_noop(id: str, env: Env[Any, Any]) -> Any:

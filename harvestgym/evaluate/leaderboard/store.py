@@ -98,8 +98,8 @@ def _rank_policy(policy: str) -> int:
 def _score_rows(of_id: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Score the rows of an id, if the returns of no action and of the expert differ enough."""
     mean = {row.policy: row.mean for row in of_id}
-    none, expert = mean.get("none"), mean.get("expert")
-    if none is None or expert is None or expert - none < 1e-3:
+    none, expert = mean.get("none", 0.0), mean.get("expert")  # a forager cannot do nothing, but can earn nothing
+    if expert is None or expert - none < 1e-3:
         return list(of_id)
     return [replace(row, score=(row.mean - none) / (expert - none)) for row in of_id]
 

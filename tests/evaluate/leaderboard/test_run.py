@@ -14,7 +14,14 @@ from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.leaderboard.cases import collect_rows, list_cases
 from harvestgym.evaluate.leaderboard.foresight import Search
-from harvestgym.evaluate.leaderboard.run import LONG_EPISODE, Trained, count_plot_steps, expand_ids, make_policy_rows
+from harvestgym.evaluate.leaderboard.run import (
+    LONG_EPISODE,
+    MOST_RULES,
+    Trained,
+    count_plot_steps,
+    expand_ids,
+    make_policy_rows,
+)
 from harvestgym.evaluate.leaderboard.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named
 from harvestgym.farm import MapFarm
@@ -72,8 +79,24 @@ def test_foresight_gains_over_the_expert(rows: dict[str, Any]) -> None:
     assert planned.seasons == 4 and planned.cvar10 is None and planned.low < planned.mean < planned.high
 
 
-def test_a_continuous_quota_has_no_blind_schedule() -> None:
-    assert [row.policy for row in make_policy_rows(LOGISTIC, SEASONS)] == ["none", "random", "expert", OPTIMUM]
+@pytest.fixture(scope="module")
+def quotas() -> dict[str, Any]:
+    return {row.policy: row for row in make_policy_rows(LOGISTIC, SEASONS)}
+
+
+def test_a_continuous_quota_has_no_blind_schedule(quotas: dict[str, Any]) -> None:
+    assert [*quotas] == ["none", "random", "expert", OPTIMUM, FORESIGHT]
+
+
+def test_hindsight_chooses_a_rule_for_each_season(quotas: dict[str, Any]) -> None:
+    """Among the rules are the expert and the optimum, so that it earns at least what each of them does."""
+    chosen, expert = quotas[FORESIGHT], quotas["expert"]
+    assert chosen.mean == pytest.approx(expert.mean + chosen.columns["gain"]) and chosen.seasons == SEASONS
+    assert chosen.mean > quotas[OPTIMUM].mean > expert.mean and chosen.columns[TRIED] == MOST_RULES + 2
+
+
+def test_no_planned_seasons_no_hindsight() -> None:
+    assert [row.policy for row in make_policy_rows(LOGISTIC, 4, planned=0)] == ["none", "random", "expert", OPTIMUM]
 
 
 def test_an_entrant_is_a_policy_or_brings_its_own_environment() -> None:
