@@ -1,13 +1,14 @@
 """Make every table and figure of the docs, or some of them by the name of their part.
 
-python tools/make_docs.py                      # everything: hours on two cores, most of them for the leaderboard
-python tools/make_docs.py studies training     # parts: tune, training, studies, leaderboard, pages, pictures, screens
+python tools/make_docs.py                   # everything: hours on two cores, most of them for agents and the leaderboard
+python tools/make_docs.py studies training  # some parts: those of `PARTS`, agents, screens
 
 Needs all extras and what .ci/run installs in addition; `screens` a Chromium.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -19,14 +20,28 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 COMMAND = shlex.quote(str(Path(sys.executable).with_name("harvestgym")))
-PPO = "examples/ppo.py --seeds 3 --out docs/training --id"
+PPO = "examples/ppo.py --seeds 5 --out docs/training --id"
+IMITATION = "examples/map_imitation.py --imitate 40 --updates 20 --out docs/training/maps.json --ids"
+EVOLUTION = "examples/map_evolution.py --seeds 5 --seasons 1000 --out docs/training/evolution.json --ids"
+JOBS = "examples/sb3_jobs.py --seeds 3 --seasons 1000 --out docs/training/jobs-{0}.json --learner {0} --ids"
 
 PARTS = {
     "tune": ["tools/tune_all.py"],
     "training": [
-        f"{PPO} farm/tomato-sand-1x1-v2 farm/corn-sand-1x1-v2",
-        f"{PPO} farm/bean-clay-1x1-v1",
+        f"{PPO} farm/bean-clay-1x1-v1 farm/corn-sand-1x1-v2 farm/tomato-sand-1x1-v2 --updates 200",
         f"{PPO} farm/paid-looks-1x1-v1 --updates 250",
+        f"{PPO} farm/fertilizer-1x1-v2 farm/pests-weeds-1x1-v2 --updates 300 --idle 4",
+        f"{IMITATION} farm/bean-clay-weeds-3x4-v1 --seeds 3 --num-envs 64 --num-steps 64",
+        f"{IMITATION} farm/polyculture-3x4-v2",
+        "examples/map_residual.py --ids farm/full-1x1-v1 farm/fertilizer-1x1-v2 farm/game0-weeds-v1 --seeds 5 "
+        "--seasons 1000 --out docs/training/residual.json",
+        f"{EVOLUTION} farm/bean-clay-weeds-3x4-v1 farm/pollination-3x4-v1",
+        f"{EVOLUTION} farm/polyculture-3x4-v2 --updates 25 --train-seasons 32 --noise 0.4",
+        f"{EVOLUTION} farm/paid-looks-1x1-v1 --train-seasons 32",
+        f"{EVOLUTION} farm/full-3x4-v1 farm/full-10x10-v1 --school farm/full-3x4-v1 --updates 80",
+        f"{JOBS.format('ppo')} farm/bean-clay-weeds-3x4-v1 farm/pollination-3x4-v1 farm/game0-weeds-v1",
+        f"{JOBS.format('dqn')} farm/bean-clay-weeds-3x4-v1",
+        f"{JOBS.format('dqn')} farm/pollination-3x4-v1 farm/game0-weeds-v1 --steps 300000",
         "tools/make_training.py contexts",
     ],
     "studies": ["tools/make_studies.py"],
@@ -60,6 +75,14 @@ def screens() -> None:
                 shutil.copy(shot, PICTURES / name)
 
 
+def agents() -> None:
+    """Train the agents of the leaderboard by the commands that it keeps."""
+    rows = json.loads((ROOT / "docs" / "leaderboard.json").read_text(encoding="utf-8"))["rows"]
+    for command in dict.fromkeys(row["training"]["command"] for row in rows if row.get("training")):
+        python(f"{COMMAND} {command.removeprefix('harvestgym ')} --out docs")
+    python("tools/make_pages.py")
+
+
 def python(arguments: str, **environment: str) -> None:
     """Run a line of `PARTS`; CalledProcessError if it fails."""
     subprocess.run([sys.executable, *shlex.split(arguments)], cwd=ROOT, env=os.environ | environment, check=True)
@@ -67,14 +90,16 @@ def python(arguments: str, **environment: str) -> None:
 
 def main() -> None:
     """Make the parts that are named, or all."""
-    wanted = sys.argv[1:] or [*PARTS, "screens"]
-    if unknown := set(wanted) - {*PARTS, "screens"}:
-        raise SystemExit(f"expected parts among {', '.join([*PARTS, 'screens'])}, got {', '.join(sorted(unknown))}")
+    others = {"agents": agents, "screens": screens}
+    known = [*PARTS, *others]
+    wanted = sys.argv[1:] or known
+    if unknown := set(wanted) - set(known):
+        raise SystemExit(f"expected parts among {', '.join(known)}, got {', '.join(sorted(unknown))}")
     for part in wanted:
         for line in PARTS.get(part, []):
             python(line)
-        if part == "screens":
-            screens()
+        if part in others:
+            others[part]()
 
 
 if __name__ == "__main__":
