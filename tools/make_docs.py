@@ -1,6 +1,6 @@
 """Make every table and figure of the docs, or some of them by the name of their part.
 
-python tools/make_docs.py                   # everything: hours on two cores, most of them for agents and the leaderboard
+python tools/make_docs.py                   # everything: hours on two cores, most for agents and the leaderboard
 python tools/make_docs.py studies training  # some parts: those of `PARTS`, agents, screens
 
 Needs all extras and what .ci/run installs in addition; `screens` a Chromium.
