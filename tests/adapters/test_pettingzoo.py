@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from pettingzoo.test import parallel_api_test
+from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel, make_shared_water
 from harvestgym.core.checkpoint import load, save
@@ -32,6 +32,7 @@ def test_parallel_api_of_pettingzoo_holds(id: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the test of pettingzoo advises on names
         parallel_api_test(env, num_cycles=30)
+        parallel_seed_test(lambda: make_parallel(id, **SHORT.get(id, {})), num_cycles=10)
 
 
 def play(env: Any, steps: int, seed: int) -> list[str]:

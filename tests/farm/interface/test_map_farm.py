@@ -252,6 +252,7 @@ def test_registered_farms_have_the_interface() -> None:
         assert batch.observation_space.contains(seen) and single.observation_space.contains(after)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a[1], b, rtol=1e-5), seen, after)
         assert rewards[1] == pytest.approx(reward, abs=1e-6)
+    gymnasium_check(single.unwrapped, skip_render_check=True)
     check_env(batch.unwrapped.core, steps=4)  # type: ignore[attr-defined]
     with pytest.raises(ConfigError, match="interface: expected a known name, got 'maps'; try 'map'"):
         harvestgym.make(ONE_PLOT, interface="maps")
