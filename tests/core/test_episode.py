@@ -12,10 +12,9 @@ from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Timestep
 from harvestgym.core.episode import (
     Loop,
-    act_in_batch,
     episode_keys,
     make_frame,
-    repeat_carry,
+    play_in_batch,
     run_to_end,
     scan_steps,
     start_batch,
@@ -51,7 +50,9 @@ def test_scan_steps_equals_a_python_loop() -> None:
         return carry + 1, jnp.minimum(carry, 3)
 
     start, step = Loop(state, first.obs, jnp.int32(0)), step_with_key(ENV, ENV.params)
-    got = scan_steps(act, step, start, keys, lambda loop, action, last: (action, last.reward, loop.world.stock))
+    got = scan_steps(
+        Policy(start.carry, act), step, start, keys, lambda loop, action, last: (action, last.reward, loop.world.stock)
+    )
     for i, key in enumerate(keys):
         state, timestep = ENV.step(key, state, jnp.int32(min(i, 3)), ENV.params)
         np.testing.assert_allclose([leaf[i] for leaf in got], [min(i, 3), timestep.reward, state.stock], rtol=1e-5)
@@ -60,10 +61,10 @@ def test_scan_steps_equals_a_python_loop() -> None:
 def test_run_to_end_adds_as_evaluate_does() -> None:
     key = jax.random.key(3)
     run, first, act_keys = start_batch(ENV, episode_keys(key, BATCH), ENV.params)
-    start = Loop(run, first.obs, repeat_carry(COUNT, BATCH))
-    act, step = act_in_batch(COUNT, act_keys), step_with_advance(ENV, ENV.params)
+    player, step = play_in_batch(COUNT, act_keys), step_with_advance(ENV, ENV.params)
+    start = Loop(run, first.obs, player.init)
     loop, total = run_to_end(
-        act, step, start, LONGER_THAN_ANY_EPISODE, jnp.zeros(BATCH), lambda total, _, last, __: total + last.reward
+        player, step, start, LONGER_THAN_ANY_EPISODE, jnp.zeros(BATCH), lambda total, _, last, __: total + last.reward
     )
     assert loop.world.over.all()
     np.testing.assert_allclose(total, evaluate(ENV, COUNT, key, BATCH, LONGER_THAN_ANY_EPISODE).returns, rtol=1e-5)
@@ -72,11 +73,11 @@ def test_run_to_end_adds_as_evaluate_does() -> None:
 def test_an_ended_episode_keeps_its_state_and_total() -> None:
     run, first, act_keys = start_batch(ENV, jax.random.split(jax.random.key(3), BATCH), ENV.params)
     policy = constant_policy(jnp.int32(1))
-    act, step = act_in_batch(policy, act_keys), step_with_advance(ENV, ENV.params)
-    start = Loop(run, first.obs, repeat_carry(policy, BATCH))
+    player, step = play_in_batch(policy, act_keys), step_with_advance(ENV, ENV.params)
+    start = Loop(run, first.obs, player.init)
     count = lambda total, action, last, now: total + 1  # noqa: E731
     for limit in (LONGER_THAN_ANY_EPISODE, 2 * LONGER_THAN_ANY_EPISODE):
-        loop, steps = run_to_end(act, step, start, limit, jnp.zeros(BATCH, jnp.int32), count)
+        loop, steps = run_to_end(player, step, start, limit, jnp.zeros(BATCH, jnp.int32), count)
         np.testing.assert_array_equal(steps, loop.world.state.year)
         assert len(np.unique(steps)) > 1, "episodes of different lengths"
 
@@ -84,9 +85,9 @@ def test_an_ended_episode_keeps_its_state_and_total() -> None:
 def test_run_to_end_stops_at_the_limit() -> None:
     run, first, act_keys = start_batch(ENV, jax.random.split(jax.random.key(3), BATCH), ENV.params)
     policy = constant_policy(jnp.int32(0))
-    start = Loop(run, first.obs, repeat_carry(policy, BATCH))
-    act, step = act_in_batch(policy, act_keys), step_with_advance(ENV, ENV.params)
-    _, steps = run_to_end(act, step, start, 2, jnp.zeros(BATCH, jnp.int32), lambda total, *_: total + 1)
+    player, step = play_in_batch(policy, act_keys), step_with_advance(ENV, ENV.params)
+    start = Loop(run, first.obs, player.init)
+    _, steps = run_to_end(player, step, start, 2, jnp.zeros(BATCH, jnp.int32), lambda total, *_: total + 1)
     assert steps.tolist() == [2] * BATCH
 
 
@@ -97,12 +98,14 @@ def test_no_observation_is_kept_without_a_first_one() -> None:
         assert obs is None
         return carry, jnp.int32(1)
 
-    rewards = scan_steps(act, step_with_advance(ENV, ENV.params), Loop(run, None, ()), jnp.arange(3), keep_reward)
+    step, start = step_with_advance(ENV, ENV.params), Loop(run, None, ())
+    rewards = scan_steps(Policy((), act), step, start, jnp.arange(3), keep_reward)
     assert rewards.shape == (3,) and (rewards > 0).all()
 
 
 def test_a_batch_repeats_the_memory_of_a_policy() -> None:
-    carry = repeat_carry(Policy({"a": jnp.zeros(2), "b": jnp.int32(4)}, count_years), BATCH)
+    policy = Policy({"a": jnp.zeros(2), "b": jnp.int32(4)}, count_years)
+    carry = play_in_batch(policy, jax.random.split(jax.random.key(0), BATCH)).init
     assert carry["a"].shape == (BATCH, 2) and carry["b"].tolist() == [4] * BATCH
 
 

@@ -36,7 +36,7 @@ CLOSE = 0.7
 NEVER_MET = -1
 
 
-class Memory(NamedTuple):
+class NavigatorMemory(NamedTuple):
     """The memory of a navigator.
 
     Attributes:
@@ -71,7 +71,9 @@ class Numbers(NamedTuple):
 class _Navigator:
     env: Forager
 
-    def __call__(self, numbers: Numbers, carry: Memory, obs: Any, key: jax.Array) -> tuple[Memory, jax.Array]:
+    def __call__(
+        self, numbers: Numbers, carry: NavigatorMemory, obs: Any, key: jax.Array
+    ) -> tuple[NavigatorMemory, jax.Array]:
         x, y = carry.x, carry.y
         view, worth = (obs["view"], obs["worth"]) if self._is_informed else (obs, self._find_worth(numbers, carry))
         worth = self._pad(worth)
@@ -86,7 +88,7 @@ class _Navigator:
         dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * neighbours(free)[action]
         world, ahead = self.env.world, neighbours(kinds)[action].astype(jnp.int32)
         place = (x + dx) % world.width, (y + dy) % world.height
-        return Memory(*place, carry.clock + 1, action, ahead, carry.paid, carry.met), action
+        return NavigatorMemory(*place, carry.clock + 1, action, ahead, carry.paid, carry.met), action
 
     @property
     def _is_informed(self) -> bool:
@@ -122,7 +124,7 @@ class _Navigator:
             out = jnp.where(here & native, i + 1, out)
         return out
 
-    def _find_worth(self, numbers: Numbers, carry: Memory) -> jax.Array:
+    def _find_worth(self, numbers: Numbers, carry: NavigatorMemory) -> jax.Array:
         """float32 (kinds,): the expected rewards now; of a random series what it paid last, and more with time."""
         words, zero, now = jnp.zeros(2, jnp.uint32), jnp.uint32(0), to_word(carry.clock)
         paid = carry.paid + numbers.doubt / 1000 * (carry.clock - carry.met)
@@ -151,7 +153,7 @@ class _Navigator:
         return 1.0 * nearer * (find_region(world, to_word(x), to_word(y)) != target)
 
 
-def remember_reward(carry: Memory, last: Timestep) -> Memory:
+def remember_reward(carry: NavigatorMemory, last: Timestep) -> NavigatorMemory:
     """Remember what the kind that the last action led to has paid."""
     met = jnp.arange(1, len(carry.met) + 1) == carry.ahead
     return carry._replace(paid=jnp.where(met, last.reward, carry.paid), met=jnp.where(met, carry.clock, carry.met))
@@ -188,5 +190,7 @@ def navigator(
     numbers = Numbers(*map(jnp.float32, (discount, enough, crowd, straight, unknown, doubt)))
     x, y, kinds = *env.world.start, len(env.world.kinds)
     place = jnp.int32(x), jnp.int32(y), jnp.int32(0)
-    start = Memory(*place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds), jnp.full(kinds, NEVER_MET, jnp.int32))
+    start = NavigatorMemory(
+        *place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds), jnp.full(kinds, NEVER_MET, jnp.int32)
+    )
     return Policy(start, Partial(_Navigator(env), numbers), remember_reward)

@@ -66,7 +66,7 @@ def test_lives_of_foragers() -> None:
     world, steps = forager.make_changing_world(), 300
     agents = forager.make_agents(world)
     for name, policy in (("random", random_policy(world)), ("fixed: greedy on first worths", forager.greedy(world))):
-        lives = forager.run_lives(agents[name], 2, steps, SEED)
+        lives = forager.run_lives(world, agents[name], 2, steps, SEED)
         made = rollout(world, policy, seed_key(SEED), 2, steps)
         np.testing.assert_array_equal(lives[0], np.asarray(made.reward)[:, 0])
         assert (lives[0] != lives[1]).any()
