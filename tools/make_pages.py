@@ -43,7 +43,7 @@ POLICIES = {
     "random": "draws from the action space",
     "expert": "is the rule that comes with the id",
     "blind": "is the best fixed schedule of actions, which observes nothing",
-    "foresight": "is the best schedule found by a planner that knows all random events of the season",
+    "foresight": "knows the random events: the best schedule of a planner, or rule by hindsight, in each season",
     "optimum": "is dynamic programming that knows the year in which the episode ends",
     "oracle": "observes the current reward of every kind",
 }
