@@ -39,8 +39,8 @@ def test_the_pages_of_parameter_sets_are_up_to_date_and_have_every_parameter_of_
     made = pages.set_pages()
     assert {path: path.read_text(encoding="utf-8") for path in made} == made, MAKE_AGAIN
     assert {*(pages.DOCS / "farm" / "sets").glob("*.md")} == {*made}
-    env: Any = harvestgym.make("farm/rotation-v2")
-    near = (pages.DOCS / "farm" / "rotation-v2.md").read_text(encoding="utf-8")
+    env: Any = harvestgym.make("farm/rotation-v3")
+    near = (pages.DOCS / "farm" / "rotation-v3.md").read_text(encoding="utf-8")
     for table in parameter_tables(env):
         field, _, slot = table.title.removeprefix("Parameters of ").partition("/")
         at = [slot.name for slot in env.fields[0].slots].index(slot)

@@ -19,7 +19,7 @@ from harvestgym.farm.entities.plant.state import global_stage
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import farm_spec
-from tests.short import ALL, long
+from tests.short import long
 
 YEAR, SEASONS = 365, 32
 DAYS = 3 * YEAR
@@ -54,7 +54,7 @@ def live(env: FarmModel, policy: Policy, keys: jax.Array) -> Any:
 @pytest.fixture(scope="module")
 def seasons() -> dict[str, Any]:
     """Run three years under the expert of the catalogue, and three under orders that sow corn and beans at once."""
-    env = make("rotation-v2", rules={"terminal_conditions": END})
+    env = make("rotation-v3", rules={"terminal_conditions": END})
     both = [{"amount#seed": 5}, {"amount#seed": 15}]
     orders = np.zeros(DAYS, np.int32)
     orders[60:62] = [
@@ -115,44 +115,63 @@ def order(entity: str, name: str, **values: Any) -> list[Any]:
     return ["BasicFarmer-0", "Field-0", entity, name, values]
 
 
-def again(crop: int, seeds: int, *windows: tuple[int, int]) -> list[dict[str, Any]]:
-    """Return the expert of one crop: that of the file, but it sows this one whenever the plot is bare in a window."""
+def again(
+    crop: int,
+    seeds: int,
+    *windows: tuple[int, int],
+    feed: tuple[float, float] = (6, 6),
+    left: float = 0.03,
+    water: tuple[float, int] = (46, 20),
+) -> list[dict[str, Any]]:
+    """Return the expert of one crop: that of the file, but it sows this one whenever the plot is bare in a window.
+
+    Args:
+        crop: number of the plant; `seeds` are sown at a time.
+        windows: the first day of the year and the day after the last.
+        feed: grams of nitrogen and potassium below which it scatters a bag, where less than `left` kilograms lie.
+        water: litres below which it waters, and how many it gives.
+    """
     plant, at = f"Plant-{crop}", {"plot": [0, 0]}
     day, bare = partial(event, "Weather-0", "day#int365"), event(plant, "stage", "in", ["none"])
     feeds, drinks = (
         event(plant, "stage", "in", ["grow", "fruit"]),
         event(plant, "stage", "ni", ["none", "ripe", "dead"]),
     )
-    empty = event("Fertilizer-0", "amount#kg", "<", 0.03)
-    hungry = [[event("Soil-0", f"available_{n}#g", "<", 6), empty, feeds] for n in "NK"]
-    water = order("Soil-0", "watering_discrete", **at, **{"amount#L": 20, "duration#min": 60})
+    empty = event("Fertilizer-0", "amount#kg", "<", left)
+    hungry = [[event("Soil-0", f"available_{n}#g", "<", low), empty, feeds] for n, low in zip("NK", feed, strict=True)]
+    dry, litres = water
+    pour = order("Soil-0", "watering_discrete", **at, **{"amount#L": litres, "duration#min": 60})
     return [
         {"when": [[event(plant, "stage", "in", ["ripe"])]], "do": order(plant, "harvest")},
+        {"when": [[event(plant, "stage", "in", ["dead"])]], "do": order(plant, "remove", **at)},
         {"when": [[day(">=", first), day("<", last), bare] for first, last in windows],
          "do": order(plant, "sow", **at, **{"amount#seed": seeds, "spacing#cm": 20})},
         {"when": hungry, "do": order("Fertilizer-0", "scatter_bag", **at, **{"amount#bag": 1})},
-        {"when": [[event("Soil-0", "available_Water#L", "<", 46), drinks]], "do": water},
+        {"when": [[event("Soil-0", "available_Water#L", "<", dry), drinks]], "do": pour},
     ]  # fmt: skip
 
 
 @long
 def test_taking_turns_earns_more_than_any_crop_again_and_again() -> None:
-    """Means of 50 seasons (100 in the long form) with disjoint 95 % intervals, and by an eighth or more.
+    """In the mean, with disjoint 95 % intervals and by an eighth or more, and in the worst tenth of 1,000 seasons.
 
-    Each crop has the days of the year that were found best for it alone, and is watered and fed as the expert's are. On
-    200 seasons of another seed the expert made 16.4 (15.9 to 16.9), beans twice a year 13.0 (12.9 to 13.2), carrots,
-    whose second crop of a year is lost in most winters, 12.2 (11.7 to 12.7), and corn 2.5 (2.4 to 2.7).
+    Each crop alone has the days, water and food of the best of 48 rules, drawn on seasons of another seed; beans are no
+    better with others. Mean and worst tenth: turns 13.4 and 8.2; carrots, whose second crop of a year is lost in most
+    winters, 10.5 and 6.1; beans twice a year 7.8 and 6.3; corn 2.4 and 1.0. Resampled, the worst tenth of turns is 1.4
+    to 2.2 above that of beans, and 1.7 to 2.4 above that of carrots.
     """
     repeated = {
-        "beans": again(BEAN, 15, (95, 125), (190, 225)),
+        "beans": again(BEAN, 15, (81, 129), (130, 230)),
         "corn": again(CORN, 5, (120, 160)),
-        "carrots": again(CARROTS, 10, (65, 110), (150, 330)),
+        "carrots": again(CARROTS, 10, (34, 131), (143, 325), feed=(11, 8.2), left=0.0025, water=(51, 10)),
     }
-    farmers = {"turns": make("rotation-v2")} | {n: make("rotation-v2", expert=r) for n, r in repeated.items()}
+    farmers = {"turns": make("rotation-v3")} | {n: make("rotation-v3", expert=r) for n, r in repeated.items()}
     policies = {name: rule_policy(env) for name, env in farmers.items()}
-    turns, *others = evaluate_together("farm/rotation-v2", policies, 100 if ALL else 50, seed=2_000).values()
+    found = evaluate_together("farm/rotation-v3", policies, 1_000, seed=2_000)
+    turns, *others = (run.summary for run in found.values())
     for other in others:
-        assert turns.summary.low > other.summary.high and turns.summary.mean > 1.125 * other.summary.mean, other.policy
+        assert turns.low > other.high and turns.mean > 1.125 * other.mean
+        assert turns.cvar10 > 1.05 * other.cvar10
 
 
 def test_what_is_harvested_is_what_counts(seasons: dict[str, Any], crops: list[Any]) -> None:

@@ -106,7 +106,7 @@ def two_fields() -> tuple[FarmModel, Record]:
 
 def three_crops() -> tuple[FarmModel, Record]:
     """Beans that were harvested, corn that is ripe and carrots that bear fruit, on one plot."""
-    env = farm("rotation-v2")
+    env = farm("rotation-v3")
     record = blank(env)
     say(env, record, 1, "Field-0", "Soil-0", {"available_Water#L": 40})
     say(env, record, 1, "Field-0", "Plant-0", {"harvested": 1, "harvest_weight#kg": 0.4})

@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.timeline import ignore_progress
 from harvestgym.evaluate import studies
 from harvestgym.evaluate.studies import fertilizer, pests_weeds, pollinators, watering
 from harvestgym.evaluate.studies.common import findings, trials
@@ -43,6 +44,16 @@ def test_the_phenomena_hold(
     kept = pyarrow.parquet.read_table(path).to_pydict()
     assert len(kept["yield_kg_m2"]) == rows * seasons and min(kept["yield_kg_m2"]) >= 0
     assert path.with_suffix(".png").stat().st_size > 0
+
+
+@long
+def test_the_phenomena_hold_on_farms_on_which_nothing_was_chosen() -> None:
+    """On other soils, densities and summers they hold; without the parameter that builds them in they do not."""
+    dry = watering.claim_watering_variants(SEASONS, ("tomato",), trials.REPORTED, ignore_progress)
+    bees = pollinators.claim_bee_variants(SEASONS, trials.REPORTED, ignore_progress)
+    built_in = {"without the bypass, which is built in", "pollination by itself as in the reference"}
+    for found, variants in ((dry, watering.WATERING_VARIANTS), (bees, pollinators.BEE_VARIANTS)):
+        assert {name for name, claim in found if claim.holds} == variants.keys() - built_in, found
 
 
 def test_studies_are_named_as_on_the_command_line() -> None:

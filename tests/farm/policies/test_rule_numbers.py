@@ -43,7 +43,7 @@ def test_pauses_and_observations_have_numbers() -> None:
 
 def test_equal_comparisons_in_one_rule_are_one_number() -> None:
     """The expert of the rotation feeds either crop below one amount of nitrogen; it stands there four times."""
-    names = list_numbers(written("rotation-v2"))
+    names = list_numbers(written("rotation-v3"))
     assert sum("available_N#g <" in name for name in names) == 1
 
 
