@@ -305,13 +305,16 @@ def test_charts_keep_their_heights_when_the_window_is_resized(browser: Any, farm
     heights = "[...document.querySelectorAll('.chart')].filter(c => !c.hidden).map(c => c.offsetHeight)"
     with visit(browser, farm_page.as_uri()) as seen:
         before = ready(seen).page.evaluate(heights)
-        while len(before) < 2 or min(before) <= 150:  # not drawn yet; the page's policy forbids `wait_for_function`
+        for _ in range(600):  # until they are drawn; the page's policy forbids `wait_for_function`
+            if len(before) >= 2 and min(before) > 150:
+                break
             seen.page.wait_for_timeout(50)
             before = seen.page.evaluate(heights)
+        assert len(before) >= 2
         for width in (700, 390, 1280):
             seen.page.set_viewport_size({"width": width, "height": 800})
             seen.page.wait_for_timeout(400)
-            assert seen.page.evaluate(heights) == before, width
+            assert seen.page.evaluate(heights) == before and min(before) > 150, width
         widths = seen.page.evaluate("['charts', 'deaths'].map((id) => byId(id).offsetWidth)")
         assert widths[0] == widths[1], "both cards fill the row"
         seen.shot("replay-resized")
