@@ -64,17 +64,22 @@ def read_settings(kind: type[Any], args: argparse.Namespace) -> Any:
 
 
 def run(args: argparse.Namespace, make_task: Callable[[str], Task]) -> None:
-    """Train on each id on its own, and write or update a file of results."""
+    """Train on each id on its own, and write or update a file of results.
+
+    Seeds that the file has with the same settings, expert and seasons are not trained again.
+    """
     for id in args.ids:
+        before = json.loads(args.out.read_text(encoding="utf-8")) if args.out and args.out.exists() else {}
         command = {"command": shlex.join(["python", *sys.argv]), "settings": vars(args) | {"out": None, "ids": [id]}}
-        report = command | compare(id, make_task(id), args)
+        report = compare(id, make_task(id), args, command, before.get(id, {}))
         if args.out is not None:
-            before = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else {}
             args.out.write_text(json.dumps(before | {id: report}, indent=1) + "\n", encoding="utf-8")
 
 
-def compare(id: str, task: Task, args: argparse.Namespace) -> dict[str, Any]:
-    """Train all seeds on one farm, and report on held-out seasons."""
+def compare(
+    id: str, task: Task, args: argparse.Namespace, command: dict[str, Any], before: dict[str, Any]
+) -> dict[str, Any]:
+    """Train all seeds on one farm but those of a report `before` that fits, and report on held-out seasons."""
 
     def play(policy: Policy, env: Env[Any, Any] = task.test) -> dict[str, Any]:
         found = asdict(summarise(returns_of(id, env, policy, args.seasons)))
@@ -82,8 +87,10 @@ def compare(id: str, task: Task, args: argparse.Namespace) -> dict[str, Any]:
 
     known = {name: play(policy) for name, policy in task.known.items()}
     print(f"{id}: " + ", ".join(f"{name} {score['mean']:.3f}" for name, score in known.items()), flush=True)
-    report: dict[str, Any] = {"seasons": args.seasons, "parameters": task.parameters, **known, "seeds": []}
-    for seed in range(args.seeds):
+    report = command | {"seasons": args.seasons, "parameters": task.parameters, **known, "seeds": []}
+    if describe(report) == describe(before):
+        report["seeds"] = before["seeds"][: args.seeds]
+    for seed in range(len(report["seeds"]), args.seeds):
         wall, cpu = time.perf_counter(), time.process_time()
         curve, found = jax.block_until_ready(task.train(seed))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -92,3 +99,9 @@ def compare(id: str, task: Task, args: argparse.Namespace) -> dict[str, Any]:
         line = ", ".join(f"{name} {s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})" for name, s in scores.items())
         print(f"{id} seed {seed}: {line} after {wall:.0f} s ({cpu:.0f} s CPU)", flush=True)
     return report
+
+
+def describe(report: dict[str, Any]) -> dict[str, Any]:
+    """Return what two reports have in common whose seeds belong together: all but the seeds and the command."""
+    settings = {name: value for name, value in report.get("settings", {}).items() if name != "seeds"}
+    return {name: value for name, value in report.items() if name not in ("command", "seeds")} | {"settings": settings}

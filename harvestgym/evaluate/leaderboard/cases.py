@@ -146,10 +146,7 @@ def run_foresight_cases(cases: Sequence[ForesightCase]) -> list[dict[str, np.nda
     first = cases[0]
     search = _find_search(first) or choose_search(splits.make(first.id, first.split))
     found = plan_seasons(first.id, [case.season for case in cases], search, first.split)
-    return [
-        {RETURN: found.returns[[i]], EXPERT: found.expert[[i]], TRIED: np.asarray([search.tried])}
-        for i in range(len(cases))
-    ]
+    return [{RETURN: found.returns[[i]], EXPERT: found.expert[[i]], TRIED: found.tried[[i]]} for i in range(len(cases))]
 
 
 def _find_search(case: PolicyRowsCase | ForesightCase) -> Search | None:

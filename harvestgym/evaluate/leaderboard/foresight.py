@@ -1,13 +1,13 @@
 """A clairvoyant planner as reference: the best schedule of interventions for seasons whose random events it knows.
 
 The planner has the random keys of the seasons, so that it can try schedules on the very season that it plans for. It
-starts from the expert's actions and keeps what is better: by construction never less than the expert. Since it is a
-search, its return is a lower bound of the value of foresight.
+starts from the actions of the expert and of other rules and keeps what is better: by construction never less than
+these. Since it is a search, its return is a lower bound of the value of foresight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
+from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import Loop, play_in_batch, run_to_end, start_batch, step_with_advance
 from harvestgym.core.errors import ConfigError
@@ -57,12 +58,14 @@ class Plans(NamedTuple):
         expert: return of the expert's schedule in the same seasons, float32 (seasons,).
         schedules: actions of each step, integers (seasons, steps, ...); zeros once a season is over.
         keys: random key of each season, (seasons,).
+        tried: schedules that were tried for each season, a number or one for each.
     """
 
     returns: np.ndarray
     expert: np.ndarray
     schedules: Any
     keys: jax.Array
+    tried: int | np.ndarray
 
 
 def plan_with_foresight(
@@ -73,6 +76,7 @@ def plan_with_foresight(
     params: Any = None,
     progress: Progress = ignore_progress,
     habit_keys: jax.Array | None = None,
+    rules: Sequence[Batched] = (),
 ) -> Plans:
     """Search the best schedule for the season of each key, all planned at once on the device.
 
@@ -86,24 +90,26 @@ def plan_with_foresight(
         params: the environment's own by default.
         progress: receives 1 for each generation.
         habit_keys: keys of the seasons in which the expert shows its habitual actions; by default `keys`.
+        rules: other traced policies from which the search starts, each with one for each season.
 
     Raises:
         ConfigError: for actions other than integers from 0 on.
     """
     params, steps = env.params if params is None else params, horizon(env)
     sizes = tuple(map(tuple, count_choices(env.action_space)))
-    length, done = _run_expert(env, steps, policy.traced(), keys, params)
-    shown = done if habit_keys is None else _run_expert(env, steps, policy.traced(), habit_keys, params)[1]
+    length, done = _run_policy(env, steps, policy.traced(), keys, params)
+    shown = done if habit_keys is None else _run_policy(env, steps, policy.traced(), habit_keys, params)[1]
     room, habits = jnp.minimum(length + length // 4 + 1, steps), _sample_habits(shown, sizes)
 
     def measure(trials: jax.Array) -> jax.Array:
         return _run_schedules(env, steps, trials, keys, params)
 
-    trials = _make_first_trials(done, sizes, search.trials)
+    others = [_run_policy(env, steps, rule, keys, params)[1] for rule in rules]
+    trials = _make_first_trials(done, others, sizes, search.trials)
     first, own = measure(trials), jax.vmap(lambda key: key_for(key, "search"))(keys)
     found, values = _improve_schedules(measure, trials, first, sizes, habits, room, own, search, progress)
     best = jax.tree.map(np.asarray, unflatten_actions(env.action_space, found[:, 0]))
-    return Plans(np.asarray(values[:, 0]), np.asarray(first[:, 0]), best, keys)
+    return Plans(np.asarray(values[:, 0]), np.asarray(first[:, 0]), best, keys, search.tried)
 
 
 def plan_blind(
@@ -119,7 +125,7 @@ def plan_blind(
     """
     steps, seasons = horizon(env), len(keys)
     sizes = tuple(map(tuple, count_choices(env.action_space)))
-    length, done = _run_expert(env, steps, policy.traced(), keys, env.params)
+    length, done = _run_policy(env, steps, policy.traced(), keys, env.params)
     room, habits = jnp.max(length)[None], _sample_habits(done, sizes)
     own = key_for(keys[0], "blind search")[None]
 
@@ -164,10 +170,10 @@ def _follow_schedule(schedule: Any, now: jax.Array, obs: Any, key: jax.Array) ->
 
 
 @partial(jit_quickly, static_argnums=(0, 1))
-def _run_expert(
-    env: Env[Any, Any], steps: int, policy: Policy, keys: jax.Array, params: Any
+def _run_policy(
+    env: Env[Any, Any], steps: int, policy: Policy | Batched, keys: jax.Array, params: Any
 ) -> tuple[jax.Array, jax.Array]:
-    """Return length and actions (seasons, steps, entries) of a policy in the seasons of some keys."""
+    """Return length and actions (seasons, steps, entries) of a policy, or of one for each, in the seasons of keys."""
     run, first, act_keys = start_batch(env, keys, params)
 
     def add(total: tuple[jax.Array, jax.Array], action: Any, last: Any, now: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -228,10 +234,12 @@ def unflatten_actions(space: gymnasium.Space[Any], flat: jax.Array) -> Any:
     return tree.unflatten([part.astype(leaf.dtype) for part, leaf in zip(shaped, like, strict=True)])
 
 
-def _make_first_trials(done: jax.Array, sizes: tuple[tuple[int, ...], ...], number: int) -> jax.Array:
-    """Make the first trials (seasons, trials, steps, entries): the expert's, and those without one part."""
+def _make_first_trials(
+    done: jax.Array, others: Sequence[jax.Array], sizes: tuple[tuple[int, ...], ...], number: int
+) -> jax.Array:
+    """Make the first trials (seasons, trials, steps, entries): the expert's, others, the expert's without one part."""
     part = np.repeat(np.arange(len(sizes)), [len(of_part) for of_part in sizes])
-    filled = [done, *(done * (part != i) for i in range(len(sizes))), *[done] * number]
+    filled = [done, *others, *(done * (part != i) for i in range(len(sizes))), *[done] * number]
     return jnp.stack(filled[:number], 1)
 
 

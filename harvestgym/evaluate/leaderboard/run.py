@@ -14,11 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
+from harvestgym.core.tuning.rule_family import RuleFamily
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
@@ -55,7 +57,10 @@ PLANNED_TOGETHER = 8
 """Seasons that are planned in one call: enough trials to fill a device, few enough to share seasons among workers."""
 
 RULE_BUDGET, MOST_RULES = 40_000_000, 400
-"""Steps of all rules from which the best of each season is chosen by hindsight, and the most rules."""
+"""Steps of all plots with all rules from which the best of each season are chosen by hindsight, and the most rules."""
+
+FIRST_RULES, RULES_OF_TRIAL = 8, 8
+"""The best rules of a season, from which its plan starts besides the expert; and rules drawn for each trial."""
 
 SEARCH_BUDGET = 80_000
 """Generations of the default search times plots times steps of an episode."""
@@ -168,7 +173,8 @@ def choose_search(env: Env[Any, Any]) -> Search:
 def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, split: str = "test") -> Plans:
     """Plan some seasons of a split with foresight; the plan of a season does not depend on the other seasons.
 
-    Habitual actions are those of the expert in the first seasons of the split. All calls have one size.
+    Habitual actions are those of the expert in the first seasons of the split. The search starts from the expert and
+    from rules drawn at random, the best of each season. All calls have one size.
     """
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
@@ -176,9 +182,19 @@ def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, 
     for start in range(0, len(numbers), PLANNED_TOGETHER):
         rows = (list(numbers[start : start + PLANNED_TOGETHER]) * PLANNED_TOGETHER)[:PLANNED_TOGETHER]
         keys, first = (evaluation_keys(seed, each) for each in (rows, range(PLANNED_SEASONS)))
-        parts.append(plan_with_foresight(env, keys, expert, length, habit_keys=first))
+        tried = _try_rules(id, env, keys, RULES_OF_TRIAL * length.trials)
+        rules = [rule for each in tried for rule in _choose_rules(*each)]
+        plans = plan_with_foresight(env, keys, expert, length, habit_keys=first, rules=rules)
+        parts.append(plans._replace(tried=np.full(len(rows), plans.tried + sum(len(each) for _, each, _ in tried))))
     whole: Any = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[: len(numbers)], *parts)
-    return Plans(np.asarray(whole.returns), np.asarray(whole.expert), whole.schedules, whole.keys)
+    return whole._replace(**{name: np.asarray(getattr(whole, name)) for name in ("returns", "expert", "tried")})
+
+
+def _choose_rules(family: RuleFamily, rules: list[dict[str, float]], returns: np.ndarray) -> list[Batched]:
+    """Choose the best rules of each season, the best of all first, by their returns (rules, seasons)."""
+    policies = [family.build(numbers).traced() for numbers in rules]
+    orders = np.argsort(-returns, axis=0)[:FIRST_RULES]
+    return [Batched(jax.tree.map(lambda *leaves: jnp.stack(leaves), *(policies[i] for i in order))) for order in orders]
 
 
 def check_planned(planned: int) -> int:
@@ -219,16 +235,25 @@ def _choose_by_hindsight(
     id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Sequence[np.ndarray], keys: jax.Array
 ) -> list[LeaderboardRow]:
     """Make the row of the best rule of each season: one of those known, the expert first, or one drawn at random."""
-    families, bench = find_rules(id, env)[0], Bench(env, keys)
-    if not families:
+    tried = _try_rules(id, env, keys)
+    if not tried:
         return []
-    number = int(np.clip(RULE_BUDGET // (len(keys) * bench.steps), 1, MOST_RULES))
-    draws = np.random.default_rng(0)
-    found = [*known]
+    found = np.concatenate([known, *(returns for *_, returns in tried)])
+    return [make_planned_row(expert, found.max(0) - known[0], len(found))]
+
+
+def _try_rules(
+    id: str, env: Env[Any, Any], keys: jax.Array, most: int = MOST_RULES
+) -> list[tuple[RuleFamily, list[dict[str, float]], np.ndarray]]:
+    """Draw rules at random, as many of each family; return their numbers and their returns (rules, seasons)."""
+    families, bench, draws = find_rules(id, env)[0], Bench(env, keys), np.random.default_rng(0)
+    number = int(np.clip(RULE_BUDGET // (len(keys) * count_plot_steps(env)), 1, most))
+    tried = []
     for family in families.values():
         shares = draws.random((-(-number // len(families)), len(family.numbers)))
-        found += [*bench.run_rules(family, [family.decode(row) for row in shares])]
-    return [make_planned_row(expert, np.max(found, axis=0) - known[0], len(found))]
+        rules = [family.decode(row) for row in shares]
+        tried.append((family, rules, bench.run_rules(family, rules)))
+    return tried
 
 
 def _find_noop(id: str, env: Env[Any, Any]) -> Any:

@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.tree_util import Partial
 
 import harvestgym
-from harvestgym.core.autoreset import split_key, start_episode
+from harvestgym.core.autoreset import Batched, split_key, start_episode
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import random_policy
+from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.leaderboard.foresight import (
     Search,
@@ -40,6 +41,23 @@ def test_the_foresight_reference_is_never_below_the_expert() -> None:
     lived = evaluate(env, expert, KEYS, SEASONS, horizon(env))
     np.testing.assert_allclose(found.expert, lived.returns, rtol=1e-5, err_msg="the seasons of an evaluation")
     assert (found.returns >= found.expert).all()
+
+
+def test_the_foresight_reference_is_never_below_a_rule_of_its_season() -> None:
+    """The search starts from rules, too: here one that cuts on a day that differs from season to season."""
+    env = reeds()
+    days = jnp.arange(SEASONS) + DAYS - SEASONS
+    rule = Batched(Policy(jnp.zeros(SEASONS, jnp.int32), Partial(cut_once, days)).traced())
+    found = plan_with_foresight(env, KEYS, random_policy(env), Search(trials=3, generations=0, elites=1), rules=[rule])
+    lived = np.asarray(evaluate(env, rule, KEYS, SEASONS, horizon(env)).returns)
+    np.testing.assert_allclose(found.returns, lived, rtol=1e-5)
+    assert (found.returns > found.expert).all()
+    np.testing.assert_array_equal(found.schedules[np.arange(SEASONS), np.asarray(days)], 1)
+
+
+def cut_once(cut: jax.Array, day: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Cut the reed on one day."""
+    return day + 1, (day == cut).astype(jnp.int32)
 
 
 def test_a_schedule_followed_through_step_by_hand_earns_what_was_said() -> None:

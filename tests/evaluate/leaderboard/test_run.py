@@ -17,6 +17,7 @@ from harvestgym.evaluate.leaderboard.foresight import Search
 from harvestgym.evaluate.leaderboard.run import (
     LONG_EPISODE,
     MOST_RULES,
+    RULES_OF_TRIAL,
     Trained,
     count_plot_steps,
     expand_ids,
@@ -75,7 +76,7 @@ def test_foresight_gains_over_the_expert(rows: dict[str, Any]) -> None:
     """It is the expert's mean over all seasons and the gain of the planned ones, which is not negative."""
     planned = rows[FORESIGHT]
     assert planned.columns["gain"] >= 0 and planned.mean == pytest.approx(rows["expert"].mean + planned.columns["gain"])
-    assert planned.columns[TRIED] == SHORT_SEARCH.trials * (SHORT_SEARCH.generations + 1)
+    assert planned.columns[TRIED] == SHORT_SEARCH.tried + RULES_OF_TRIAL * SHORT_SEARCH.trials
     assert planned.seasons == 4 and planned.cvar10 is None and planned.low < planned.mean < planned.high
 
 
