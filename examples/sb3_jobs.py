@@ -81,6 +81,8 @@ WATER = Job(
 HARVEST = Job(
     "harvest the ripest", "Plant-0/micro_harvest", most="Plant-0/fruit_weight#g", only=("Plant-0/stage=ripe",)
 )
+WATER_PLANTS = replace(WATER, only=(*WATER.only, is_growing))
+HARVEST_FIELD = Job("harvest the field", "Plant-0/harvest", only=(above(DAY, 220),))
 WEED = Job("weed the weediest", "Weeds-0/remove", most=GROWN, only=(above(GROWN, 2),))
 JOBS = {
     "farm/bean-clay-weeds-3x4": [WATER, HARVEST, WEED],
@@ -89,9 +91,10 @@ JOBS = {
         HARVEST,
         Job("scatter", "Cide-0/scatter_bag", most=PESTS, only=(above(PESTS, 0), below("Cide-0/amount#kg", 0.1))),
     ],
+    "farm/game0": [WATER_PLANTS, replace(HARVEST_FIELD, only=(above(DAY, 110),))],
     "farm/game0-weeds": [
-        replace(WATER, only=(*WATER.only, is_growing)),
-        Job("harvest the field", "Plant-0/harvest", only=(above(DAY, 220),)),
+        WATER_PLANTS,
+        HARVEST_FIELD,
         WEED,
         Job("scatter", "Cide-0/scatter_bag", most=GROWN, only=WEED.only),
     ],
