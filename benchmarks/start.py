@@ -1,6 +1,6 @@
 """Seconds from a new process to the first step, without and with compiled programs in the cache.
 
-    python benchmarks/start.py [ID ...] > start.json
+    python benchmarks/start.py [ID or FILE.yaml ...] > start.json
 
 Each figure is the median of three processes; `import jax` is subtracted where the name says "beyond", and how long it
 took shows how fast the machine was. Bytecode is there in all of them, as `pip install` leaves it.
@@ -20,6 +20,7 @@ import time; t0 = time.perf_counter()
 import gymnasium; t1 = time.perf_counter()
 import harvestgym; t2 = time.perf_counter()
 import jax; jax.numpy.zeros(1).block_until_ready(); t3 = time.perf_counter(); c3 = time.process_time()
+from harvestgym.gym.env import make_env
 env = {env}; env.reset(seed=0); env.step(env.action_space.sample()); t4 = time.perf_counter()
 print([t1 - t0, t2 - t1, t3 - t2, t4 - t3, time.process_time() - c3])
 """
@@ -42,7 +43,8 @@ def times(env: str, cache: str) -> list[float]:
 def figures(id: str) -> dict[str, float]:
     """Return the figures of an id."""
     cold, warm, many = [], [], []
-    one, vector = f"gymnasium.make({id!r})", f"harvestgym.make_vec({id!r}, num_envs=64)"
+    one = f"make_env({id!r})" if id.endswith(".yaml") else f"gymnasium.make({id!r})"
+    vector = f"harvestgym.make_vec({id!r}, num_envs=64)"
     times(one, "off")  # for its bytecode
     for _ in range(3):
         with tempfile.TemporaryDirectory() as cache:

@@ -52,7 +52,7 @@ def make_parser(text: str, defaults: Any) -> argparse.ArgumentParser:
     parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"])
     parser.add_argument("--seeds", type=int, default=1, help="how many agents of each id")
     parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
-    parser.add_argument("--out", type=Path, help="a file for results as JSON; those of other ids stay in it")
+    parser.add_argument("--out", type=Path, help="a file for results as JSON; what it has stays in it")
     for name, default in asdict(defaults).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     return parser

@@ -23,7 +23,7 @@ COMMAND = shlex.quote(str(Path(sys.executable).with_name("harvestgym")))
 PPO = "examples/ppo.py --seeds 5 --out docs/training --id"
 IMITATION = "examples/map_imitation.py --imitate 40 --updates 20 --out docs/training/maps.json --ids"
 EVOLUTION = "examples/map_evolution.py --seeds 5 --seasons 1000 --out docs/training/evolution.json --ids"
-JOBS = "examples/sb3_jobs.py --seeds 3 --seasons 1000 --out docs/training/jobs-{0}.json --learner {0} --ids"
+JOBS = "examples/sb3_jobs.py --seeds 5 --seasons 1000 --out docs/training/jobs-{0}.json --learner {0} --ids"
 
 PARTS = {
     "tune": ["tools/tune_all.py"],
@@ -31,7 +31,7 @@ PARTS = {
         f"{PPO} farm/bean-clay-1x1-v1 farm/corn-sand-1x1-v2 farm/tomato-sand-1x1-v2 --updates 200",
         f"{PPO} farm/paid-looks-1x1-v1 --updates 250",
         f"{PPO} farm/fertilizer-1x1-v2 farm/pests-weeds-1x1-v2 --updates 300 --idle 4",
-        f"{IMITATION} farm/bean-clay-weeds-3x4-v1 --seeds 3 --num-envs 64 --num-steps 64",
+        f"{IMITATION} farm/bean-clay-weeds-3x4-v1 --seeds 5 --num-envs 64 --num-steps 64",
         f"{IMITATION} farm/polyculture-3x4-v2",
         "examples/map_residual.py --ids farm/full-1x1-v1 farm/fertilizer-1x1-v2 farm/game0-weeds-v1 --seeds 5 "
         "--seasons 1000 --out docs/training/residual.json",
@@ -41,7 +41,7 @@ PARTS = {
         f"{EVOLUTION} farm/full-3x4-v1 farm/full-10x10-v1 --school farm/full-3x4-v1 --updates 80",
         f"{JOBS.format('ppo')} farm/bean-clay-weeds-3x4-v1 farm/pollination-3x4-v1 farm/game0-weeds-v1",
         f"{JOBS.format('dqn')} farm/bean-clay-weeds-3x4-v1",
-        f"{JOBS.format('dqn')} farm/pollination-3x4-v1 farm/game0-weeds-v1 --steps 300000",
+        f"{JOBS.format('dqn')} farm/pollination-3x4-v1 farm/game0-weeds-v1 farm/game0-v2 --steps 300000",
         "tools/make_training.py contexts",
     ],
     "studies": ["tools/make_studies.py"],

@@ -34,9 +34,8 @@ def test_a_new_result_replaces_the_old_one_of_its_id(tmp_path: Path) -> None:
 
 
 def test_the_kept_results_hold() -> None:
-    """All but one: the years of its test split reward a rule that earns less in training (docs/heldout.md)."""
     kept = json.loads(RESULTS.read_text(encoding="utf-8"))
     assert kept["tolerance"] == SEARCH.TOLERANCE and kept["results"]
-    assert [each["id"] for each in kept["results"] if each["gain"] > SEARCH.TOLERANCE] == ["farm/full-10x10-v1"]
+    assert not [each["id"] for each in kept["results"] if each["gain"] > SEARCH.TOLERANCE]
     assert all(each["rules"] == SEARCH.RULES for each in kept["results"])
     assert {each["id"] for each in kept["results"] if each["id"].startswith("forager/")} == set(expand_ids(["forager"]))

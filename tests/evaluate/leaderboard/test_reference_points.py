@@ -30,10 +30,7 @@ def test_doing_nothing_earns_little(id: str) -> None:
     assert mean.get("none", 0.0) <= IDLE_SHARE * mean["expert"] and mean["random"] < mean["expert"]
 
 
-BEATEN = pytest.mark.xfail(strict=True, reason="the best rule of the search earns 2.7 % more than the expert")
-
-
-@pytest.mark.parametrize("id", [pytest.param(id, marks=BEATEN) if "full-10x10" in id else id for id in MEANS])
+@pytest.mark.parametrize("id", MEANS)
 def test_a_reference_earns_as_much_as_the_best_rule_of_the_search(id: str) -> None:
     """The gain of the rule over the expert in the same seasons is added to the expert's row."""
     mean = MEANS[id]
