@@ -58,14 +58,14 @@ class Plans(NamedTuple):
         expert: return of the expert's schedule in the same seasons, float32 (seasons,).
         schedules: actions of each step, integers (seasons, steps, ...); zeros once a season is over.
         keys: random key of each season, (seasons,).
-        tried: schedules that were tried for each season, a number or one for each.
+        tried: how many schedules were tried for each season, integers (seasons,).
     """
 
     returns: np.ndarray
     expert: np.ndarray
     schedules: Any
     keys: jax.Array
-    tried: int | np.ndarray
+    tried: np.ndarray
 
 
 def plan_with_foresight(
@@ -109,7 +109,8 @@ def plan_with_foresight(
     first, own = measure(trials), jax.vmap(lambda key: key_for(key, "search"))(keys)
     found, values = _improve_schedules(measure, trials, first, sizes, habits, room, own, search, progress)
     best = jax.tree.map(np.asarray, unflatten_actions(env.action_space, found[:, 0]))
-    return Plans(np.asarray(values[:, 0]), np.asarray(first[:, 0]), best, keys, search.tried)
+    tried = np.full(len(keys), search.tried)
+    return Plans(np.asarray(values[:, 0]), np.asarray(first[:, 0]), best, keys, tried)
 
 
 def plan_blind(

@@ -185,7 +185,7 @@ def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, 
         tried = _try_rules(id, env, keys, RULES_OF_TRIAL * length.trials)
         rules = [rule for each in tried for rule in _choose_rules(*each)]
         plans = plan_with_foresight(env, keys, expert, length, habit_keys=first, rules=rules)
-        parts.append(plans._replace(tried=np.full(len(rows), plans.tried + sum(len(each) for _, each, _ in tried))))
+        parts.append(plans._replace(tried=plans.tried + sum(len(each) for _, each, _ in tried)))
     whole: Any = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[: len(numbers)], *parts)
     return whole._replace(**{name: np.asarray(getattr(whole, name)) for name in ("returns", "expert", "tried")})
 

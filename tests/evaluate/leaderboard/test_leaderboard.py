@@ -55,7 +55,7 @@ def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
     for row in found.values():
         assert row.low <= row.mean <= row.high and (row.cvar10 is None or row.cvar10 <= row.mean)
     assert found["expert"].seasons == 60 and found["foresight"].seasons == 4
-    assert found["foresight"].columns[store.TRIED] > QUICK.tried
+    assert found["foresight"].columns[store.TRIED] == QUICK.tried, "the farm has no rules with numbers to draw"
     assert found["expert"].columns["yield kg"] > found["none"].columns["yield kg"] == 0
     assert found["expert"].columns[OBSERVATION_COST] == pytest.approx(DAYS / 2 * LOOK, rel=1e-4)
     assert found["one day"].columns[OBSERVATION_COST] == pytest.approx(LOOK, rel=1e-4)
