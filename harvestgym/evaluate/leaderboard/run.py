@@ -192,9 +192,8 @@ def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, 
 
 def _choose_rules(family: RuleFamily, rules: list[dict[str, float]], returns: np.ndarray) -> list[Batched]:
     """Choose the best rules of each season, the best of all first, by their returns (rules, seasons)."""
-    policies = [family.build(numbers).traced() for numbers in rules]
-    orders = np.argsort(-returns, axis=0)[:FIRST_RULES]
-    return [Batched(jax.tree.map(lambda *leaves: jnp.stack(leaves), *(policies[i] for i in order))) for order in orders]
+    chosen = [[family.build(rules[i]).traced() for i in order] for order in np.argsort(-returns, axis=0)[:FIRST_RULES]]
+    return [Batched(jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)) for each in chosen]
 
 
 def check_planned(planned: int) -> int:
