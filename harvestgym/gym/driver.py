@@ -24,9 +24,10 @@ from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
 from harvestgym.core.policy import sample
 from harvestgym.core.wrappers import find_mask_layer, layer_state
-from harvestgym.core.xla.compilation import LIGHT
+from harvestgym.core.xla.compilation import LIGHT, SINGLE
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.processes import check_process, note_use
+from harvestgym.core.xla.tracing import paused_collector
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
 """Environments, and bytes of each, up to which a batch steps as one kernel: farms of one plot do, of twelve do not."""
@@ -39,6 +40,7 @@ class CompiledFunctions(NamedTuple):
         run, timestep: the layouts of a `RunState` and of a `Timestep`.
         start: `(run, params, seeds, seeded, which) -> (run, timestep)` begins an episode for the environments in
             `which`, with the keys of `seeds` where `seeded`, and else with their own keys; the Timestep is theirs.
+            A single environment always begins one.
         step: `(run, params, action) -> (run, timestep)`; in a batch, an environment that is over waits for `start`.
         unpack: `run -> RunState`.
         mask: `(run, params) -> mask` if the environment has `action_mask(state, params)`, else None.
@@ -56,9 +58,10 @@ class CompiledFunctions(NamedTuple):
 def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> CompiledFunctions:
     """Prepare the functions of an environment for parameters of a layout; `batch` is `()` or `(num_envs,)`."""
     seeds = jax.ShapeDtypeStruct(batch, jnp.uint32)
-    begun, first = jax.eval_shape(
-        lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
-    )
+    with paused_collector():
+        begun, first = jax.eval_shape(
+            lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
+        )
     run, timestep = layout_of(begun), layout_of(first)
 
     def start(packed: PackedTree, given: PackedTree, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
@@ -69,7 +72,6 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
             new, first = restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
         else:
             new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
-            new = select(which, new, old)
         return run.pack(new), timestep.pack(first)
 
     def step(packed: PackedTree, given: PackedTree, action: Any) -> Any:
@@ -78,8 +80,9 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
         return run.pack(select(old.over, old, new) if batch else new), timestep.pack(shown)
 
     mask = _compile_mask(env, params, run, batch)
-    starts = CompiledFunction(start, as_single_kernel=not batch, options=LIGHT if batch else None)
-    steps = CompiledFunction(step, as_single_kernel=_is_small(run, batch))
+    starts = CompiledFunction(start, as_single_kernel=not batch, options=LIGHT if batch else SINGLE)
+    small = _is_small(run, batch)
+    steps = CompiledFunction(step, as_single_kernel=small, options=SINGLE if small else None)
     return CompiledFunctions(run, timestep, starts, steps, jax.jit(run.unpack), mask)
 
 
@@ -91,14 +94,19 @@ def _is_small(run: Layout, batch: tuple[int, ...]) -> bool:
 
 @lru_cache(maxsize=64)
 def _compile_step_early(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread:
-    """Compile `step` in a thread while `start` is compiled, as XLA uses one core for each."""
+    """Compile `step` in a thread while `start` is compiled, as XLA uses one core for each.
+
+    The part of it that runs in Python comes first: `step` takes longest, and two threads would take turns in Python.
+    """
     functions = compile_functions(env, params, batch)
+    action = jax.eval_shape(lambda: sample(env.action_space, jax.random.key(0)))
+    action = jax.tree.map(lambda a: jax.ShapeDtypeStruct(batch + a.shape, a.dtype), action)
+    given = functions.run.zeros(), params.zeros(), action
+    functions.step.lower(*given)
 
     def compile_step() -> None:
         with suppress(Exception):  # the first step raises it again, in the user's thread
-            action = jax.eval_shape(lambda: sample(env.action_space, jax.random.key(0)))
-            action = jax.tree.map(lambda a: jax.ShapeDtypeStruct(batch + a.shape, a.dtype), action)
-            functions.step.compile(functions.run.zeros(), params.zeros(), action)
+            functions.step.compile(*given)
 
     thread = Thread(target=compile_step)
     thread.start()

@@ -33,7 +33,10 @@ CACHE_LIMIT = 2 * 2**30
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 """Compiler options for programs that run once: compiling takes longer than running even unoptimised code."""
 
-LIGHT = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
+SINGLE = {"xla_backend_optimization_level": 1}
+"""Compiler options for a single kernel: a fifth less time to compile than by default, and as fast."""
+
+LIGHT = SINGLE | {"xla_cpu_use_fusion_emitters": False}
 """Compiler options for programs that run now and then: two thirds of the time to compile, a quarter slower."""
 
 

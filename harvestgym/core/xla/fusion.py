@@ -26,6 +26,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ import jax.numpy as jnp
 from .compilation import leave_out_set
 from .fallback import is_enabled, report, with_fallback
 from .library_fusions import takes_reductions
+from .tracing import paused_collector
 
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
@@ -79,6 +81,7 @@ class CompiledFunction:
     ) -> None:
         self._function, self._as_single_kernel, self._options = function, as_single_kernel, options or {}
         self._jitted: Any = None
+        self._lowered: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
     def __call__(self, *args: Any) -> Any:
@@ -87,11 +90,17 @@ class CompiledFunction:
         jitted: Any = self._jitted
         return jitted(*args)[0] if self._as_single_kernel else jitted(*args)
 
+    def lower(self, *args: Any) -> None:
+        """Do the part of `compile` that runs in Python; the rest, in another thread, does not wait for Python."""
+        with self._lock, suppress(Exception):  # `compile` tries again, and raises what is wrong
+            if self._jitted is None:
+                self._lowered = self._lower(args)
+
     def compile(self, *args: Any) -> None:
         """Compile the function for arguments, or shapes, such as these, if that has not been done."""
         with self._lock:
             if self._jitted is None:
-                self._jitted = self._compile(args)
+                self._jitted, self._lowered = self._compile(args), None
 
     def text(self, *args: Any) -> str:
         """Return the optimised program for such arguments in XLA's language HLO."""
@@ -99,21 +108,29 @@ class CompiledFunction:
         return self._jitted.lower(*args).compile().as_text()
 
     def _compile(self, args: tuple[Any, ...]) -> Any:
-        failure, piece = None, "core.xla.fusion.single_kernel" if self._as_single_kernel else "core.xla.compilation"
+        piece = "core.xla.fusion.single_kernel" if self._as_single_kernel else "core.xla.compilation"
+        try:
+            jitted, lowered = self._lowered or self._lower(args)
+            lowered.compile()
+        except Exception as error:
+            if not (self._as_single_kernel or self._options):
+                raise
+            self._as_single_kernel, self._options = False, {}
+            jitted, lowered = self._lower(args)
+            lowered.compile()
+            report(piece, error)
+        return jitted
+
+    def _lower(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return the jitted function and its program."""
+        if not is_enabled():
+            self._as_single_kernel, self._options = False, {}
         options = leave_out_set(self._options) if jax.default_backend() == "cpu" else {}
-        if (self._as_single_kernel or options) and is_enabled():
-            function = single_kernel(self._function) if self._as_single_kernel else self._function
-            special = jax.jit(function, compiler_options=options)
-            try:
-                special.lower(*args).compile()
-                return special
-            except Exception as error:
-                failure = error
-        self._as_single_kernel, plain = False, jax.jit(self._function)
-        plain.lower(*args).compile()
-        if failure:
-            report(piece, failure)
-        return plain
+        jitted = jax.jit(
+            single_kernel(self._function) if self._as_single_kernel else self._function, compiler_options=options
+        )
+        with paused_collector():
+            return jitted, jitted.lower(*args)
 
 
 def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -18,10 +19,14 @@ from .variables import EntitySlot, FieldSlots
 Posts = dict[type[Message], dict[str, Message]]
 
 
+@partial(jax.jit, static_argnames="field", inline=True)
 def simulate_day(
     key: jax.Array, field: FieldSlots, place: Place, entities: tuple[Entity, ...], states: list[Any]
 ) -> tuple[tuple[Any, ...], list[Ledger]]:
-    """Return the states of tomorrow, and what crossed the boundary through each entity."""
+    """Return the states of tomorrow, and what crossed the boundary through each entity.
+
+    Jitted, and put in line, only so that JAX remembers the trace: a start needs it several times.
+    """
     draws = _draws(key, field)
     posts = publish(field, entities, states, place, draws)
     new, ledgers = [], []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,12 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.random import keys_for
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.base import Entity
+from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.schema import Interval
 
 from .name_table import walk_tree
-from .variables import Variable, encode_label
+from .variables import FieldSlots, Variable, encode_label
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,25 @@ class InitialValue:
         value = self.draw(key, values).astype(leaf.dtype)
         new = value if self.variable.index is None else leaf.at[self.variable.index].set(value)
         return replace(state, **{self.variable.attr: new})
+
+
+@partial(jax.jit, static_argnames=("field", "starts"), inline=True)
+def draw_initial_states(
+    key: jax.Array,
+    field: FieldSlots,
+    starts: tuple[InitialValue, ...],
+    place: Place,
+    entities: tuple[Entity, ...],
+    values: tuple[jax.Array, ...],
+) -> tuple[Any, ...]:
+    """Return the states of the entities of a field before the first day; jitted as `field_day.simulate_day` is."""
+    streams = [slot.stream for slot in field.slots]
+    names = [f"{streams[start.variable.entity]}/{start.variable.key}" for start in starts]
+    keys = iter(keys_for(key, [*streams, *names, *(f"{stream}/settle" for stream in streams)]))
+    states = [entity.init(next(keys), place) for entity in entities]
+    for start, given in zip(starts, values, strict=True):
+        states[start.variable.entity] = start.put(next(keys), given, states[start.variable.entity])
+    return tuple(e.settle(next(keys), s, place) for e, s in zip(entities, states, strict=True))
 
 
 def compile_initial_values(

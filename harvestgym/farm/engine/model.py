@@ -21,7 +21,6 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.loading import load_object
-from harvestgym.core.random import keys_for
 from harvestgym.farm.entities.base import Entity, Ledger, Place
 from harvestgym.farm.schema import FarmSpec
 
@@ -29,7 +28,7 @@ from .actions import ActionTable, Orders
 from .conditions import Formula, occurs
 from .farmers import WorkRequest, WorkResult, delegate
 from .field_day import simulate_day
-from .initial_values import InitialValue
+from .initial_values import InitialValue, draw_initial_states
 from .name_table import NameTable
 from .observations import ObservationPlan
 from .reward_terms import RewardContext
@@ -142,15 +141,9 @@ class FarmModel(Env[FarmState, FarmParams]):
         )
 
     def _initial_field(self, key: jax.Array, f: int, params: FarmParams) -> tuple[Any, ...]:
-        field, (place, entities) = self.fields[f], _parts(params, f)
-        keys = keys_for(key, [s.stream for s in field.slots])
-        states = [entity.init(keys[e], place) for e, entity in enumerate(entities)]
-        for start, values in zip(self.starts, params.starts, strict=True):
-            if start.variable.field == f:
-                mine = keys_for(key, [f"{field.slots[start.variable.entity].stream}/{start.variable.key}"])[0]
-                states[start.variable.entity] = start.put(mine, values, states[start.variable.entity])
-        settle = keys_for(key, [f"{s.stream}/settle" for s in field.slots])
-        return tuple(e.settle(k, s, place) for e, k, s in zip(entities, settle, states, strict=True))
+        mine = [(s, v) for s, v in zip(self.starts, params.starts, strict=True) if s.variable.field == f]
+        starts, values = tuple(s for s, _ in mine), tuple(v for _, v in mine)
+        return draw_initial_states(key, self.fields[f], starts, *_parts(params, f), values)
 
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         return self.day(key, state, self.actions.orders(action), params)[0]
@@ -276,9 +269,10 @@ class FarmModel(Env[FarmState, FarmParams]):
         now = [list(states) for states in fields]
         ledgers: list[list[Ledger]] = [[] for _ in fields]
         hit = jnp.asarray(False)
+        aims = [_aim(order.plot, field.place.shape) for field in params.fields]
         for r, row in enumerate(self.actions.rows):
             place, entities = _parts(params, row.field)
-            where = accepted & (order.kind == r + 1) & _aim(order.plot, place.shape)
+            where = accepted & (order.kind == r + 1) & aims[row.field]
             method = getattr(entities[row.entity], row.action.method)
             values = [order.values[i] for i in range(len(row.allowed))]
             result = method(now[row.field][row.entity], place, where, *values)

@@ -100,6 +100,25 @@ def test_a_function_is_traced_once() -> None:
     assert len(traced) == 1
 
 
+def test_a_function_that_is_lowered_first_is_traced_once() -> None:
+    traced = []
+    compiled = CompiledFunction(lambda x: (traced.append(1), x + 1)[1], as_single_kernel=True)
+    compiled.lower(jax.ShapeDtypeStruct(X.shape, X.dtype))
+    compiled.compile(jax.ShapeDtypeStruct(X.shape, X.dtype))
+    np.testing.assert_array_equal(compiled(X), X + 1)
+    assert len(traced) == 1
+
+
+def test_an_error_in_a_trace_is_raised_by_compile_and_not_by_lower() -> None:
+    def wrong(x: jax.Array) -> jax.Array:
+        raise ValueError("wrong")
+
+    compiled = CompiledFunction(wrong, as_single_kernel=True)
+    compiled.lower(X)
+    with pytest.raises(ValueError, match="wrong"):
+        compiled.compile(X)
+
+
 @marks
 @pytest.mark.parametrize("id", ["farm/full-1x1-v1", "farm/full-10x10-v1", "fishing/may-v0"])
 def test_the_environments_have_no_obstacle_to_a_single_kernel(id: str) -> None:

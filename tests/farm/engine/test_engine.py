@@ -16,6 +16,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.entities.messages import Visits
 from harvestgym.farm.schema import farm_spec
+from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
 from tests.farm.company import board, field
 from tests.farm.messages import message
@@ -272,3 +273,16 @@ def test_a_message_of_one_number_holds_for_every_plot() -> None:
         heard = board(place, "Plant-0", *said[:n]).heard(Visits).occurrence
         assert heard.dtype == jnp.float32
         np.testing.assert_array_equal(heard, np.full((2, 3), n))
+
+
+def test_a_start_and_a_step_trace_the_day_of_a_field_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[str] = []
+    update, settle = kinds.Reed.update, kinds.Reed.settle
+    monkeypatch.setattr(kinds.Reed, "update", lambda *given: (traced.append("day"), update(*given))[1])
+    monkeypatch.setattr(kinds.Reed, "settle", lambda *given: (traced.append("start"), settle(*given))[1])
+    jax.clear_caches()
+    env = GymEnv(farm(SPRING, REED))
+    env.reset(seed=0)
+    env.step(np.int64(0))
+    assert sorted(traced) == ["day", "start"]
+    jax.clear_caches()  # the traces made here call what is patched
