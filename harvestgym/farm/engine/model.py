@@ -269,10 +269,10 @@ class FarmModel(Env[FarmState, FarmParams]):
         now = [list(states) for states in fields]
         ledgers: list[list[Ledger]] = [[] for _ in fields]
         hit = jnp.asarray(False)
-        aims = [_aim(order.plot, field.place.shape) for field in params.fields]
         for r, row in enumerate(self.actions.rows):
             place, entities = _parts(params, row.field)
-            where = accepted & (order.kind == r + 1) & aims[row.field]
+            aim = _aim(order.plot, place.shape)  # anew: a result that all rows share would be kept in memory
+            where = accepted & (order.kind == r + 1) & aim
             method = getattr(entities[row.entity], row.action.method)
             values = [order.values[i] for i in range(len(row.allowed))]
             result = method(now[row.field][row.entity], place, where, *values)
