@@ -158,8 +158,15 @@ COLUMNS = (
 
 
 def _clone_rows(id: str, run: dict[str, Any]) -> list[tuple[str, ...]]:
-    clone = _row(id, "clone", run, "clone", _orders(run, run["settings"]["imitate"]), run["parameters"])
-    return [clone, _row(id, "clone, then PPO", run, "agent", _orders(run), run["parameters"])]
+    names = {
+        "clone": "clone", "drawing clone": "clone, orders drawn",
+        "agent": "clone, then PPO", "drawing agent": "clone, then PPO, orders drawn",
+    }  # fmt: skip
+    imitated = run["settings"]["imitate"]
+    return [
+        _row(id, name, run, agent, _orders(run, imitated if "clone" in agent else None), run["parameters"])
+        for agent, name in names.items() if agent in run["seeds"][0]
+    ]  # fmt: skip
 
 
 def _row(id: str, name: str, run: dict[str, Any], agent: str, *sizes: int) -> tuple[str, ...]:
@@ -168,7 +175,7 @@ def _row(id: str, name: str, run: dict[str, Any], agent: str, *sizes: int) -> tu
     means, share = (_over_seeds(values) for values in ([score["mean"] for score in scores], _shares(run, agent)))
     iqm, cvar = (f"{np.mean([score[key] for score in scores]):.3f}" for key in ("iqm", "cvar10"))
     ends = f"{run['none']['mean']:.3f}", f"{run['expert']['mean']:.3f}"
-    cpu = "" if name == "clone" else ", ".join(f"{seed['cpu']:.0f}" for seed in run["seeds"])
+    cpu = "" if "clone" in agent else ", ".join(f"{seed['cpu']:.0f}" for seed in run["seeds"])
     cost = cpu, *(f"{size:,}" for size in sizes)
     return id, name, str(len(scores)), *ends, means, share, iqm, cvar, f"{run['expert']['cvar10']:.3f}", *cost
 
