@@ -271,7 +271,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         hit = jnp.asarray(False)
         for r, row in enumerate(self.actions.rows):
             place, entities = _parts(params, row.field)
-            aim = _aim(order.plot, place.shape)  # anew: a result that all rows share would be kept in memory
+            aim = _aim(order.plot, place.shape)  # for each row: what all share would be kept in memory
             where = accepted & (order.kind == r + 1) & aim
             method = getattr(entities[row.entity], row.action.method)
             values = [order.values[i] for i in range(len(row.allowed))]
