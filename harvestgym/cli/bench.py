@@ -33,14 +33,13 @@ def measure_ids(
     figures: dict[str, Any] = {}
     with progress_bars() as start_bar:
         for id in ids:
-            advance, speeds = start_bar(f"measuring {id}", len(cases) + 1, COMPILING), []
+            advance, speeds = start_bar(f"measuring {id}", len(cases), COMPILING), []
             for interface, num_envs in cases:
                 speeds.append(bench.measure_speed(id, interface, num_envs))
                 advance(1)
-            parts = bench.measure_step(id)
-            figures[id] = {"interfaces": [speed._asdict() for speed in speeds], "step us": parts}
+            figures[id] = {"interfaces": [speed._asdict() for speed in speeds]}
             print_table(bench.make_speed_table(id, speeds))
-            print_table(bench.make_step_table(id, parts))
+            print_table(bench.make_step_table(id, speeds[0].step_us))
     if out is not None:
         machine = {"jax": jax.__version__, "device": str(jax.devices()[0])}
         out.write_text(json.dumps(machine | figures, indent=2) + "\n")

@@ -1,8 +1,8 @@
 """The speed of an id on this machine: start, steps per second and memory by interface, and the parts of one step.
 
 Every row of the first table is measured in a process of its own without the cache of compiled programs, so that
-imports, compilation and memory are those of a fresh start. The parts of a step are measured in one process together
-with Gymnasium's CartPole, whose speed says how fast the machine is.
+imports, compilation and memory are those of a fresh start. The parts of a step are measured in the process of
+`gymnasium.make`, together with Gymnasium's CartPole, whose speed says how fast the machine is.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ from harvestgym.core.rollout import rollout
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.compilation import CACHE_VARIABLE
+from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.gym.driver import compile_functions
 from harvestgym.gym.env import GymEnv
 
-SECONDS = 1.0
-"""Seconds for which the steps of one interface are counted."""
+SECONDS, PART_SECONDS = 1.0, 0.5
+"""Seconds for which the steps of one interface are counted, and those of one part of a step."""
+TURNS = 10
+"""In how many turns the parts of a step are measured."""
 ROLLOUT_STEPS = 64
 SINGLE, VECTOR, ROLLOUT = "gymnasium.make", "make_vec", "rollout"
 DEFAULT_CASES = ((SINGLE, 1), (VECTOR, 256), (ROLLOUT, 1024))
@@ -58,6 +61,7 @@ class Speed(NamedTuple):
         steps_per_second: steps of all environments together; of a rollout the fastest run.
         peak_mib: largest memory of the process in MiB; NaN on Windows.
         bytes_per_env: size of the state of one environment.
+        step_us: the parts of one step, by `measure_step`; empty but for `gymnasium.make`.
     """
 
     interface: str
@@ -67,6 +71,7 @@ class Speed(NamedTuple):
     steps_per_second: float
     peak_mib: float
     bytes_per_env: int
+    step_us: dict[str, float]
 
 
 def measure_speed(id: str, interface: str, num_envs: int) -> Speed:
@@ -90,8 +95,9 @@ def print_speed(id: str, interface: str, num_envs: int, import_seconds: float) -
     env = registry.make(id)
     state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-    typical = min(seconds) if interface == ROLLOUT else float(np.mean(seconds))
-    print(json.dumps(Speed(interface, num_envs, import_seconds, first, steps / typical, _peak_mib(), size)._asdict()))
+    speed = steps / (min(seconds) if interface == ROLLOUT else float(np.mean(seconds)))
+    memory, parts = _peak_mib(), measure_step(id) if interface == SINGLE else {}
+    print(json.dumps(Speed(interface, num_envs, import_seconds, first, speed, memory, size, parts)._asdict()))
 
 
 def _prepare_single(id: str, num_envs: int) -> tuple[Callable[[], Any], int]:
@@ -167,50 +173,55 @@ class CompiledStep:
         params, functions = layout.put(env.params), compile_functions(env, layout, ())
         seed, yes = np.uint32(0), np.bool_(True)
         run, _ = functions.start(functions.run.zeros(), params, seed, yes, yes)
-        action, step = _idle_action(env.action_space), functions.step
-        step.compile(run, params, action)
-
-        @jax.jit
-        def repeat(run: Any, params: Any, action: Any) -> Any:
-            return jax.lax.fori_loop(0, ROLLOUT_STEPS, lambda _, now: step(now, params, action)[0], run)
-
-        self._step, self._repeat, self._args = step, repeat, (run, params, action)
+        self._step, self._args = functions.step, (run, params, _idle_action(env.action_space))
+        self._step.compile(*self._args)
+        timestep = functions.timestep.zeros()
+        self._empty = CompiledFunction(lambda run, params, action: (run, timestep), as_single_kernel=True)
 
     def text(self) -> str:
         """Return the optimised program in XLA's language HLO; only without the cache of compiled programs."""
         return self._step.text(*self._args)
 
-    def measure(self, seconds: float = SECONDS) -> tuple[float, float]:
-        """Return the median seconds of a call from Python, and of a step inside a compiled loop."""
-        call = _median(lambda: jax.block_until_ready(self._step(*self._args)), seconds)
-        loop = _median(lambda: jax.block_until_ready(self._repeat(*self._args)), seconds)
-        return call, loop / ROLLOUT_STEPS
+    def call(self) -> None:
+        """Call the step from Python."""
+        jax.block_until_ready(self._step(*self._args))
+
+    def call_empty(self) -> None:
+        """Call a program that takes and returns the same buffers and computes nothing."""
+        jax.block_until_ready(self._empty(*self._args))
+
+    def measure(self, seconds: float = PART_SECONDS) -> tuple[float, float]:
+        """Return the median seconds of `call` and of `call_empty`; the difference is what the program takes."""
+        step, empty = _medians((self.call, self.call_empty), seconds)
+        return step, empty
 
 
-def measure_step(id: str, seconds: float = SECONDS) -> dict[str, float]:
+def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:
     """Measure the parts of one step through `gymnasium.make`, in median microseconds of `seconds` of calls each.
 
     The parts sum to the whole but for the noise of the machine: wrappers of Gymnasium, Python of the package (checks
     and conversion), the call with its transfers, and the compiled step. An environment that JAX does not compile, such
     as a forager with numba, has one part for the last three. The last entry is the whole step of CartPole.
     """
-    env: Any = gymnasium.make(id)
-    env.reset(seed=0)
-    whole, bare = (_median(_step_with_resets(e), seconds) for e in (env, env.unwrapped))
-    parts = {"whole step": whole, "wrappers of Gymnasium": whole - bare}
+    env, reference = gymnasium.make(id), gymnasium.make(REFERENCE)
+    for each in (env, reference):
+        each.reset(seed=0)
+    calls = [_step_with_resets(each) for each in (env, env.unwrapped, reference)]
     if isinstance(env.unwrapped, GymEnv):
-        call, compiled = CompiledStep(env.unwrapped.core).measure(seconds)
-        parts |= {"Python of the package": bare - call, "call and transfer": call - compiled, "compiled step": compiled}
+        compiled = CompiledStep(env.unwrapped.core)
+        whole, bare, cartpole, call, empty = _medians((*calls, compiled.call, compiled.call_empty), seconds)
+        inside = {"Python of the package": bare - call, "call and transfer": empty, "compiled step": call - empty}
     else:
-        parts["environment"] = bare
-    reference = gymnasium.make(REFERENCE)
-    reference.reset(seed=0)
-    parts[REFERENCE] = _median(_step_with_resets(reference), seconds)
+        whole, bare, cartpole = _medians(calls, seconds)
+        inside = {"environment": bare}
+    parts = {"whole step": whole, "wrappers of Gymnasium": whole - bare} | inside | {REFERENCE: cartpole}
     return {name: round(1e6 * part, 2) for name, part in parts.items()}
 
 
-def _median(call: Callable[[], Any], seconds: float) -> float:
-    return float(np.median(list(_time_calls(call, seconds))))
+def _medians(calls: Sequence[Callable[[], Any]], seconds: float) -> list[float]:
+    """Return the median seconds of each; they take turns, as other programs slow the machine down now and then."""
+    turns = [[list(_time_calls(call, seconds / TURNS)) for call in calls] for _ in range(TURNS)]
+    return [float(np.median(np.concatenate(times))) for times in zip(*turns, strict=True)]
 
 
 def make_speed_table(id: str, speeds: Sequence[Speed]) -> Table:
