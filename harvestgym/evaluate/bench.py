@@ -88,10 +88,10 @@ def measure_speed(id: str, interface: str, num_envs: int) -> Speed:
 def print_speed(id: str, interface: str, num_envs: int, import_seconds: float) -> None:
     """Measure in this process and print a `Speed` as JSON."""
     start = time.perf_counter()
-    step, steps = PREPARE[interface](id, num_envs)
-    step()
+    call, steps = PREPARE[interface](id, num_envs)
+    call.run()
     first = time.perf_counter() - start
-    seconds = list(_time_calls(step, SECONDS))
+    seconds = list(_time_calls(call, SECONDS))
     env = registry.make(id)
     state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
@@ -100,28 +100,35 @@ def print_speed(id: str, interface: str, num_envs: int, import_seconds: float) -
     print(json.dumps(Speed(interface, num_envs, import_seconds, first, speed, memory, size, parts)._asdict()))
 
 
-def _prepare_single(id: str, num_envs: int) -> tuple[Callable[[], Any], int]:
+class _Call(NamedTuple):
+    """What is timed, and what follows it each time and is not."""
+
+    run: Callable[[], Any]
+    after: Callable[[], Any] = lambda: None
+
+
+def _prepare_single(id: str, num_envs: int) -> tuple[_Call, int]:
     env = gymnasium.make(id)
     env.reset(seed=0)
-    return _step_with_resets(env), 1
+    return _step_of(env), 1
 
 
-def _prepare_vector(id: str, num_envs: int) -> tuple[Callable[[], Any], int]:
+def _prepare_vector(id: str, num_envs: int) -> tuple[_Call, int]:
     envs = registry.make_vec(id, num_envs)
     envs.reset(seed=0)
     space, idle = envs.single_action_space, _idle_action(envs.single_action_space)
     actions = concatenate(space, [idle] * num_envs, create_empty_array(space, num_envs))
-    return lambda: envs.step(actions), num_envs
+    return _Call(lambda: envs.step(actions)), num_envs
 
 
-def _prepare_rollout(id: str, num_envs: int) -> tuple[Callable[[], Any], int]:
+def _prepare_rollout(id: str, num_envs: int) -> tuple[_Call, int]:
     env, key = registry.make(id), jax.random.key(0)
     rewards = jax.jit(lambda key: rollout(env, random_policy(env), key, num_envs, ROLLOUT_STEPS).reward.sum())
-    return lambda: rewards(key).block_until_ready(), num_envs * ROLLOUT_STEPS
+    return _Call(lambda: rewards(key).block_until_ready()), num_envs * ROLLOUT_STEPS
 
 
 PREPARE = {SINGLE: _prepare_single, VECTOR: _prepare_vector, ROLLOUT: _prepare_rollout}
-"""Makes what is measured for an id and a number of environments: a function, and the steps of one call."""
+"""Makes what is measured for an id and a number of environments: a call, and its steps."""
 
 
 def _idle_action(space: gymnasium.Space[Any]) -> Any:
@@ -133,27 +140,30 @@ def _idle_action(space: gymnasium.Space[Any]) -> Any:
     return idle
 
 
-def _step_with_resets(env: Any) -> Callable[[], Any]:
-    """Make a function that does nothing for one step; it resets an episode that is over."""
-    idle = _idle_action(env.action_space)
+def _step_of(env: Any) -> _Call:
+    """Return a step that does nothing, followed by a reset if the episode is over."""
+    idle, over = _idle_action(env.action_space), False
 
     def step() -> None:
+        nonlocal over
         *_, terminated, truncated, _ = env.step(idle)
-        if terminated or truncated:
-            env.reset()
+        over = terminated or truncated
 
-    return step
+    return _Call(step, lambda: env.reset() if over else None)
 
 
-def _time_calls(call: Callable[[], Any], seconds: float) -> Iterator[float]:
+def _time_calls(call: _Call, seconds: float) -> Iterator[float]:
     """Yield how long each call takes, for about `seconds` and at least three calls."""
-    call()
+    call.after()
+    call.run()
     end, calls = time.perf_counter() + seconds, 0
     while time.perf_counter() < end or calls < 3:
+        call.after()
         start = time.perf_counter()
-        call()
+        call.run()
         yield time.perf_counter() - start
         calls += 1
+    call.after()
 
 
 def _peak_mib() -> float:
@@ -192,7 +202,7 @@ class CompiledStep:
 
     def measure(self, seconds: float = PART_SECONDS) -> tuple[float, float]:
         """Return the median seconds of `call` and of `call_empty`; the difference is what the program takes."""
-        step, empty = _medians((self.call, self.call_empty), seconds)
+        step, empty = _medians((_Call(self.call), _Call(self.call_empty)), seconds)
         return step, empty
 
 
@@ -202,14 +212,16 @@ def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:
     The parts sum to the whole but for the noise of the machine: wrappers of Gymnasium, Python of the package (checks
     and conversion), the call with its transfers, and the compiled step. An environment that JAX does not compile, such
     as a forager with numba, has one part for the last three. The last entry is the whole step of CartPole.
+    Resets are not counted.
     """
     env, reference = gymnasium.make(id), gymnasium.make(REFERENCE)
     for each in (env, reference):
         each.reset(seed=0)
-    calls = [_step_with_resets(each) for each in (env, env.unwrapped, reference)]
+    calls = [_step_of(each) for each in (env, env.unwrapped, reference)]
     if isinstance(env.unwrapped, GymEnv):
         compiled = CompiledStep(env.unwrapped.core)
-        whole, bare, cartpole, call, empty = _medians((*calls, compiled.call, compiled.call_empty), seconds)
+        calls += [_Call(compiled.call), _Call(compiled.call_empty)]
+        whole, bare, cartpole, call, empty = _medians(calls, seconds)
         inside = {"Python of the package": bare - call, "call and transfer": empty, "compiled step": call - empty}
     else:
         whole, bare, cartpole = _medians(calls, seconds)
@@ -218,7 +230,7 @@ def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:
     return {name: round(1e6 * part, 2) for name, part in parts.items()}
 
 
-def _medians(calls: Sequence[Callable[[], Any]], seconds: float) -> list[float]:
+def _medians(calls: Sequence[_Call], seconds: float) -> list[float]:
     """Return the median seconds of each; they take turns, as other programs slow the machine down now and then."""
     turns = [[list(_time_calls(call, seconds / TURNS)) for call in calls] for _ in range(TURNS)]
     return [float(np.median(np.concatenate(times))) for times in zip(*turns, strict=True)]
