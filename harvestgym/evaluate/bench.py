@@ -101,7 +101,7 @@ def print_speed(id: str, interface: str, num_envs: int, import_seconds: float) -
 
 
 class _Call(NamedTuple):
-    """What is timed, and what follows it each time and is not."""
+    """A function that is timed, and one that follows it each time and is not timed."""
 
     run: Callable[[], Any]
     after: Callable[[], Any] = lambda: None
