@@ -89,7 +89,7 @@ def print_speed(id: str, interface: str, num_envs: int, import_seconds: float) -
     """Measure in this process and print a `Speed` as JSON."""
     start = time.perf_counter()
     call, steps = PREPARE[interface](id, num_envs)
-    call.run()
+    call.time()
     first = time.perf_counter() - start
     seconds = list(_time_calls(call, SECONDS))
     env = registry.make(id)
@@ -105,6 +105,14 @@ class _Call(NamedTuple):
 
     run: Callable[[], Any]
     after: Callable[[], Any] = lambda: None
+
+    def time(self) -> float:
+        """Return the seconds of one call."""
+        start = time.perf_counter()
+        self.run()
+        seconds = time.perf_counter() - start
+        self.after()
+        return seconds
 
 
 def _prepare_single(id: str, num_envs: int) -> tuple[_Call, int]:
@@ -154,16 +162,11 @@ def _step_of(env: Any) -> _Call:
 
 def _time_calls(call: _Call, seconds: float) -> Iterator[float]:
     """Yield how long each call takes, for about `seconds` and at least three calls."""
-    call.after()
-    call.run()
+    call.time()
     end, calls = time.perf_counter() + seconds, 0
     while time.perf_counter() < end or calls < 3:
-        call.after()
-        start = time.perf_counter()
-        call.run()
-        yield time.perf_counter() - start
+        yield call.time()
         calls += 1
-    call.after()
 
 
 def _peak_mib() -> float:
