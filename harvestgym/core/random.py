@@ -29,6 +29,8 @@ THREEFRY = "threefry2x32"
 PARITY = 0x1BD11BDA
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 """Constants of Threefry-2x32."""
+FEW = 8
+"""Size of a `vmap` up to which the steps of a sampler stay a loop."""
 
 
 def key_for(key: jax.Array, name: str) -> jax.Array:
@@ -178,7 +180,7 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
     XLA on a CPU vectorises over the innermost dimension: where that was two hosts, draws took 6 to 8 times longer.
     The `cond` also keeps the sampler from being fused with what surrounds it, whose shapes are not a line. Steps
     are unrolled for the long lines of a batch, which go through all of them at once, and not for the few elements of
-    one environment, which compiles in two thirds of the time.
+    one environment, which compiles in two thirds of the time, nor where `vmap` is over `FEW` of them, such as fields.
     """
 
     def line(u, n, p, unroll):
@@ -188,11 +190,16 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 
     one, many = (custom_vmap(partial(line, unroll=unroll)) for unroll in (False, True))
 
+    def widened(size, batched, elements):
+        return (x if b else jnp.broadcast_to(x, (size, *x.shape)) for x, b in zip(elements, batched, strict=True))
+
     @one.def_vmap
+    def batched_one(size, batched, *elements):
+        return (one if size <= FEW else many)(*widened(size, batched, elements)), True
+
     @many.def_vmap
-    def batched(size, batched, *elements):
-        pairs = zip(elements, batched, strict=True)
-        return many(*(x if b else jnp.broadcast_to(x, (size, *x.shape)) for x, b in pairs)), True
+    def batched_many(size, batched, *elements):
+        return many(*widened(size, batched, elements)), True
 
     return one
 

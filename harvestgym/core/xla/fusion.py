@@ -27,7 +27,8 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,27 @@ NEVER_REPEATED = frozenset(
     ("scan", "while", "cond", "cumsum", "argmax", "reduce_sum", "reduce_max", "reduce_and", "reduce_or")
 )
 """Operations whose result XLA never computes twice."""
+
+
+_single = ContextVar("single kernel", default=False)
+
+
+@contextmanager
+def tracing_single_kernel() -> Iterator[None]:
+    """Say that what is traced becomes a single kernel."""
+    token = _single.set(True)
+    try:
+        yield
+    finally:
+        _single.reset(token)
+
+
+def traces_single_kernel() -> bool:
+    """Return whether the code being traced becomes a single kernel, where joining small arrays costs next to nothing.
+
+    Code under a `jit` of its own must not ask: JAX remembers its trace for all.
+    """
+    return _single.get()
 
 
 class CompiledFunction:
@@ -146,7 +168,9 @@ def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def with_arguments(*args: Any) -> Any:
         heads = [jnp.ravel(leaf)[:1].astype(jnp.int32) for leaf in jax.tree.leaves(args)]
-        return function(*args), jnp.concatenate([jnp.zeros(1, jnp.int32), *heads])
+        with tracing_single_kernel():
+            result = function(*args)
+        return result, jnp.concatenate([jnp.zeros(1, jnp.int32), *heads])
 
     inner = jax.jit(with_arguments)
 

@@ -141,6 +141,11 @@ class ActionTable:
         """Return where each row begins among the actions of one farmer, and their number at the end."""
         return np.cumsum([0, *(r.count for r in self.rows)]).astype(np.int32)
 
+    @cached_property
+    def rows_of_fields(self) -> tuple[tuple[ActionRow, ...], ...]:
+        """The rows of each field."""
+        return tuple(tuple(row for row in self.rows if row.field == f) for f in range(len(self.fields)))
+
     def numbers(self, row: ActionRow, farmer: int = 0) -> range:
         """Return the numbers of a row's actions in the integer form."""
         first = 1 + farmer * int(self.starts[-1])

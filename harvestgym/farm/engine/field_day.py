@@ -1,45 +1,95 @@
-"""The day of one field after the orders: its entities draw, publish rank by rank, share, and update themselves."""
+"""The day of one field: the orders in turn, then its entities publish rank by rank, share, and update themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.random import uniforms
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place
 from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Message, Need, Share
 
+from .actions import Orders
 from .allocation import allocate
 from .variables import EntitySlot, FieldSlots
 
 Posts = dict[type[Message], dict[str, Message]]
 
 
-@partial(jax.jit, static_argnames="field", inline=True)
-def simulate_day(
-    key: jax.Array, field: FieldSlots, place: Place, entities: tuple[Entity, ...], states: list[Any]
-) -> tuple[tuple[Any, ...], list[Ledger]]:
-    """Return the states of tomorrow, and what crossed the boundary through each entity.
+Rows = tuple[tuple[int, str, int], ...]
+"""The actions on a field: the number of the entity, the method and the number of parameters of each."""
 
-    Jitted, and put in line, only so that JAX remembers the trace: a start needs it several times.
+
+@partial(jax.jit, static_argnames="structure", inline=True)
+def simulate_day(
+    orders: Orders,
+    accepted: jax.Array,
+    structure: tuple[FieldSlots, Rows],
+    kinds: jax.Array,
+    draws: list[Draws],
+    place: Place,
+    entities: tuple[Entity, ...],
+    states: tuple[Any, ...],
+) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
+    """Return the states of tomorrow, what crossed the boundary through actions and entities, and the effective orders.
+
+    `kinds` (rows,) are those of orders for the actions on this field. Jitted, and put in line, only so that JAX
+    remembers the trace: a start needs it several times.
     """
-    draws = _draws(key, field)
-    posts = publish(field, entities, states, place, draws)
-    new, ledgers = [], []
+    field, rows = structure
+
+    def follow(now: tuple[Any, ...], order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
+        after, ledgers, hit = _follow(now, *order, rows, kinds, place, entities)
+        same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), after, now)
+        return same, (ledgers, hit)
+
+    now, (of_orders, effective) = jax.lax.scan(follow, jax.tree.map(jnp.asarray, tuple(states)), (orders, accepted))
+    ledgers, new = jax.tree.map(lambda each: each.sum(0), of_orders), []
+    posts = publish(field, entities, now, place, draws)
     for e, slot in enumerate(field.slots):
         board = Board(place, posts, slot.name, float("inf"))
-        state, ledger = entities[e].update(states[e], place, board, draws[e])
+        state, ledger = entities[e].update(now[e], place, board, draws[e])
         new.append(state)
         ledgers.append(ledger)
-    return tuple(new), ledgers
+    return tuple(new), ledgers, effective
+
+
+def _follow(
+    states: tuple[Any, ...],
+    order: Orders,
+    accepted: jax.Array,
+    rows: Rows,
+    kinds: jax.Array,
+    place: Place,
+    entities: tuple[Entity, ...],
+) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
+    """Return the states after an order, what crossed the boundary through each action, and whether it had an effect."""
+    now, ledgers, hit = list(states), [], jnp.asarray(False)
+    for kind, (e, method, width) in zip(kinds, rows, strict=True):
+        aim = _aim(order.plot, place.shape)  # for each row: what all share would be kept in memory
+        where = accepted & (order.kind == kind) & aim
+        result = getattr(entities[e], method)(now[e], place, where, *(order.values[i] for i in range(width)))
+        now[e] = result.state
+        ledgers.append(result.ledger)
+        hit = hit | jnp.any(result.done)
+    return tuple(now), ledgers, hit
+
+
+def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
+    """Return the plots an order is aimed at: one, or the whole field for (-1, -1)."""
+    x, y = np.indices(shape)
+    return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 
 
 def publish(
-    field: FieldSlots, entities: tuple[Entity, ...], states: list[Any], place: Place, draws: list[Draws]
+    field: FieldSlots, entities: tuple[Entity, ...], states: Sequence[Any], place: Place, draws: list[Draws]
 ) -> Posts:
     """Return all messages of a field on one day, rank by rank, the allocator's share among them."""
     speakers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
@@ -62,12 +112,14 @@ def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
     return allocate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
 
 
-def _draws(key: jax.Array, field: FieldSlots) -> list[Draws]:
-    """Return the uniforms of the day of every entity of a field, drawn at once and sliced by entity and use."""
-    shapes = {slot.stream: _shapes(slot) for slot in field.slots}
-    counts = {name: sum(int(np.prod(shape)) for shape in uses.values()) for name, uses in shapes.items()}
+def draw_day(key: jax.Array, fields: Sequence[FieldSlots]) -> list[list[Draws]]:
+    """Return the uniforms of the day of every entity of every field, drawn at once and sliced by entity and use."""
+    shapes = [[(slot.stream, _shapes(slot)) for slot in field.slots] for field in fields]
+    counts: dict[str, int] = {}
+    for stream, uses in itertools.chain(*shapes):
+        counts[stream] = max(counts.get(stream, 0), sum(map(math.prod, uses.values())))
     flat = uniforms(key, counts)
-    return [_sliced(flat[name], uses) for name, uses in shapes.items()]
+    return [[_sliced(flat[stream], uses) for stream, uses in of_field] for of_field in shapes]
 
 
 def _shapes(slot: EntitySlot) -> dict[str, tuple[int, ...]]:
@@ -79,6 +131,6 @@ def _shapes(slot: EntitySlot) -> dict[str, tuple[int, ...]]:
 def _sliced(flat: jax.Array, shapes: Mapping[str, tuple[int, ...]]) -> Draws:
     out, start = {}, 0
     for use, shape in shapes.items():
-        stop = start + int(np.prod(shape))
+        stop = start + math.prod(shape)
         out[use], start = flat[start:stop].reshape(shape), stop
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.schema import Interval
 
+from .alike import map_fields
 from .name_table import walk_tree
 from .variables import FieldSlots, Variable, encode_label
 
@@ -46,23 +48,42 @@ class InitialValue:
         return replace(state, **{self.variable.attr: new})
 
 
-@partial(jax.jit, static_argnames=("field", "starts"), inline=True)
 def draw_initial_states(
     key: jax.Array,
-    field: FieldSlots,
-    starts: tuple[InitialValue, ...],
-    place: Place,
-    entities: tuple[Entity, ...],
-    values: tuple[jax.Array, ...],
+    fields: Sequence[FieldSlots],
+    starts: Sequence[InitialValue],
+    places: Sequence[Place],
+    entities: Sequence[tuple[Entity, ...]],
+    values: Sequence[jax.Array],
+) -> tuple[tuple[Any, ...], ...]:
+    """Return the states of the entities of all fields before the first day; `values` are those of `starts`."""
+    streams = [[slot.stream for slot in field.slots] for field in fields]
+    given = [f"{streams[s.variable.field][s.variable.entity]}/{s.variable.key}" for s in starts]
+    settle = [[f"{stream}/settle" for stream in of_field] for of_field in streams]
+    names = list(dict.fromkeys(itertools.chain(*streams, given, *settle)))
+    keys, place = keys_for(key, names), {name: i for i, name in enumerate(names)}
+    init_keys, settle_keys = ([keys[np.array([place[n] for n in mine])] for mine in uses] for uses in (streams, settle))
+    structures = [field.structure for field in fields]
+    states = [list(of_field) for of_field in map_fields(_init_field, structures, init_keys, places, entities)]
+    for start, name, choices in zip(starts, given, values, strict=True):
+        f, e = start.variable.field, start.variable.entity
+        states[f][e] = start.put(keys[place[name]], choices, states[f][e])
+    return tuple(map_fields(_settle_field, structures, settle_keys, places, entities, states))
+
+
+@partial(jax.jit, static_argnums=0, inline=True)
+def _init_field(field: FieldSlots, keys: jax.Array, place: Place, entities: tuple[Entity, ...]) -> tuple[Any, ...]:
+    """Return the first states of a field; jitted as `field_day.simulate_day` is."""
+    return tuple(entity.init(key, place) for entity, key in zip(entities, keys, strict=True))
+
+
+@partial(jax.jit, static_argnums=0, inline=True)
+def _settle_field(
+    field: FieldSlots, keys: jax.Array, place: Place, entities: tuple[Entity, ...], states: list[Any]
 ) -> tuple[Any, ...]:
-    """Return the states of the entities of a field before the first day; jitted as `field_day.simulate_day` is."""
-    streams = [slot.stream for slot in field.slots]
-    names = [f"{streams[start.variable.entity]}/{start.variable.key}" for start in starts]
-    keys = iter(keys_for(key, [*streams, *names, *(f"{stream}/settle" for stream in streams)]))
-    states = [entity.init(next(keys), place) for entity in entities]
-    for start, given in zip(starts, values, strict=True):
-        states[start.variable.entity] = start.put(next(keys), given, states[start.variable.entity])
-    return tuple(e.settle(next(keys), s, place) for e, s in zip(entities, states, strict=True))
+    """Return the states of a field after its initial values are known, none of them of a weak type."""
+    settled = [entity.settle(key, state, place) for entity, key, state in zip(entities, keys, states, strict=True)]
+    return tuple(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.result_type(leaf)), settled))
 
 
 def compile_initial_values(

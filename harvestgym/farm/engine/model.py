@@ -11,7 +11,7 @@ import dataclasses
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import gymnasium
@@ -25,9 +25,10 @@ from harvestgym.farm.entities.base import Entity, Ledger, Place
 from harvestgym.farm.schema import FarmSpec
 
 from .actions import ActionTable, Orders
+from .alike import map_fields
 from .conditions import Formula, occurs
 from .farmers import WorkRequest, WorkResult, delegate
-from .field_day import simulate_day
+from .field_day import draw_day, simulate_day
 from .initial_values import InitialValue, draw_initial_states
 from .name_table import NameTable
 from .observations import ObservationPlan
@@ -124,7 +125,8 @@ class FarmModel(Env[FarmState, FarmParams]):
         return gymnasium.spaces.MultiDiscrete(np.full(self.schedule, n))
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
-        fields = tuple(self._initial_field(key, f, params) for f in range(len(self.fields)))
+        places, entities = self._parts(params)
+        fields = draw_initial_states(key, self.fields, self.starts, places, entities, params.starts)
         zero = {name: jnp.float32(0.0) for name in self.tallies}
         none = jnp.zeros(self.schedule, bool)
         return FarmState(
@@ -140,11 +142,6 @@ class FarmModel(Env[FarmState, FarmParams]):
             over=jnp.asarray(False),
         )
 
-    def _initial_field(self, key: jax.Array, f: int, params: FarmParams) -> tuple[Any, ...]:
-        mine = [(s, v) for s, v in zip(self.starts, params.starts, strict=True) if s.variable.field == f]
-        starts, values = tuple(s for s, _ in mine), tuple(v for _, v in mine)
-        return draw_initial_states(key, self.fields[f], starts, *_parts(params, f), values)
-
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         return self.day(key, state, self.actions.orders(action), params)[0]
 
@@ -155,15 +152,12 @@ class FarmModel(Env[FarmState, FarmParams]):
         """
         prices = params.score.prices(orders)
         accepted, farmers, wages = self._work(state, orders, prices, params)
-        fields, ledgers, effective = self._act(state.fields, orders, accepted, params)
-        after: list[tuple[Any, ...]] = []
-        for f, (field, states) in enumerate(zip(self.fields, fields, strict=True)):
-            grown, of_day = simulate_day(key, field, *_parts(params, f), states)
-            after.append(grown)
-            ledgers[f] = [*ledgers[f], *of_day]
-        report = self._report(ledgers)
+        kinds = [jnp.asarray([row.number + 1 for row in rows], jnp.int32) for rows in self.actions.rows_of_fields]
+        parts = (kinds, draw_day(key, self.fields), *self._parts(params), state.fields)
+        days = map_fields(partial(simulate_day, orders, accepted), self._field_structures, *parts)
+        report = self._report([ledgers for _, ledgers, _ in days])
         new = FarmState(
-            fields=tuple(after),
+            fields=tuple(after for after, _, _ in days),
             farmers=farmers,
             totals={n: state.totals[n] + report.tally[n] for n in self.tallies},
             today=report.tally,
@@ -171,10 +165,21 @@ class FarmModel(Env[FarmState, FarmParams]):
             cost=jnp.sum(jnp.where(accepted, prices, 0.0)),
             wages=wages,
             accepted=accepted,
-            effective=effective,
+            effective=jnp.any(jnp.stack([effective for _, _, effective in days]), axis=0),
             over=self.ended(state, params),
         )
         return new, report
+
+    @cached_property
+    def _field_structures(self) -> list[Any]:
+        """Return the structure of each field and of the actions on it, for `map_fields`."""
+        rows = self.actions.rows_of_fields
+        does = [tuple((row.entity, row.action.method, len(row.allowed)) for row in of_field) for of_field in rows]
+        return [(field.structure, rows) for field, rows in zip(self.fields, does, strict=True)]
+
+    def _parts(self, params: FarmParams) -> tuple[list[Place], list[tuple[Entity, ...]]]:
+        """Return the place and the entities of every field."""
+        return [field.place for field in params.fields], [field.entities for field in params.fields]
 
     def accepts(self, state: FarmState, orders: Orders, params: FarmParams) -> jax.Array:
         """Return which of the orders of a day that begins in `state` would be carried out, bool (m,)."""
@@ -249,38 +254,6 @@ class FarmModel(Env[FarmState, FarmParams]):
         """Return whether the game is over in `state`, by a condition, by the clock, or since before."""
         return state.over | self.terminal(state, params) | self.truncation(state, params)
 
-    def _act(
-        self, fields: tuple[tuple[Any, ...], ...], orders: Orders, accepted: jax.Array, params: FarmParams
-    ) -> tuple[list[list[Any]], list[list[Ledger]], jax.Array]:
-        """Return the fields after the orders, in list order; what crossed the boundary by them; which had an effect."""
-
-        def follow(now: Any, order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
-            after, ledgers, hit = self._follow(now, *order, params)
-            same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), after, now)
-            return same, (ledgers, hit)
-
-        now = jax.tree.map(jnp.asarray, [list(states) for states in fields])
-        after, (ledgers, effective) = jax.lax.scan(follow, now, (orders, accepted))
-        return after, jax.tree.map(lambda each: each.sum(0), ledgers), effective
-
-    def _follow(
-        self, fields: list[list[Any]], order: Orders, accepted: jax.Array, params: FarmParams
-    ) -> tuple[list[list[Any]], list[list[Ledger]], jax.Array]:
-        now = [list(states) for states in fields]
-        ledgers: list[list[Ledger]] = [[] for _ in fields]
-        hit = jnp.asarray(False)
-        for r, row in enumerate(self.actions.rows):
-            place, entities = _parts(params, row.field)
-            aim = _aim(order.plot, place.shape)  # for each row: what all share would be kept in memory
-            where = accepted & (order.kind == r + 1) & aim
-            method = getattr(entities[row.entity], row.action.method)
-            values = [order.values[i] for i in range(len(row.allowed))]
-            result = method(now[row.field][row.entity], place, where, *values)
-            now[row.field][row.entity] = result.state
-            ledgers[row.field].append(result.ledger)
-            hit = hit | jnp.any(result.done)
-        return now, ledgers, hit
-
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
         """Return the array of a variable in a state."""
         entity = params.fields[variable.field].entities[variable.entity]
@@ -340,16 +313,6 @@ class FarmModel(Env[FarmState, FarmParams]):
                 for attr in slot.kind.explains:
                     out[f"{field.name}/{slot.name}/{attr}"] = getattr(mine, attr)
         return out
-
-
-def _parts(params: FarmParams, f: int) -> tuple[Place, tuple[Entity, ...]]:
-    return params.fields[f].place, params.fields[f].entities
-
-
-def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
-    """Return the plots an order is aimed at: one, or the whole field for (-1, -1)."""
-    x, y = np.indices(shape)
-    return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 
 
 def _sum(terms: Mapping[str, jax.Array]) -> jax.Array:

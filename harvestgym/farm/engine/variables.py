@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,11 @@ class FieldSlots:
     name: str
     shape: tuple[int, int]
     slots: tuple[EntitySlot, ...]
+
+    @property
+    def structure(self) -> FieldSlots:
+        """The field without its name and those of its random draws: days of fields with the same one share a trace."""
+        return FieldSlots("", self.shape, tuple(dataclasses.replace(slot, stream="") for slot in self.slots))
 
     @property
     def hosts(self) -> tuple[EntitySlot, ...]:
