@@ -64,7 +64,7 @@ def is_module(name: str) -> bool:
     """Return whether a name is that of a module."""
     try:
         return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:
+    except ImportError:  # what it is in is no package, or needs an extra that is missing
         return False
 
 

@@ -1,0 +1,64 @@
+"""Seconds to compile a farm of equal fields for one environment, and microseconds of a day.
+
+    python benchmarks/fields.py [FIELDS ...]
+
+The fields are copies of the first one of `three-fields.yaml`. `together` is as `gymnasium.make` compiles them, once for
+all; `apart` is each field by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import jax
+import yaml
+
+from harvestgym.core.xla.compilation import CACHE_VARIABLE
+from harvestgym.evaluate.bench import CompiledStep
+from harvestgym.farm.config.compile import build_text
+from harvestgym.farm.engine import alike
+from harvestgym.gym.driver import compile_functions
+
+FILE = Path(__file__).with_name("three-fields.yaml")
+
+
+def write(number: int) -> str:
+    """Return the file of a farm with copies of the first field."""
+    data = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    first = data["fields"]["Field-0"]
+    data["fields"] = {f"Field-{i}": first for i in range(number)}
+    data["rules"]["free_observations"] = [o for o in data["rules"]["free_observations"] if o[0] in data["fields"]]
+    return yaml.safe_dump(data, allow_unicode=True)
+
+
+def measure(text: str) -> dict[str, float]:
+    """Return the seconds of tracing and compiling `start` and then `step`, and the microseconds of a day."""
+    compile_functions.cache_clear()
+    jax.clear_caches()
+    env = build_text(text)
+    start = time.perf_counter()
+    step = CompiledStep(env)
+    compiling = time.perf_counter() - start
+    call, empty = step.measure()
+    return {"compile s": round(compiling, 1), "us a day": round(1e6 * (call - empty), 1)}
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    os.environ[CACHE_VARIABLE] = "off"
+    report, ask = {}, alike.traces_single_kernel
+    for number in map(int, sys.argv[1:] or (1, 2, 3, 6)):
+        text = write(number)
+        for name, answer in (("together", ask), ("apart", lambda: False)):
+            alike.traces_single_kernel = answer
+            report[f"{number} fields, {name}"] = measure(text)
+    json.dump(report, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()
