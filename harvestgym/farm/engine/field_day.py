@@ -112,8 +112,12 @@ def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
     return allocate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
 
 
-def draw_day(key: jax.Array, fields: Sequence[FieldSlots]) -> list[list[Draws]]:
-    """Return the uniforms of the day of every entity of every field, drawn at once and sliced by entity and use."""
+@partial(jax.jit, static_argnames="fields", inline=True)
+def draw_day(key: jax.Array, fields: tuple[FieldSlots, ...]) -> list[list[Draws]]:
+    """Return the uniforms of the day of every entity of every field, drawn at once and sliced by entity and use.
+
+    Jitted as `simulate_day` is.
+    """
     shapes = [[(slot.stream, _shapes(slot)) for slot in field.slots] for field in fields]
     counts: dict[str, int] = {}
     for stream, uses in itertools.chain(*shapes):

@@ -40,8 +40,9 @@ class InitialValue:
             drawn = jnp.asarray(values)[jax.random.randint(key, (), 0, len(values))]
         return jnp.broadcast_to(drawn, self.variable.shape)
 
+    @partial(jax.jit, static_argnums=0, inline=True)
     def put(self, key: jax.Array, values: jax.Array, state: Any) -> Any:
-        """`state` of the entity with the value drawn into it."""
+        """`state` of the entity with the value drawn into it; jitted as `field_day.simulate_day` is."""
         leaf = getattr(state, self.variable.attr)
         value = self.draw(key, values).astype(leaf.dtype)
         new = value if self.variable.index is None else leaf.at[self.variable.index].set(value)
@@ -60,26 +61,33 @@ def draw_initial_states(
     streams = [[slot.stream for slot in field.slots] for field in fields]
     given = [f"{streams[s.variable.field][s.variable.entity]}/{s.variable.key}" for s in starts]
     settle = [[f"{stream}/settle" for stream in of_field] for of_field in streams]
-    names = list(dict.fromkeys(itertools.chain(*streams, given, *settle)))
-    keys, place = keys_for(key, names), {name: i for i, name in enumerate(names)}
-    init_keys, settle_keys = ([keys[np.array([place[n] for n in mine])] for mine in uses] for uses in (streams, settle))
+    keys = _draw_keys(key, tuple(dict.fromkeys(itertools.chain(*streams, given, *settle))))
+    init_keys, settle_keys = ([[keys[name] for name in of_field] for of_field in uses] for uses in (streams, settle))
     structures = [field.structure for field in fields]
     states = [list(of_field) for of_field in map_fields(_init_field, structures, init_keys, places, entities)]
     for start, name, choices in zip(starts, given, values, strict=True):
         f, e = start.variable.field, start.variable.entity
-        states[f][e] = start.put(keys[place[name]], choices, states[f][e])
+        states[f][e] = start.put(keys[name], choices, states[f][e])
     return tuple(map_fields(_settle_field, structures, settle_keys, places, entities, states))
 
 
+@partial(jax.jit, static_argnums=1, inline=True)
+def _draw_keys(key: jax.Array, names: tuple[str, ...]) -> dict[str, jax.Array]:
+    """Return the key of each name; jitted as `field_day.simulate_day` is."""
+    return dict(zip(names, keys_for(key, names), strict=True))
+
+
 @partial(jax.jit, static_argnums=0, inline=True)
-def _init_field(field: FieldSlots, keys: jax.Array, place: Place, entities: tuple[Entity, ...]) -> tuple[Any, ...]:
+def _init_field(
+    field: FieldSlots, keys: list[jax.Array], place: Place, entities: tuple[Entity, ...]
+) -> tuple[Any, ...]:
     """Return the first states of a field; jitted as `field_day.simulate_day` is."""
     return tuple(entity.init(key, place) for entity, key in zip(entities, keys, strict=True))
 
 
 @partial(jax.jit, static_argnums=0, inline=True)
 def _settle_field(
-    field: FieldSlots, keys: jax.Array, place: Place, entities: tuple[Entity, ...], states: list[Any]
+    field: FieldSlots, keys: list[jax.Array], place: Place, entities: tuple[Entity, ...], states: list[Any]
 ) -> tuple[Any, ...]:
     """Return the states of a field after its initial values are known, none of them of a weak type."""
     settled = [entity.settle(key, state, place) for entity, key, state in zip(entities, keys, states, strict=True)]

@@ -125,7 +125,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return gymnasium.spaces.MultiDiscrete(np.full(self.schedule, n))
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
-        places, entities = self._parts(params)
+        places, entities = _parts(params)
         fields = draw_initial_states(key, self.fields, self.starts, places, entities, params.starts)
         zero = {name: jnp.float32(0.0) for name in self.tallies}
         none = jnp.zeros(self.schedule, bool)
@@ -153,7 +153,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         prices = params.score.prices(orders)
         accepted, farmers, wages = self._work(state, orders, prices, params)
         kinds = [jnp.asarray([row.number + 1 for row in rows], jnp.int32) for rows in self.actions.rows_of_fields]
-        parts = (kinds, draw_day(key, self.fields), *self._parts(params), state.fields)
+        parts = (kinds, draw_day(key, self.fields), *_parts(params), state.fields)
         days = map_fields(partial(simulate_day, orders, accepted), self._field_structures, *parts)
         report = self._report([ledgers for _, ledgers, _ in days])
         new = FarmState(
@@ -176,10 +176,6 @@ class FarmModel(Env[FarmState, FarmParams]):
         rows = self.actions.rows_of_fields
         does = [tuple((row.entity, row.action.method, len(row.allowed)) for row in of_field) for of_field in rows]
         return [(field.structure, rows) for field, rows in zip(self.fields, does, strict=True)]
-
-    def _parts(self, params: FarmParams) -> tuple[list[Place], list[tuple[Entity, ...]]]:
-        """Return the place and the entities of every field."""
-        return [field.place for field in params.fields], [field.entities for field in params.fields]
 
     def accepts(self, state: FarmState, orders: Orders, params: FarmParams) -> jax.Array:
         """Return which of the orders of a day that begins in `state` would be carried out, bool (m,)."""
@@ -313,6 +309,11 @@ class FarmModel(Env[FarmState, FarmParams]):
                 for attr in slot.kind.explains:
                     out[f"{field.name}/{slot.name}/{attr}"] = getattr(mine, attr)
         return out
+
+
+def _parts(params: FarmParams) -> tuple[list[Place], list[tuple[Entity, ...]]]:
+    """Return the place and the entities of every field."""
+    return [field.place for field in params.fields], [field.entities for field in params.fields]
 
 
 def _sum(terms: Mapping[str, jax.Array]) -> jax.Array:
