@@ -188,9 +188,9 @@ class FarmPage(Page):
             return
         with box("section", "card doing", "doing"):
             words("h2", f"To do on plot {self.plot}{self._of_field()}")
-            rows = [(r, row) for r, row in enumerate(self.session.env.actions.rows) if row.field == self.field]
-            self._rows([r for r, row in rows if row.action.plot and self.plot in row.plots])
-            whole = [r for r, row in rows if not row.action.plot]
+            rows = self.session.env.actions.rows_of_fields[self.field]
+            self._rows([row.number for row in rows if row.action.plot and self.plot in row.plots])
+            whole = [row.number for row in rows if not row.action.plot]
             if whole:
                 words("h2", f"To do on the whole field{self._of_field(', ')}")
                 self._rows(whole)
