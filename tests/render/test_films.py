@@ -22,9 +22,11 @@ from harvestgym.core.view.scene import Map, Mark, Scene
 from harvestgym.evaluate.record import record_first
 from harvestgym.evaluate.run import evaluate_id, policy_named, summarise_episodes
 from harvestgym.farm import Farm
-from harvestgym.farm.family import CATALOGUE
+from harvestgym.farm.family import CATALOGUE, scene
 from harvestgym.render import video
 from harvestgym.render.video import EpisodeFrames, write_gif, write_mp4
+
+from .seasons import full
 
 Frames = list[np.ndarray]
 
@@ -186,6 +188,21 @@ def test_what_is_filmed_is_the_first_episode_of_the_table(id: str, policy: str, 
     for name, values in table.columns.items():
         np.testing.assert_allclose(alone.columns[name], values[:1], rtol=1e-4, atol=1e-6, err_msg=name)
     assert len(set(table.returns.tolist())) > 1, "the others are other episodes"
+
+
+def test_a_gif_of_a_season_has_every_day(tmp_path: Path) -> None:
+    """Every day has other numbers, plants and weather than the last."""
+    env, said = full((3, 4))
+    rng, days = np.random.default_rng(0), 151
+    kept = {name: np.repeat(values[1:2], days, 0) for name, values in said.items()}
+    kept["info/day"] = np.arange(days)
+    for variable in env.variables:
+        if variable.name in kept and variable.key in ("available_Water#L", "grow#nb", "rain/amount#mm", "size#cm"):
+            values = kept[variable.name]
+            kept[variable.name] = values * rng.uniform(0.8, 1.2, values.shape)
+    kept["info/net"] = kept["info/gain"] = rng.normal(0.0, 1.0, days)
+    write_gif(EpisodeFrames.of(lambda day: scene(env, kept, day), days), tmp_path / "season.gif")
+    assert len(read_gif(tmp_path / "season.gif")[0]) == days
 
 
 def a_farm() -> Farm:
