@@ -10,16 +10,16 @@ from harvestgym.core.xla.library_fusions import disable_library_fusions
 from .registry import EnvSpec, ids, make, make_vec, register, register_catalogues, spec
 
 if TYPE_CHECKING:
-    from harvestgym.core.checkpoint import Snapshot, load, save
     from harvestgym.core.rollout import rollout
+    from harvestgym.core.saving.checkpoint import Snapshot, load, save
 
 __version__ = "0.1.0"
 
 _LAZY = {
-    "Snapshot": "harvestgym.core.checkpoint:Snapshot",
-    "load": "harvestgym.core.checkpoint:load",
+    "Snapshot": "harvestgym.core.saving.checkpoint:Snapshot",
+    "load": "harvestgym.core.saving.checkpoint:load",
     "rollout": "harvestgym.core.rollout:rollout",
-    "save": "harvestgym.core.checkpoint:save",
+    "save": "harvestgym.core.saving.checkpoint:save",
 }
 """Names that need JAX: loaded when first used."""
 

@@ -141,7 +141,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         return self._shell.step(action)
 
     def recipe(self) -> dict[str, Any]:
-        """Describe how it is made, for `core.checkpoint`."""
+        """Describe how it is made, for `core.saving.checkpoint`."""
         numbers, units = self.model.defaults, self.model.units
         same = ("law", "noise", "survey_error", "quota_error", "drift", "price", "cost", "discount")
         arguments = {name: getattr(numbers, name) for name in same}
@@ -152,7 +152,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         }  # fmt: skip
 
     def kept(self) -> dict[str, Any]:
-        """Return what changes, for `core.checkpoint`."""
+        """Return what changes, for `core.saving.checkpoint`."""
         return {"shell": None if self._shell is None else self._shell.kept()}
 
     def restore(self, kept: dict[str, Any]) -> FishingEnv:

@@ -80,7 +80,7 @@ class FleetsEnv(JointEnv):
         return JointStep([obs.copy() for _ in rewards], rewards, terminated, truncated, infos)
 
     def recipe(self) -> dict[str, Any]:
-        """Describe how it is made, for `core.checkpoint`."""
+        """Describe how it is made, for `core.saving.checkpoint`."""
         core = self.core
         alone = FishingModel(core.params, replace(core.units, targets=1), core.order, core.shows_year)
         return {"env": alone, "fleets": len(self.possible_agents)}

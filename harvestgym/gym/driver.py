@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
-from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
 from harvestgym.core.policy import sample
+from harvestgym.core.saving.checkpoint import from_arrays, to_arrays
 from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.compilation import LIGHT, SINGLE
 from harvestgym.core.xla.fusion import CompiledFunction
@@ -185,7 +185,7 @@ class CompiledEnv:
         self.begun = True
 
     def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.checkpoint`."""
+        """Return the mutable state for `core.saving.checkpoint`."""
         return {"run_state": to_arrays(self.run_state), "params": to_arrays(self._params), "begun": self.begun}
 
     def restore(self, kept: dict[str, Any]) -> None:

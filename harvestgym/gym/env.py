@@ -87,11 +87,11 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         self._over = bool(run.over)
 
     def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.saving.checkpoint`."""
         return {"env": self.core, "render_mode": self.render_mode}
 
     def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.checkpoint`."""
+        """Return the mutable state for `core.saving.checkpoint`."""
         return {"driver": self._compiled.kept(), "over": self._over}
 
     def restore(self, kept: dict[str, Any]) -> GymEnv:

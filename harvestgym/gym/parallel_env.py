@@ -111,7 +111,7 @@ class JointEnv(MultiAgentEnv):
         self._joint = GymEnv(core)
 
     def kept(self) -> dict[str, Any]:
-        """Return what changes, for `core.checkpoint`."""
+        """Return what changes, for `core.saving.checkpoint`."""
         return {"joint": self._joint.kept(), "agents": self.agents}
 
     def restore(self, kept: dict[str, Any]) -> Self:

@@ -166,12 +166,12 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return tuple(super(VecEnv, self)._draw(row) for row in rows)
 
     def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.saving.checkpoint`."""
         names = ("num_envs", "autoreset_mode", "render_mode")
         return {"env": self.core} | {name: getattr(self, name) for name in names}
 
     def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.checkpoint`."""
+        """Return the mutable state for `core.saving.checkpoint`."""
         return {"driver": self._compiled.kept(), "over": self._over, "obs": self._obs}
 
     def restore(self, kept: dict[str, Any]) -> VecEnv:

@@ -18,11 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core import checkpoint
 from harvestgym.core.autoreset import is_done
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.packing import Layout, layout_of
 from harvestgym.core.policy import Policy, random_policy
+from harvestgym.core.saving import checkpoint
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.gym.conversion import make_observation_writer
 

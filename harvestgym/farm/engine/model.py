@@ -89,7 +89,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         return f"{plots} plots, mode {self.spec.mode}, {textwrap.shorten(', '.join(kinds), 100, placeholder=' …')}"
 
     def recipe(self) -> dict[str, str]:
-        """Return the text of its farm file, for `core.checkpoint`; ConfigError if a part lives in Python only."""
+        """Return the text of its farm file, for `core.saving`; ConfigError if a part lives in Python only."""
         return {"text": load_object("harvestgym.farm.config.farm_writer:write_farm")(self.spec)}
 
     @classmethod

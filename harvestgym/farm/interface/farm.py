@@ -256,7 +256,7 @@ class Farm(GymEnv):
         return video.write_video(film, target, fps)
 
     def recipe(self) -> dict[str, Any]:
-        """Return the arguments of `from_recipe`, for `core.checkpoint`: the text of `to_yaml`, and the name."""
+        """Return the arguments of `from_recipe`, for `core.saving.checkpoint`: the text of `to_yaml`, and the name."""
         text = write_farm(self.written)
         return {"text": text, "name": self.name, "seed": self._seed, "render_mode": self.render_mode}
 
@@ -266,7 +266,7 @@ class Farm(GymEnv):
         return cls._from_spec(farm_spec(yaml_io.parse(text, name), name), name, seed, render_mode)
 
     def kept(self) -> dict[str, Any]:
-        """Return the state to save, for `core.checkpoint`."""
+        """Return the state to save, for `core.saving.checkpoint`."""
         return super().kept() | {"acting": self._acting, "moves": self._asked, "obs": self._obs}
 
     def restore(self, kept: dict[str, Any]) -> Farm:

@@ -12,9 +12,9 @@ import gymnasium
 import jax
 import numpy as np
 
-from harvestgym.core.checkpoint import from_arrays, to_arrays
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.saving.checkpoint import from_arrays, to_arrays
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.farm.engine.model import FarmModel
@@ -77,7 +77,7 @@ class MultiObjectiveEnv(GymEnv):
         return obs, np.asarray(reward, np.float32), terminated, truncated, info
 
     def kept(self) -> Info:
-        """Return the state to save, for `core.checkpoint`."""
+        """Return the state to save, for `core.saving.checkpoint`."""
         return super().kept() | {"weighted": to_arrays(self._weighted)}
 
     def restore(self, kept: Info) -> MultiObjectiveEnv:

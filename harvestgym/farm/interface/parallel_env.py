@@ -65,7 +65,7 @@ class FarmsEnv(JointEnv):
         return JointStep(list(obs), rewards, terminated.tolist(), (ended & ~terminated).tolist(), infos)
 
     def recipe(self) -> dict[str, Any]:
-        """Describe how it is made, for `core.checkpoint`."""
+        """Describe how it is made, for `core.saving.checkpoint`."""
         return {"models": self._models, "quota": self._quota, "shared_reward": self._shared}
 
 

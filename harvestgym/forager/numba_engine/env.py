@@ -211,11 +211,11 @@ class ForagerEnv(EditableEpisode):
     # -- saving ----------------------------------------------------------------------------------------------
 
     def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.saving.checkpoint`."""
         return {"config": self.config, "world": self.world}
 
     def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.checkpoint`: the arrays that cannot be computed from the others."""
+        """Return the mutable state for `core.saving.checkpoint`: the arrays that cannot be computed from the others."""
         things = [[home, thing.name, dict(vars(thing))] for home, thing in self._things.items()]
         arrays = self.arrays
         slots = arrays.slots[arrays.slots[:, col.STATE] != VACANT]

@@ -170,11 +170,11 @@ class ForagerGym(gymnasium.Env[Any, int]):
     # -- saving ----------------------------------------------------------------------------------------------
 
     def recipe(self) -> Info:
-        """Return how it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.saving.checkpoint`."""
         return {"env": self.env, "horizon": self.horizon, "render_mode": self.render_mode}
 
     def kept(self) -> Info:
-        """Return the mutable state for `core.checkpoint`."""
+        """Return the mutable state for `core.saving.checkpoint`."""
         return {name: getattr(self, name) for name in _KEPT} | {"env": self.env.kept()}
 
     def restore(self, kept: Info) -> ForagerGym:

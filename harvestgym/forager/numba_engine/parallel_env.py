@@ -102,11 +102,11 @@ class ForagerParallel(MultiAgentEnv):
         return int(self._arrays.head[col.EATEN_ALL])
 
     def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.saving.checkpoint`."""
         return {"model": self.model, "number": len(self.possible_agents)}
 
     def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.checkpoint`."""
+        """Return the mutable state for `core.saving.checkpoint`."""
         arrays = {name: np.copy(getattr(self._arrays, name)) for name in CHANGING}
         rewards = {"owed": self._rewards.delayed.owed.copy(), "rate": self._rate.copy()}
         return {"arrays": arrays, "agents": self.agents, "seeds": self._seeds, "steps": self._steps} | rewards

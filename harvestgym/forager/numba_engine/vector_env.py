@@ -149,11 +149,11 @@ class ForagerVec(VectorEnv[Any, np.ndarray, np.ndarray]):
         }
 
     def recipe(self) -> Info:
-        """Return how it is made, for `core.checkpoint`."""
+        """Return how it is made, for `core.saving.checkpoint`."""
         return {"model": self.model, "num_envs": self.num_envs}
 
     def kept(self) -> Info:
-        """Return the mutable state for `core.checkpoint`."""
+        """Return the mutable state for `core.saving.checkpoint`."""
         return {name: array.copy() for name, array in self._arrays.items()}
 
     def restore(self, kept: Info) -> ForagerVec:

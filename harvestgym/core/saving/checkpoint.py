@@ -26,11 +26,11 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
+from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.xla.setup import set_up_jax
 
 from .encoding import class_name, decode_value, encode_value, find_class
-from .env import Env
-from .errors import ConfigError
 
 FORMAT = "harvestgym checkpoint"
 FORMAT_VERSION = 3

@@ -19,8 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import BaseModel
 
-from .errors import ConfigError
-from .loading import load_object
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import load_object
 
 PACKAGES = ("harvestgym", "gymnasium")
 """Packages whose classes a file may name; of the second, only enumerations and wrappers."""

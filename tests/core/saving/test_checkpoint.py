@@ -23,8 +23,8 @@ from gymnasium.vector import AutoresetMode
 
 import harvestgym
 from harvestgym import Snapshot, load, save
-from harvestgym.core.encoding import decode_value, encode_value
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.saving.encoding import decode_value, encode_value
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Exponential, Log, TimeLimit, Utility
 from harvestgym.farm import Farm
@@ -121,7 +121,7 @@ OTHER = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from harvestgym import load
-from tests.core.going import goes_on
+from tests.core.saving.going import goes_on
 sys.stdout.write(json.dumps([goes_on(load(path)) for path in sys.argv[2:]]))
 """
 
