@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.errors import ConfigError, UnknownKeywordError, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.xla.processes import check_process
 
@@ -117,8 +117,9 @@ def spec(id: str) -> EnvSpec:
     if isinstance(id, str) and id.endswith(FARM_SUFFIXES):
         return EnvSpec(id, f"harvestgym.{find_family(id)}.family:from_yaml", {"path": id})
     if not isinstance(id, str) or id not in _SPECS:
-        if difflib.get_close_matches(str(id), _SPECS, n=1, cutoff=0.5):
-            raise unknown("environment", id, _SPECS)
+        names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family begin alike
+        if close := difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5):
+            raise ConfigError(f"environment: expected a known name, got {id!r}; try {names[close[0]]!r}")
         hint = f"try `harvestgym list`, which prints all {len(_SPECS)} ids, or the path of a farm file, *.yaml"
         raise ConfigError(f"environment: expected a known name, got {id!r}; {hint}")
     return _SPECS[id]
@@ -201,6 +202,9 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
     Raises:
         ConfigError: for an unknown id or argument, with the nearest valid name, or for a mistake in a value.
     """
+    if "render_mode" in overrides:
+        raise UnknownKeywordError("make() got an unexpected keyword argument 'render_mode', which is of Gymnasium "
+                                  f"environments; try gymnasium.make('harvestgym:{id}', render_mode=...)")  # fmt: skip
     return spec(id).make(**overrides)
 
 

@@ -28,7 +28,9 @@ def new_farm(
 @group.command("fishery")
 def new_fishery(
     file: Annotated[Path, typer.Argument(help="the file to write, my-fishery.yaml")],
-    like: Annotated[str, typer.Option(help="the fishery to copy, an id of `list fishing`")] = DEFAULT_FISHERY,
+    like: Annotated[
+        str, typer.Option(help="id of the fishery to copy, see `harvestgym list fishing`")
+    ] = DEFAULT_FISHERY,
 ) -> None:
     """Write a fishery file: a complete copy of a catalogue fishery. Never overwrites."""
     from .new_files import write_new_fishery
@@ -39,7 +41,9 @@ def new_fishery(
 @group.command("forager")
 def new_forager(
     file: Annotated[Path, typer.Argument(help="the file to write, my-forager.yaml")],
-    like: Annotated[str, typer.Option(help="the forager to copy, an id of `list forager`")] = DEFAULT_FORAGER,
+    like: Annotated[
+        str, typer.Option(help="id of the forager to copy, see `harvestgym list forager`")
+    ] = DEFAULT_FORAGER,
 ) -> None:
     """Write a forager file: a complete copy of a catalogue forager. Never overwrites."""
     from .new_files import write_new_forager

@@ -54,6 +54,15 @@ History = Annotated[
 TUNED_FOLDER = "tuned"
 """The folder, next to the file of an environment, of the rule that `harvestgym tune` found for it."""
 
+PLAIN_WORDS = {
+    "valid tuple": "list",
+    "valid list": "list",
+    "valid string": "string",
+    "valid dictionary": "mapping {name: value}",
+    " after validation": "",
+}
+"""Words of pydantic, and those of our messages."""
+
 INT32 = np.iinfo(np.int32)
 FLOAT32 = float(np.finfo(np.float32).max)
 
@@ -117,6 +126,8 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] == "missing":
         return "expected a value, got nothing"
     text = re.sub(r"^[A-Z][a-z]+ should (be|have)", "expected", error["msg"].removeprefix("Value error, "))
+    for technical, plain in PLAIN_WORDS.items():
+        text = text.replace(technical, plain)
     text = re.sub(r" or instance of [A-Z][A-Za-z]*", "", re.sub(r"^[A-Z][a-z]+ should", "expected to", text))
     return f"{text}, got {error['input']!r}{_nearest_choice(error)}"
 

@@ -6,8 +6,10 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 
 class ConfigError(ValueError):
@@ -61,6 +63,13 @@ def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> C
     return ConfigError(f"{expected}, got {name!r}{nearest(name, valid)}")
 
 
+def check_count(what: str, number: Any) -> int:
+    """Return a number of things, an integer from 1 to 2^31 - 1; ConfigError for any other value."""
+    if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= int(number) < 2**31:
+        raise ConfigError(f"{what}: expected an integer, 1 or more, got {number!r}")
+    return int(number)
+
+
 class UnknownKeywordError(ConfigError, TypeError):
     """A keyword argument that does not exist: also a TypeError, which libraries expect and try again without it."""
 
@@ -78,5 +87,6 @@ def check_keywords(
     known = set(valid)
     for name in given:
         if name not in known:
-            hint = "; try {}={{{!r}: ...}}".format(*nested[name]) if name in nested else nearest(name, known)
+            meant = next(iter(difflib.get_close_matches(name, known | set(nested), n=1, cutoff=0.5)), name)
+            hint = "; try {}={{{!r}: ...}}".format(*nested[meant]) if meant in nested else nearest(name, known)
             raise UnknownKeywordError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

@@ -16,7 +16,7 @@ from jax.sharding import PartitionSpec
 from harvestgym.core.xla.sharding import SHARDS, map_over_shards
 
 from .autoreset import Batched, RunState, restart_ended, select, start_episode
-from .env import Env, Timestep
+from .env import Env, Timestep, check_core
 from .episode import (
     Loop,
     episode_keys,
@@ -27,7 +27,7 @@ from .episode import (
     step_with_advance,
     take_step,
 )
-from .errors import ConfigError
+from .errors import ConfigError, check_count
 from .packing import layout_of
 from .policy import Policy
 from .view.tables import Table
@@ -125,8 +125,8 @@ def rollout(
     `Batched(policy)` a policy of one structure for each. Environments, with what is `Batched`, are spread over
     `devices`; any number of them, as the last device also runs copies that are dropped.
     """
-    keys, params, chosen = _prepare(env, key, num_envs, params, devices)
-    return _rollout(env, _check_positive(num_steps, "num_steps"), chosen, _trace_policy(policy), keys, params)
+    keys, params, chosen = _prepare("rollout", env, key, check_count("num_envs", num_envs), params, devices)
+    return _rollout(env, check_count("num_steps", num_steps), chosen, _trace_policy(policy), keys, params)
 
 
 def evaluate(
@@ -142,8 +142,8 @@ def evaluate(
 
     Other arguments are those of `rollout`.
     """
-    keys, params, chosen = _prepare(env, key, num_episodes, params, devices)
-    return _evaluate(env, _check_positive(max_steps, "max_steps"), chosen, _trace_policy(policy), keys, params)
+    keys, params, chosen = _prepare("evaluate", env, key, check_count("num_episodes", num_episodes), params, devices)
+    return _evaluate(env, check_count("max_steps", max_steps), chosen, _trace_policy(policy), keys, params)
 
 
 def measure(function: Callable[..., Any], *args: Any, repeats: int = 5) -> Timing:
@@ -160,13 +160,13 @@ def measure(function: Callable[..., Any], *args: Any, repeats: int = 5) -> Timin
 
 
 def _prepare(
-    env: Env[Any, Any], key: jax.Array, number: int, params: Any, devices: Devices | None
+    function: str, env: Env[Any, Any], key: jax.Array, number: int, params: Any, devices: Devices | None
 ) -> tuple[jax.Array, Any, tuple[Any, ...]]:
     """Return a key per environment, the parameters and the devices of a run."""
+    check_core(env, function)
     chosen = tuple(devices or ())
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
         raise ConfigError(f"key: expected a key of JAX, such as jax.random.key(0), got {key!r}")
-    _check_positive(number, "environments")
     if key.ndim and key.shape != (number,):
         raise ConfigError(f"key: expected one key, or one for each of {number} environments, got {key.shape}")
     keys = key if key.ndim else episode_keys(key, number)
@@ -180,12 +180,6 @@ def _trace_policy(policy: Policy | Batched) -> Policy | Batched:
         expected = "a core.policy.Policy, such as evaluate.run.policy_named(id, env, 'expert')"
         raise ConfigError(f"policy: expected {expected}, got {policy!r}")
     return policy.traced()
-
-
-def _check_positive(number: int, name: str) -> int:
-    if number < 1:
-        raise ConfigError(f"{name}: expected at least 1, got {number}")
-    return number
 
 
 def _spread_over_devices(function: Callable[..., Any], devices: tuple[Any, ...], axis: int) -> Callable[..., Any]:

@@ -86,7 +86,8 @@ def to_line(value: Any) -> str:
 def read_file(path: Path) -> Any:
     """Return the value of a YAML file; ConfigError if it is missing, empty or malformed."""
     if not path.is_file():
-        raise ConfigError(f"{path}: expected a file, got none; try another name or folder")
+        got = "a folder" if path.is_dir() else "none"
+        raise ConfigError(f"{path}: expected a file, got {got}; try another name or folder")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

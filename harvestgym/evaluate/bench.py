@@ -22,7 +22,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 
 from harvestgym import registry
 from harvestgym.core.env import Env
-from harvestgym.core.errors import check_name
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.packing import layout_of
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
@@ -76,7 +76,8 @@ class Speed(NamedTuple):
 
 def measure_speed(id: str, interface: str, num_envs: int) -> Speed:
     """Measure an interface of an id in a fresh process without cached programs; ConfigError for an unknown id."""
-    check_name("id", id, registry.ids())
+    if registry.spec(id).id not in registry.ids():
+        raise ConfigError(f"id: expected a registered id, got the file {id}")
     command = [sys.executable, "-c", CHILD, id, interface, str(num_envs)]
     variables = os.environ | {CACHE_VARIABLE: "off"}
     done = subprocess.run(command, env=variables, capture_output=True, text=True)

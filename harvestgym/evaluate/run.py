@@ -98,7 +98,7 @@ class Evaluation:
     def describe(self) -> list[str]:
         """Return lines below the table: the interval of the mean, and the counts of each column of labels.
 
-        These read `cause of death: none 9, pests 3`; a single episode has no interval.
+        These read `cause of death: none in 9, pests in 3`; a single episode has no interval.
         """
         interval = f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"
         return [interval] * (len(self.returns) > 1) + [
@@ -156,8 +156,8 @@ def count_labels(values: np.ndarray) -> dict[str, int]:
 
 
 def format_counts(counts: Mapping[str, int]) -> str:
-    """Format counts of labels, `none 9, pests 3`; a single label without its count."""
-    return ", ".join(f"{label} {count}" if sum(counts.values()) > 1 else label for label, count in counts.items())
+    """Format counts of labels, `none in 9, pests in 3`; a single label without its count."""
+    return ", ".join(f"{label} in {count}" if sum(counts.values()) > 1 else label for label, count in counts.items())
 
 
 def find_idle_action(id: str, env: Env[Any, Any]) -> Any:

@@ -120,6 +120,8 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
     if name == "sigma":
         known = _read_kind(data, "noise") or "none"
         return {"noise": {"kind": "lognormal" if known == "none" else known, "sigma": value}}
+    if name == "s0":  # as `FishingEnv` and the paper call it
+        return {"start": value}
     names = [field.name for field in dataclasses.fields(find_law(_read_kind(data, "law"), "law"))]
     check_keywords("make", [name], [*FishingSpec.model_fields, *names, "sigma"])
     return {"law": {name: value}}

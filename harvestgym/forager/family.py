@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import gymnasium
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, validate
@@ -68,14 +68,18 @@ class RegionFile(Exact):
     renew_every: StepCount = 0
 
 
+Sides = Annotated[tuple[Side, Side], BeforeValidator(lambda given: (given, given) if isinstance(given, int) else given)]
+"""Two sides; one integer stands for both."""
+
+
 class WorldFile(Exact):
     """A catalogue file."""
 
     doc: str
     hard: Hard = ""
     history: History = {}
-    size: tuple[Side, Side]
-    aperture: tuple[Side, Side]
+    size: Sides
+    aperture: Sides
     kinds: dict[str, KindFile]
     density: dict[str, Density] = {}
     regions: dict[str, RegionFile] = {}

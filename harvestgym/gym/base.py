@@ -54,9 +54,8 @@ class GymBase(Monitored):
         """Put an environment inside."""
         name = type(self).__name__
         check_core(env, name)
-        if params is not None and not isinstance(params, type(env.params)):
-            raise ConfigError(f"{name} > params: expected an object of the class {type(env.params).__name__}, got "
-                              f"{params!r}; try replace(env.params, ...)")  # fmt: skip
+        if params is not None:
+            _check_params(params, env.params, f"{name} > params")
         own: tuple[str, ...] = getattr(unwrapped(env), "render_modes", ())
         offered = list(dict.fromkeys((*own, *scene_modes(env))))
         if render_mode is not None and not offered:
@@ -123,6 +122,7 @@ class GymBase(Monitored):
 
     @params.setter
     def params(self, params: Any) -> None:
+        _check_params(params, self._compiled.params, "params")
         self._compiled.params = params
 
     @property
@@ -170,3 +170,10 @@ class GymBase(Monitored):
         """Let the environment inside draw a state."""
         inside: Any = unwrapped(self.core)
         return inside.render(unwrapped_state(self.core, state), self.params, self.render_mode)
+
+
+def _check_params(params: Any, own: Any, where: str) -> None:
+    """Raise ConfigError for parameters of another class than those that an environment has."""
+    if not isinstance(params, type(own)):
+        raise ConfigError(f"{where}: expected an object of the class {type(own).__name__}, got {params!r}; "
+                          "try replace(env.params, ...)")  # fmt: skip

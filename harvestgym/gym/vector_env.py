@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_count, check_name
 from harvestgym.core.wrappers import TimeLimit
 
 from .base import GymBase, Info, Options
@@ -36,7 +36,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
-        self.num_envs = _check_number(num_envs)
+        self.num_envs = check_count("num_envs", num_envs)
         self.autoreset_mode = _check_mode(autoreset_mode)
         self._wrap(env, params, (num_envs,), render_mode)
         self.metadata["autoreset_mode"] = self.autoreset_mode
@@ -203,12 +203,6 @@ def make_vec(
     for wrapper in wrappers:
         env = wrapper(env)
     return VecEnv(env, num_envs, None, autoreset_mode, render_mode)
-
-
-def _check_number(num_envs: Any) -> int:
-    if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or not 1 <= num_envs < 2**31:
-        raise ConfigError(f"num_envs: expected an integer, 1 or more, got {num_envs!r}")
-    return int(num_envs)
 
 
 def _check_seed(seed: Any) -> int:

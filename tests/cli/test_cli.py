@@ -136,7 +136,7 @@ def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
     assert f"{numbers['return']['mean']:.3f}" in table and "yield kg" in table and "CVaR" in table
     assert "95 % interval of the mean return: {:.3f} to {:.3f}".format(*numbers["return"]["ci95"]) in table
     deaths = numbers["Plant-0 cause of death"]
-    assert sum(deaths.values()) == 50 and f"Plant-0 cause of death: none {deaths['none']}" in table
+    assert sum(deaths.values()) == 50 and f"Plant-0 cause of death: none in {deaths['none']}" in table
 
 
 def test_run_writes_the_first_episode(tmp_path: Path) -> None:

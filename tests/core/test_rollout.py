@@ -247,11 +247,14 @@ def test_eight_devices_give_what_one_gives() -> None:
     [
         ({"policy": "expert"}, "policy: expected a core.policy.Policy"),
         ({"key": 0}, r"key: expected a key of JAX, such as jax.random.key\(0\), got 0"),
-        ({"num_envs": 0}, "environments: expected at least 1, got 0"),
-        ({"num_steps": -3}, "num_steps: expected at least 1, got -3"),
+        ({"num_envs": 0}, "num_envs: expected an integer, 1 or more, got 0"),
+        ({"num_steps": 2.5}, "num_steps: expected an integer, 1 or more, got 2.5"),
+        ({"num_envs": "2"}, "num_envs: expected an integer, 1 or more, got '2'"),
+        ({"env": "fishing/fox-v0"}, r"rollout > env: expected an object of the class Env, .* try harvestgym.make"),
+        ({"num_steps": -3}, "num_steps: expected an integer, 1 or more, got -3"),
     ],
 )
 def test_wrong_rollout_arguments_are_refused(changed: dict[str, Any], words: str) -> None:
-    given = {"policy": random_policy(Stock()), "key": jax.random.key(0), "num_envs": 2, "num_steps": 3}
+    given = {"env": Stock(), "policy": random_policy(Stock()), "key": jax.random.key(0), "num_envs": 2, "num_steps": 3}
     with pytest.raises(ConfigError, match=words):
-        rollout(Stock(), **(given | changed))
+        rollout(**(given | changed))

@@ -58,6 +58,14 @@ def test_every_constructor_refuses_or_builds() -> None:
     [
         (lambda: GymEnv("fishing/logistic-v0"), r"GymEnv > env: expected an object of the class Env, .* try"),  # type: ignore[arg-type]
         (lambda: GymEnv(FISHERY, 3), "GymEnv > params: expected an object of the class FishingParams, got 3"),
+        (lambda: GymEnv(FISHERY).reset(options={"params": 3}), "params: expected an object of the class FishingParams"),
+        (lambda: harvestgym.save(GymEnv(FISHERY), "docs"), "docs: expected the name of a file, got a folder"),
+        (lambda: harvestgym.make("forager/two-biome-v1", hint=3), "hint: expected a list, got 3"),
+        (lambda: harvestgym.make("fishing/logistic-v0", noise="none"), "noise: expected a mapping {name: value}, got"),
+        (lambda: harvestgym.make("farm/full-3x4-v1", horizn=3), "try rules={'horizon#day': ...}"),
+        (lambda: harvestgym.make("farm/full-3x4-v1", render_mode="human"), "try gymnasium.make"),
+        (lambda: harvestgym.make("farm/nope"), "try `harvestgym list`"),
+        (lambda: harvestgym.make("full-3x4"), "try 'farm/full-3x4-v1'"),
         (lambda: VecEnv(FISHERY, 2**40), "num_envs: expected an integer, 1 or more"),
         (lambda: TimeLimit(FISHERY, 0), "TimeLimit > steps: expected a whole number of at least 1, got 0"),
         (lambda: MapFarm(FISHERY), "MapFarm > env: expected an object of the class FarmModel"),  # type: ignore[arg-type]
@@ -69,3 +77,10 @@ def test_every_constructor_refuses_or_builds() -> None:
 def test_mistakes_are_named(build: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         build()
+
+
+def test_short_forms_are_accepted() -> None:
+    """One number for two equal sides, and the start of a fishery by its name in `FishingEnv`."""
+    world = harvestgym.make("forager/two-biome-v1", aperture=5, size=20)
+    assert world.aperture == (5, 5) and "20 x 20" in repr(world)  # type: ignore[attr-defined]
+    assert harvestgym.make("fishing/logistic-v0", s0=0.5).params.start == 0.5

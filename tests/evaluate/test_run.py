@@ -165,7 +165,7 @@ def test_deaths_are_counted_over_plots() -> None:
     assert found.shape == (2, 12)
     counts = count_labels(found)
     assert list(counts.values()) == [20, 3, 1] and next(iter(counts)) == "none"
-    assert format_counts(counts).startswith("none 20, ") and format_counts({"none": 1}) == "none"
+    assert format_counts(counts).startswith("none in 20, ") and format_counts({"none": 1}) == "none"
 
 
 def test_a_notebook_shows_an_evaluation_and_a_comparison() -> None:

@@ -185,7 +185,7 @@ def test_changing_parameters_does_not_recompile() -> None:
     env.reset(seed=0, options={"params": poor})
     assert env.params is poor and env.step(0)[2] is True
     assert not [name for name in seen if "trace" in name or "compile" in name]
-    with pytest.raises(ValueError, match="structure"):
+    with pytest.raises(ConfigError, match="params: expected an object of the class StockParams, got"):
         env.params = (1.0, 2.0)
     assert env.params is poor
     with pytest.raises(ConfigError, match="reset option: expected a known name, got 'param'; try 'params'"):

@@ -84,7 +84,7 @@ def test_a_path_is_the_arguments_of_make(path: str, expected: dict[str, Any]) ->
         ({"ids": [BEAN], "overrides": {"mode": []}}, "overrides > mode: expected at least one entry, got none"),
         ({"ids": [BEAN], "overrides": {"a": {"mode": []}}}, "overrides > a > mode: expected at least one entry"),
         ({"ids": [BEAN], "overrides": {"a": {"b": [1], "c": [1, 2]}}}, "expected lists of one length"),
-        ({"ids": [BEAN], "overrides": {"mode": "fo"}}, "overrides > mode: expected a valid list"),
+        ({"ids": [BEAN], "overrides": {"mode": "fo"}}, "overrides > mode: expected a list"),
         ({"ids": [BEAN], "seeds": {"first": 3}}, r"seeds: expected a list, or \{first: 0, count: 10\}"),
         ({"ids": [BEAN], "seeds": [-1]}, "seed: expected greater than or equal to 0, got -1"),
         ({"ids": ["farm/been-clay-1x1-v1"]}, f"got 'farm/been-clay-1x1-v1'; try '{BEAN}'"),

@@ -237,6 +237,8 @@ def _write(path: Path, content: bytes) -> None:
     """Write a new file and put it in the place of the old one."""
     if not path.parent.is_dir():
         raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
+    if path.is_dir():
+        raise ConfigError(f"{path}: expected the name of a file, got a folder; try {path / 'checkpoint'}")
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         new.write_bytes(content)

@@ -20,12 +20,15 @@ from .words import code_labels
 
 TableRow = tuple[str, str, str]
 
+LONG_SOURCE = 80
+"""Characters of a source that would fill a table if each parameter had it."""
+
 
 def describe(env: FarmModel) -> list[Table]:
     """Make the tables of a farm."""
     context = [context_table(env)] if isinstance(env, ContextFarm) else []
     tables = [entities_table(env), rules_table(env), actions_table(env), _observation_table(env), *context]
-    return [*tables, _variables_table(env), *parameter_tables(env)]
+    return [*tables, _variables_table(env), *map(_shorten_sources, parameter_tables(env))]
 
 
 MEANINGS = {
@@ -157,6 +160,16 @@ def make_parameter_table(title: str, entity: Entity, which: str | Mapping[str, A
     """Make the table of the parameters of an entity: name, value, and source in the set `which`."""
     rows = list(_group_rows(entity, type(entity).written(which), "", ""))
     return Table(title, ("name", "value", "source"), rows, ("parameters",))
+
+
+def _shorten_sources(table: Table) -> Table:
+    """Write a long source of several parameters once, and `as above` in the next rows."""
+    before = ["", *(row[-1] for row in table.rows)]
+    rows = [
+        (*row[:-1], "as above" if len(row[-1]) > LONG_SOURCE and row[-1] == last else row[-1])
+        for row, last in zip(table.rows, before, strict=False)
+    ]
+    return table._replace(rows=rows)
 
 
 def _group_rows(group: Any, raw: Mapping[str, Any], path: str, source: str) -> Iterator[TableRow]:

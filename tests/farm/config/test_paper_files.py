@@ -71,7 +71,7 @@ def test_show_explains_the_codes_of_labels() -> None:
     ("name", "text", "words"),
     [
         ("absent.yaml", None, "absent.yaml: expected a file, got none"),
-        ("my.yaml", "fields: [1]", "my.yaml: 1 mistake\n  fields: expected a valid dictionary, got [1]"),
+        ("my.yaml", "fields: [1]", "my.yaml: 1 mistake\n  fields: expected a mapping {name: value}, got [1]"),
         ("my.yaml", "extends: [base]", "my.yaml > extends: expected a known farm, got ['base']; try 'base'"),
         ("my.yaml", "extends: bse", "my.yaml > extends: expected a known farm, got 'bse'; try 'base'"),
         ("my.yaml", "expert: []", "fields: expected a value, got nothing"),
