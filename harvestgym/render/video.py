@@ -243,8 +243,9 @@ def check_video_path(path: str | Path, *suffixes: str) -> Path:
     """Check the path of a video before any work; ConfigError if it cannot be written, or its extra is missing."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
-        got, instead = target.suffix or "no suffix", target.with_suffix(suffixes[0])
-        raise ConfigError(f"{target}: expected a name in {' or '.join(suffixes)}, got {got}; try {instead}")
+        name, got = target.stem.strip(".") or "season", target.suffix or "no suffix"
+        raise ConfigError(f"{target}: expected a name in {' or '.join(suffixes)}, got {got}; try "
+                          f"{target.parent / (name + suffixes[0])}")  # fmt: skip
     if target.is_dir() or not target.absolute().parent.is_dir():
         raise ConfigError(f"{target}: expected an existing folder, got none; try creating {target.parent} first")
     if target.suffix.lower() == ".mp4":

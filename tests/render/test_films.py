@@ -223,6 +223,8 @@ def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
     assert not np.array_equal(shown[0], shown[3])
     with pytest.raises(ConfigError, match=r"expected a name in \.gif"):
         farm.generate_gif(tmp_path / "a.mp4")
+    with pytest.raises(ConfigError, match=r"expected a name in \.gif, got no suffix; try season\.gif"):
+        farm.generate_gif("")
     unseen = Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v1.yaml")
     with pytest.raises(ConfigError, match="render_mode='rgb_array'"):
         unseen.generate_gif(tmp_path / "b.gif")
