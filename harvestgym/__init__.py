@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harvestgym.core.loading import load_object
-from harvestgym.core.xla.library_fusions import disable_library_fusions
 
 from .registry import EnvSpec, ids, make, make_vec, register, register_catalogues, spec
 
@@ -36,5 +35,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-disable_library_fusions()
 register_catalogues()

@@ -11,15 +11,18 @@ from typing import Any
 
 import pytest
 
-from harvestgym.core.xla.compilation import QUICK, enable_cache
+from harvestgym.core.xla.compilation import QUICK
+from harvestgym.core.xla.setup import enable_cache
 from harvestgym.core.xla.memory import free_programs_if_full
 
 from .short import ALL
 
 if not ALL:  # before any program is compiled: compiling is most of what the tests take, and this halves it
     options = QUICK | {"xla_cpu_parallel_codegen_split_count": 1}  # the other core has its own tests
-    quick = " ".join(f"--{option}={str(value).lower()}" for option, value in options.items())
+    quick = " ".join(f"--{option}={value}" for option, value in options.items())
     os.environ["XLA_FLAGS"] = f"{quick} {os.environ.get('XLA_FLAGS', '')}".strip()
+
+os.environ.setdefault("HARVESTGYM_QUIET", "1")  # compiling is not news here
 
 gc.set_threshold(200_000, 50, 1000)  # tracing makes many objects, few cycles: looking for them took a seventh
 

@@ -18,6 +18,6 @@ def some(ids: Sequence[str], *short: str) -> list[str]:
     return [id for id in ids if ALL or id.endswith(short)]
 
 
-THOROUGH = {"xla_backend_optimization_level": 3, "xla_cpu_use_fusion_emitters": True}
-"""Compiler options, independent of those of the other tests, for what runs longer than it compiles, and where
+THOROUGH = {"xla_backend_optimization_level": 3}
+"""Compiler options, whatever those of the other tests are, for what runs longer than it compiles, and where
 roundings matter: unoptimised code works out one number in several places, with other roundings."""

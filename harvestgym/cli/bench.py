@@ -48,7 +48,7 @@ def measure_ids(
 @cache.command("show")
 def show_cache() -> None:
     """Show the folder of compiled programs, its size and its limit."""
-    from harvestgym.core.xla.compilation import CACHE_LIMIT, list_programs
+    from harvestgym.core.xla.setup import CACHE_LIMIT, list_programs
 
     folder = _find_folder()
     programs = list_programs(folder)
@@ -59,7 +59,7 @@ def show_cache() -> None:
 @cache.command("clear")
 def clear_cache() -> None:
     """Remove all compiled programs; they are compiled again when needed."""
-    from harvestgym.core.xla.compilation import trim_cache
+    from harvestgym.core.xla.setup import trim_cache
 
     folder = _find_folder()
     typer.echo(f"{folder}: removed {trim_cache(folder, limit=-1)} programs")
@@ -67,7 +67,7 @@ def clear_cache() -> None:
 
 def _find_folder() -> Path:
     from harvestgym.core.errors import ConfigError
-    from harvestgym.core.xla.compilation import CACHE_VARIABLE, cache_folder
+    from harvestgym.core.xla.setup import CACHE_VARIABLE, cache_folder
 
     folder = cache_folder()
     if folder is None:

@@ -81,6 +81,10 @@ class Env(Generic[State, Params]):
         """The structure in a few words."""
         return ""
 
+    def describe(self, *batch: int) -> str:
+        """Name the environment, or a batch of so many, in a message."""
+        return f"{type(self).__name__} ({self.summary})" + "".join(f", {number} at once" for number in batch)
+
     @property
     def params(self) -> Params:
         """The default parameters, a pytree."""

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec
 
+from harvestgym.core.xla.compilation import announcing
 from harvestgym.core.xla.sharding import SHARDS, map_over_shards
 
 from .autoreset import Batched, RunState, restart_ended, select, start_episode
@@ -126,7 +127,8 @@ def rollout(
     `devices`; any number of them, as the last device also runs copies that are dropped.
     """
     keys, params, chosen = _prepare("rollout", env, key, check_count("num_envs", num_envs), params, devices)
-    return _rollout(env, check_count("num_steps", num_steps), chosen, _trace_policy(policy), keys, params)
+    with announcing(env.describe(num_envs)):
+        return _rollout(env, check_count("num_steps", num_steps), chosen, _trace_policy(policy), keys, params)
 
 
 def evaluate(
@@ -143,7 +145,8 @@ def evaluate(
     Other arguments are those of `rollout`.
     """
     keys, params, chosen = _prepare("evaluate", env, key, check_count("num_episodes", num_episodes), params, devices)
-    return _evaluate(env, check_count("max_steps", max_steps), chosen, _trace_policy(policy), keys, params)
+    with announcing(env.describe(num_episodes)):
+        return _evaluate(env, check_count("max_steps", max_steps), chosen, _trace_policy(policy), keys, params)
 
 
 def measure(function: Callable[..., Any], *args: Any, repeats: int = 5) -> Timing:

@@ -8,10 +8,8 @@ everything that the user gets comes back in one transfer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from copy import copy
 from functools import lru_cache
-from threading import Thread
 from typing import Any, NamedTuple, Self
 
 import jax
@@ -21,13 +19,10 @@ import numpy as np
 from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
-from harvestgym.core.policy import sample
 from harvestgym.core.saving.checkpoint import from_arrays, to_arrays
 from harvestgym.core.wrappers import find_mask_layer, layer_state
-from harvestgym.core.xla.compilation import LIGHT, SINGLE
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.processes import check_process, note_use
-from harvestgym.core.xla.tracing import paused_collector
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
 """Environments, and bytes of each, up to which a batch steps as one kernel: farms of one plot do, of twelve do not."""
@@ -58,10 +53,7 @@ class CompiledFunctions(NamedTuple):
 def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> CompiledFunctions:
     """Prepare the functions of an environment for parameters of a layout; `batch` is `()` or `(num_envs,)`."""
     seeds = jax.ShapeDtypeStruct(batch, jnp.uint32)
-    with paused_collector():
-        begun, first = jax.eval_shape(
-            lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
-        )
+    begun, first = jax.eval_shape(lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros())
     run, timestep = layout_of(begun), layout_of(first)
 
     def start(packed: PackedTree, given: PackedTree, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
@@ -80,9 +72,9 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
         return run.pack(select(old.over, old, new) if batch else new), timestep.pack(shown)
 
     mask = _compile_mask(env, params, run, batch)
-    starts = CompiledFunction(start, as_single_kernel=not batch, options=LIGHT if batch else SINGLE)
-    small = _is_small(run, batch)
-    steps = CompiledFunction(step, as_single_kernel=small, options=SINGLE if small else None)
+    name = env.describe(*batch)
+    starts = CompiledFunction(start, as_single_kernel=not batch, name=name)
+    steps = CompiledFunction(step, as_single_kernel=_is_small(run, batch), name=name)
     return CompiledFunctions(run, timestep, starts, steps, jax.jit(run.unpack), mask)
 
 
@@ -90,27 +82,6 @@ def _is_small(run: Layout, batch: tuple[int, ...]) -> bool:
     """Return whether one kernel steps a batch of this state faster than many kernels, which can share the cores."""
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(run.zeros()))
     return not batch or (batch[0] <= SMALL_BATCH and size <= batch[0] * SMALL_STATE)
-
-
-@lru_cache(maxsize=64)
-def _compile_step_early(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> Thread:
-    """Compile `step` in a thread while `start` is compiled, as XLA uses one core for each.
-
-    The part of it that runs in Python comes first: `step` takes longest, and two threads would take turns in Python.
-    """
-    functions = compile_functions(env, params, batch)
-    action = jax.eval_shape(lambda: sample(env.action_space, jax.random.key(0)))
-    action = jax.tree.map(lambda a: jax.ShapeDtypeStruct(batch + a.shape, a.dtype), action)
-    given = functions.run.zeros(), params.zeros(), action
-    functions.step.lower(*given)
-
-    def compile_step() -> None:
-        with suppress(Exception):  # the first step raises it again, in the user's thread
-            functions.step.compile(*given)
-
-    thread = Thread(target=compile_step)
-    thread.start()
-    return thread
 
 
 def _make_keys(seeds: jax.Array) -> jax.Array:
@@ -145,7 +116,7 @@ class CompiledEnv:
         self._structure = env, self._layout, batch
         self._functions, self.batch = compile_functions(*self._structure), batch
         self._run = self._functions.run.zeros()
-        self.begun = self._stepped = False
+        self.begun = False
         self._shows_mask = not batch and getattr(env, "shows_mask", False)
         self._shown_mask: Any = None
 
@@ -161,7 +132,7 @@ class CompiledEnv:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle everything but the programs, which are compiled again, or found, where it is read."""
         env, _, batch = self._structure
-        state = {"_run": jax.device_get(self._run), "begun": self.begun, "_stepped": False, "_shown_mask": None}
+        state = {"_run": jax.device_get(self._run), "begun": self.begun, "_shown_mask": None}
         return CompiledEnv, (env, jax.device_get(self._params), batch), state
 
     @property
@@ -201,17 +172,12 @@ class CompiledEnv:
         Returns a Timestep of Python numbers (arrays for a batch), as `step` does.
         """
         check_process()
-        if not self.begun:
-            _compile_step_early(*self._structure)
         self._run, timestep = self._functions.start(self._run, self._packed_params, seeds, seeded, which)
         self.begun = True
         return self._read(timestep)
 
     def step(self, action: Any) -> Any:
         """Step every environment that is not over; `action` comes from `conversion.make_action_reader`."""
-        if not self._stepped:
-            _compile_step_early(*self._structure).join()
-            self._stepped = True
         self._run, timestep = self._functions.step(self._run, self._packed_params, action)
         return self._read(timestep)
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import jax
+
 SWITCH_VARIABLE = "HARVESTGYM_XLA"
 """Environment variable that switches the optional parts of `core.xla` off: `HARVESTGYM_XLA=off`."""
 
@@ -29,7 +31,7 @@ def with_fallback(piece: str, special: Callable[..., Any], plain: Callable[..., 
 
     @wraps(plain)
     def run(*args: Any) -> Any:
-        if not is_enabled():
+        if not is_enabled() or jax.config.jax_disable_jit:
             return plain(*args)
         try:
             return special(*args)
@@ -41,10 +43,12 @@ def with_fallback(piece: str, special: Callable[..., Any], plain: Callable[..., 
     return run
 
 
-def report(piece: str, error: Exception) -> None:
-    """Log, once a process, that a piece failed and that plain `jax.jit` takes its place."""
+def report(piece: str, error: Exception, instead: str = "plain jax.jit is used, which gives the same results") -> None:
+    """Log, once a process, that a piece failed, why, and what is done instead."""
     if piece not in reported:
         reported.add(piece)
-        text = "%s: failed, so plain jax.jit is used; set %s=off to skip it: %s: %s"
-        first_line = str(error).partition("\n")[0]
-        logging.getLogger("harvestgym").warning(text, piece, SWITCH_VARIABLE, type(error).__name__, first_line)
+        text = "%s: failed on JAX %s, so %s; %s=off skips it: %s: %s"
+        reason = (str(error).strip() or "no reason given").splitlines()[0]
+        logging.getLogger("harvestgym").warning(
+            text, piece, jax.__version__, instead, SWITCH_VARIABLE, type(error).__name__, reason
+        )

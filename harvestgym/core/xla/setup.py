@@ -1,12 +1,114 @@
-"""The settings of JAX that every environment wants, made before its first program is compiled."""
+"""The two settings that exist only for a whole process, made when the first environment is made.
+
+Neither changes a number, and neither is touched where the user has set it, in JAX or by a variable of the environment.
+
+- Folder of compiled programs. JAX's persistent cache is off by default. `HARVESTGYM_CACHE=off` leaves it off,
+  `HARVESTGYM_CACHE=<folder>` moves it. When a process that added programs ends, those not used for longest are removed
+  until the folder is below `CACHE_LIMIT`: JAX has a limit too, but it needs a lock for each program and fails on
+  programs that were stored without one.
+- Programs on the CPU run in the thread that calls them: handing a small program to another thread of XLA takes longer
+  than a day of a farm. JAX reads this setting once, when it starts its CPU client; afterwards it is left alone.
+
+Internals: the names of four options of JAX's configuration.
+Gain: `experiments/process_settings.py` measures both.
+Without it: every process compiles its programs, and every call waits for a thread of XLA.
+"""
 
 from __future__ import annotations
 
-from .compilation import enable_cache
-from .dispatch import run_in_calling_thread
+import atexit
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import jax
+import platformdirs
+
+from .fallback import is_enabled, report
+from .processes import is_jax_started
+
+CACHE_VARIABLE = "HARVESTGYM_CACHE"
+
+CACHE_LIMIT = 2 * 2**30
+"""Bytes of the folder of compiled programs above which the oldest are removed."""
+
+CACHE_OPTIONS = {"jax_persistent_cache_min_compile_time_secs": 0.2, "jax_persistent_cache_min_entry_size_bytes": -1}
+"""Which programs are kept: those that take a fifth of a second to compile, also small ones."""
+
+_done = False
 
 
 def set_up_jax() -> None:
-    """Enable the persistent cache of compiled programs, and run programs on the CPU in the calling thread."""
-    enable_cache()
-    run_in_calling_thread()
+    """Make both settings, once a process."""
+    global _done
+    if _done or not is_enabled():
+        return
+    _done = True
+    try:
+        enable_cache()
+        _run_in_calling_thread()
+    except AttributeError as error:
+        report("core.xla.setup", error)
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of compiled programs; None when the cache is switched off."""
+    wanted = os.environ.get(CACHE_VARIABLE, "")
+    if wanted.casefold() == "off" or not is_enabled():
+        return None
+    return Path(wanted) if wanted else Path(platformdirs.user_cache_dir("harvestgym")) / "xla"
+
+
+def enable_cache() -> None:
+    """Switch JAX's persistent cache on, if the user has not and the folder can be written."""
+    folder = cache_folder()
+    if folder is None or jax.config.jax_compilation_cache_dir:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(f"no permission to write {folder}")
+    except OSError as error:
+        text = "compiled programs are not kept: %s; try another folder, %s=<folder>, or %s=off"
+        logging.getLogger("harvestgym").warning(text, error, CACHE_VARIABLE, CACHE_VARIABLE)
+        return
+    for option, value in CACHE_OPTIONS.items():
+        if option.upper() not in os.environ:
+            jax.config.update(option, value)
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    atexit.register(_trim_if_changed, folder, folder.stat().st_mtime_ns)
+
+
+def _run_in_calling_thread() -> None:
+    option = "jax_cpu_enable_async_dispatch"
+    if option.upper() not in os.environ and not is_jax_started():
+        jax.config.update(option, False)
+
+
+def _trim_if_changed(folder: Path, before: int) -> None:
+    """Trim the cache at the end of a process if programs were added since `before`: listing thousands takes 0.1 s."""
+    if folder.is_dir() and folder.stat().st_mtime_ns != before:
+        trim_cache(folder, CACHE_LIMIT)
+
+
+def list_programs(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    """Return the files of compiled programs in a folder with their status, those not used for longest first."""
+    found = []
+    for path in folder.glob("*-cache") if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # another process has removed it
+            found.append((path, path.stat()))
+    return sorted(found, key=lambda program: max(program[1].st_atime, program[1].st_mtime))
+
+
+def trim_cache(folder: Path, limit: int) -> int:
+    """Remove the programs that were not used for longest until `limit` bytes are left; return how many went."""
+    programs = list_programs(folder)
+    size, removed = sum(status.st_size for _, status in programs), 0
+    for path, status in programs:
+        if size <= limit:
+            break
+        with suppress(OSError):  # in use, or in a folder that may not be written
+            path.unlink(missing_ok=True)
+            size, removed = size - status.st_size, removed + 1
+    return removed

@@ -16,7 +16,6 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.xla.tracing import paused_collector
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.conditions import check_reachable, compile_conditions
 from harvestgym.farm.engine.constraints import Rule
@@ -197,8 +196,7 @@ def _i32(value: int) -> Any:
 
 def _list_tallies(model: FarmModel) -> tuple[str, ...]:
     """Return the tallies of all entities, found by tracing one day (which also checks who needs whom)."""
-    with paused_collector():
-        return tuple(sorted(_first_day.eval_shape(model, _key(), model.defaults)))
+    return tuple(sorted(_first_day.eval_shape(model, _key(), model.defaults)))
 
 
 def _key() -> Any:

@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from harvestgym.cli import app
-from harvestgym.core.xla.compilation import CACHE_VARIABLE, cache_folder, jit_quickly, list_programs, trim_cache
+from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.core.xla.fallback import SWITCH_VARIABLE
+from harvestgym.core.xla.setup import CACHE_VARIABLE, cache_folder, list_programs, trim_cache
 
 PROGRAM = """
 import collections, json, sys
