@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 PytreeT = TypeVar("PytreeT")
@@ -214,6 +215,12 @@ def iterate_metas(cls: Any) -> Iterator[tuple[str, Meta]]:
     for field in dataclasses.fields(cls):
         if "meta" in field.metadata:
             yield field.name, field.metadata["meta"]
+
+
+def cut_to_32_bits(leaf: Any) -> Any:
+    """Return a leaf as JAX takes it, but float32 or int32 instead of 64 bits, where the host enabled those."""
+    narrow = {"float64": np.float32, "int64": np.int32}.get(str(jnp.result_type(leaf)))
+    return leaf if narrow is None else jnp.asarray(leaf, narrow)
 
 
 def replace(obj: PytreeT, **changes: Any) -> PytreeT:

@@ -279,7 +279,7 @@ def _run_median(
             return _read_means(env, watched, loop.world.state, params)
 
         player = Policy(policy.init, act, policy.learn)
-        later = scan_steps(player, step, Loop(run, first.obs, policy.init), jnp.arange(days), keep)
+        later = scan_steps(player, step, Loop(run, first.obs, policy.init), jnp.arange(days, dtype=jnp.int32), keep)
         return jnp.concatenate([_read_means(env, watched, run.state, params)[None], later])
 
     return jnp.median(jax.vmap(season)(keys), axis=0)

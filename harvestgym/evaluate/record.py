@@ -75,7 +75,7 @@ def _split_keys(steps: int, key: jax.Array) -> EpisodeKeys:
     later, start = split_key(key)
     mind = key_for(key, "policy")
     step = jax.lax.scan(lambda key, _: split_key(key), later, length=steps)[1]
-    return EpisodeKeys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps)), step)
+    return EpisodeKeys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps, dtype=jnp.int32)), step)
 
 
 @partial(jit_quickly, static_argnums=(0, 1))
