@@ -130,7 +130,7 @@ def fit(
     acting = (policy or constant_policy(noop_action(env.action_space))).traced()
     keys = jax.random.split(jax.random.key(seed), seasons)
     days = int(max(s.day.max() for s in series))
-    observed = tuple((jnp.asarray(s.day), jnp.asarray(s.value, jnp.float32)) for s in series)
+    observed = tuple((jnp.asarray(s.day, jnp.int32), jnp.asarray(s.value, jnp.float32)) for s in series)
     losses = partial(_compute_losses, env, days, watched, locations, acting, keys, observed, env.params)
     start = np.asarray([float(_get_value(env.params, location)) for location in locations])
     own = seed if start_seed is None else start_seed

@@ -329,7 +329,7 @@ def _replace_actions(
     """Replace actions of a day by those of the expert or by any, with probability 1/3."""
     (whether, when, usual), (which, taken) = uniform[:3], uniform[3:].reshape(2, -1)
     habit = habits[_draw_integer(which, HABITS), jnp.arange(len(sizes), dtype=jnp.int32)]
-    new = jnp.where(usual < 0.7, habit, _draw_integer(which, jnp.asarray(sizes)))
+    new = jnp.where(usual < 0.7, habit, _draw_integer(which, jnp.asarray(sizes, jnp.int32)))
     now = (jnp.arange(len(trial), dtype=jnp.int32) == _draw_integer(when, room))[:, None]
     on = now & (taken < 1 / len(sizes)) & (whether < 1 / 3)
     return jnp.where(on, new, trial)

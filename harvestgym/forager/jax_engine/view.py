@@ -14,7 +14,7 @@ import numpy as np
 from harvestgym.core.tree import replace
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.observations import ObservationMode, channel_table, count_channels
-from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, World, view_offsets
+from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, view_offsets
 
 from .lookup import find_kind, find_kinds_along, to_word
 from .state import ForagerState
@@ -44,10 +44,8 @@ def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax
         x, y = find_cell_ahead(world, state, action)
         return find_kind(world, state, x[None], y[None])[0]
     next_to = [state.view[rows // 2 - dy, cols // 2 + dx] for dx, dy in MOVES.tolist()]
-    ahead = next_to[3]
-    for move, kind in zip((NORTH, EAST, SOUTH), next_to, strict=False):
-        ahead = jnp.where(action == move, kind, ahead)
-    return ahead.astype(jnp.int32)
+    which = jnp.where((action >= NORTH) & (action < WEST), action, WEST)
+    return jax.lax.select_n(which, *next_to).astype(jnp.int32)
 
 
 def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array) -> ForagerState:
