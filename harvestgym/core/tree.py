@@ -218,9 +218,10 @@ def iterate_metas(cls: Any) -> Iterator[tuple[str, Meta]]:
 
 
 def cut_to_32_bits(leaf: Any) -> Any:
-    """Return a leaf as JAX takes it, but float32 or int32 instead of 64 bits, where the host enabled those."""
-    narrow = {"float64": np.float32, "int64": np.int32}.get(str(jnp.result_type(leaf)))
-    return leaf if narrow is None else jnp.asarray(leaf, narrow)
+    """Return a leaf as a JAX array of 32 bits, where the host enabled 64: NumPy 1 would widen a number that it uses."""
+    if jnp.result_type(float) != np.float64:
+        return leaf
+    return jnp.asarray(leaf, {"float64": np.float32, "int64": np.int32}.get(str(jnp.result_type(leaf))))
 
 
 def replace(obj: PytreeT, **changes: Any) -> PytreeT:

@@ -135,7 +135,7 @@ class RuleSet:
 
     def _select(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
         """Choose the interventions of a day: those wanted, by rule, in a rule by need, as the schedule allows."""
-        keys = ~(wanted & ~self._asking), self._ranks, -need, jnp.arange(len(need), dtype=jnp.int32)
+        keys = ~(wanted & ~self._asking), jnp.asarray(self._ranks), -need, jnp.arange(len(need), dtype=jnp.int32)
         return jax.lax.sort(keys, num_keys=3)[3][: self.schedule]
 
     def _remember(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:

@@ -149,7 +149,7 @@ class _Navigator:
         if world.edge == "torus":
             half = jnp.array([world.width // 2, world.height // 2], jnp.int32)
             off = (off + half) % jnp.array([world.width, world.height], jnp.int32) - half
-        far, *after = (jnp.abs(off - step).sum(dtype=jnp.int32) for step in np.int32([(0, 0), *MOVES]))
+        far, *after = (jnp.abs(off - step).sum(dtype=jnp.int32) for step in np.array([(0, 0), *MOVES], np.int32))
         nearer = jnp.stack(after) < far
         return (nearer & (find_region(world, to_word(x), to_word(y)) != target)).astype(jnp.float32)
 
