@@ -107,8 +107,8 @@ def restart_some(
     restart, take up to twice as long, and longer to compile, if they write. `none` is any result, of other buffers than
     `run`: those would be copied.
     """
-    block, count = min(max(-(-which.size // RESTART_BLOCKS), LEAST_BLOCK), which.size), jnp.sum(which)
-    rows = jnp.nonzero(which, size=which.size, fill_value=0)[0]
+    block, count = min(max(-(-which.size // RESTART_BLOCKS), LEAST_BLOCK), which.size), jnp.sum(which, dtype=jnp.int32)
+    rows = jnp.nonzero(which, size=which.size, fill_value=0)[0].astype(jnp.int32)
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         start, found = loop
@@ -120,7 +120,7 @@ def restart_some(
         )
 
     found = jax.lax.while_loop(lambda loop: loop[0] < count, more, (jnp.int32(0), none))[1]
-    new, shown = _take_rows(jnp.where(which, jnp.cumsum(which) - 1, 0), found)
+    new, shown = _take_rows(jnp.where(which, jnp.cumsum(which, dtype=jnp.int32) - 1, 0), found)
     return select(which, new, run), shown
 
 
@@ -211,7 +211,7 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         left, now = loop
-        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0]  # filled rows are dropped below
+        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(jnp.int32)  # filled rows: dropped below
         new = fresh(partial(_take_rows, rows))
         now = jax.tree.map(lambda old, leaf: old.at[rows].set(leaf, mode="drop"), now, new)
         return left.at[rows].set(False, mode="drop"), now

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from .errors import ConfigError
 from .random import keys_for
 from .spaces import summarise_space
+from .tree import cut_to_32_bits
 from .view.tables import Table
 
 State = TypeVar("State")
@@ -128,9 +129,13 @@ class Env(Generic[State, Params]):
         """Named arrays about `state`, for people; the same names after `reset` and `step`."""
         return {}
 
+    def given(self, params: Params | None) -> Params:
+        """Return the parameters of a call, the default ones if none are given; numbers of 64 bits are cut to 32."""
+        return jax.tree.map(cut_to_32_bits, self.params if params is None else params)
+
     def reset(self, key: jax.Array, params: Params | None = None) -> tuple[State, Timestep]:
         """Begin an episode, with the default parameters if none are given."""
-        params = self.params if params is None else params
+        params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         return self._opened(look, self.initial(start, params), params)
 
@@ -150,7 +155,7 @@ class Env(Generic[State, Params]):
 
         Never resets.
         """
-        params = self.params if params is None else params
+        params = self.given(params)
         move, look, worth = keys_for(key, STEP_USES)
         after = self.transition(move, state, action, params)
         obs = self.observation(look, after, action, params)

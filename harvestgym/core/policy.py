@@ -63,9 +63,9 @@ def _mix_learning(learn: Any, carry: Any, last: Timestep) -> Any:
 def _mix(act: Any, draw: _Draw, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
     carry, chance = carry
     first, whether, which, own = jax.random.split(key, 4)
-    chance = jnp.where(chance < 0, jax.random.uniform(first), chance)
+    chance = jnp.where(chance < 0, jax.random.uniform(first, dtype=jnp.float32), chance)
     carry, action = act(carry, obs, own)
-    strays = jax.random.uniform(whether) < chance
+    strays = jax.random.uniform(whether, dtype=jnp.float32) < chance
     mixed = jax.tree.map(lambda drawn, chosen: jnp.where(strays, drawn, chosen), draw((), obs, which)[1], action)
     return (carry, chance), mixed
 
@@ -162,12 +162,12 @@ def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
     """Draw uniformly from a space, as int32 or float32 arrays; TypeError for a space without bounds."""
     match space:
         case gymnasium.spaces.Discrete():
-            return jnp.int32(space.start) + jax.random.randint(key, (), 0, int(space.n), jnp.int32)
+            return jnp.int32(space.start) + jax.random.randint(key, (), jnp.int32(0), jnp.int32(space.n), jnp.int32)
         case gymnasium.spaces.MultiDiscrete():
             low = space.start.astype(np.int32)
             return jax.random.randint(key, low.shape, low, low + space.nvec.astype(np.int32), jnp.int32)
         case gymnasium.spaces.MultiBinary():
-            return jax.random.randint(key, space.shape, 0, 2, jnp.int32)
+            return jax.random.randint(key, space.shape, jnp.int32(0), jnp.int32(2), jnp.int32)
         case gymnasium.spaces.Box() if space.is_bounded():
             return _sample_box(space, key)
         case gymnasium.spaces.Dict():

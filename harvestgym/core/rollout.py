@@ -235,7 +235,7 @@ def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: ja
         return after, made
 
     start = Loop(RunState(keys, none.state, jnp.ones(keys.shape, bool)), none_shown.obs, player.init)
-    return jax.lax.scan(one, start, jnp.arange(num_steps))[1]
+    return jax.lax.scan(one, start, jnp.arange(num_steps, dtype=jnp.int32))[1]
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -258,7 +258,7 @@ def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy | Batched, keys
         return Episodes(returns, length, last.terminated, last.truncated, last.info)
 
     none = jnp.zeros(keys.shape, bool)
-    none_yet = Episodes(jnp.zeros(keys.shape), jnp.zeros(keys.shape, jnp.int32), none, none, first.info)
+    none_yet = Episodes(jnp.zeros(keys.shape, jnp.float32), jnp.zeros(keys.shape, jnp.int32), none, none, first.info)
     player, step = play_in_batch(policy, act_keys), step_with_advance(env, params)
     start = Loop(run, first.obs, player.init)
     loop, episodes = run_to_end(player, step, start, max_steps, none_yet, add)

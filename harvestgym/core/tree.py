@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 PytreeT = TypeVar("PytreeT")
@@ -214,6 +215,13 @@ def iterate_metas(cls: Any) -> Iterator[tuple[str, Meta]]:
     for field in dataclasses.fields(cls):
         if "meta" in field.metadata:
             yield field.name, field.metadata["meta"]
+
+
+def cut_to_32_bits(leaf: Any) -> Any:
+    """Return a leaf as a JAX array of 32 bits, where the host enabled 64: NumPy 1 would widen a number that it uses."""
+    if jnp.result_type(float) != np.float64:
+        return leaf
+    return jnp.asarray(leaf, {"float64": np.float32, "int64": np.int32}.get(str(jnp.result_type(leaf))))
 
 
 def replace(obj: PytreeT, **changes: Any) -> PytreeT:

@@ -235,7 +235,7 @@ class Utility(Wrapper[Params]):
         inner, timestep = self.env.step(key, state.inner, action, params)
         total = state.total + timestep.reward
         worth = self.utility(total) - self.utility(state.total)
-        return self._with_info(UtilityState(inner, total), timestep._replace(reward=worth))
+        return self._with_info(UtilityState(inner, total), timestep._replace(reward=jnp.float32(worth)))
 
     def _with_info(self, state: UtilityState, timestep: Timestep) -> tuple[UtilityState, Timestep]:
         return state, timestep._replace(info=timestep.info | {"return so far": state.total})
@@ -269,7 +269,7 @@ class AutoReset(Wrapper[Params]):
     def step(
         self, key: jax.Array, state: AutoResetState, action: Any, params: Params | None = None
     ) -> tuple[AutoResetState, Timestep]:
-        params = self.params if params is None else params
+        params = self.given(params)
         now, again = keys_for(key, ("step", "restart"))
         inner, shown, last = step_and_restart(
             self.env, self.mode, (now, again), state.inner, state.over, action, params
@@ -312,10 +312,10 @@ def flatten(space: gymnasium.Space[Any], value: Any) -> jax.Array:
         case gymnasium.spaces.Tuple():
             parts = [flatten(inside, item) for inside, item in zip(space.spaces, value, strict=True)]
         case gymnasium.spaces.Discrete():
-            parts = [jax.nn.one_hot(value - int(space.start), int(space.n))]
+            parts = [jax.nn.one_hot(value - int(space.start), int(space.n), dtype=jnp.float32)]
         case gymnasium.spaces.MultiDiscrete():
-            pairs = zip((value - space.start).ravel(), space.nvec.ravel(), strict=True)
-            parts = [jax.nn.one_hot(item, int(n)) for item, n in pairs]
+            pairs = zip((value - space.start.astype(np.int32)).ravel(), space.nvec.ravel(), strict=True)
+            parts = [jax.nn.one_hot(item, int(n), dtype=jnp.float32) for item, n in pairs]
         case gymnasium.spaces.Box() | gymnasium.spaces.MultiBinary():
             parts = [jnp.ravel(value)]
         case _:

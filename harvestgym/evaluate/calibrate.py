@@ -130,7 +130,7 @@ def fit(
     acting = (policy or constant_policy(noop_action(env.action_space))).traced()
     keys = jax.random.split(jax.random.key(seed), seasons)
     days = int(max(s.day.max() for s in series))
-    observed = tuple((jnp.asarray(s.day), jnp.asarray(s.value, jnp.float32)) for s in series)
+    observed = tuple((jnp.asarray(s.day, jnp.int32), jnp.asarray(s.value, jnp.float32)) for s in series)
     losses = partial(_compute_losses, env, days, watched, locations, acting, keys, observed, env.params)
     start = np.asarray([float(_get_value(env.params, location)) for location in locations])
     own = seed if start_seed is None else start_seed
@@ -279,7 +279,7 @@ def _run_median(
             return _read_means(env, watched, loop.world.state, params)
 
         player = Policy(policy.init, act, policy.learn)
-        later = scan_steps(player, step, Loop(run, first.obs, policy.init), jnp.arange(days), keep)
+        later = scan_steps(player, step, Loop(run, first.obs, policy.init), jnp.arange(days, dtype=jnp.int32), keep)
         return jnp.concatenate([_read_means(env, watched, run.state, params)[None], later])
 
     return jnp.median(jax.vmap(season)(keys), axis=0)

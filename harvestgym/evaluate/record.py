@@ -61,7 +61,7 @@ def _record_with(id: str, env: Env[Any, Any], policy: Policy, keys: EpisodeKeys)
     record = {name: values[: last + 2] for name, values in frames.items()}
     row = Episodes(
         jnp.asarray(np.cumsum(record["reward"][1:])[-1:]),  # one by one, in the order of an evaluation
-        jnp.asarray([last + 1]),
+        jnp.asarray([last + 1], jnp.int32),
         terminated[last : last + 1],
         truncated[last : last + 1] | ~over[last : last + 1],
         jax.tree.map(lambda values: values[last : last + 1], infos),
@@ -75,7 +75,7 @@ def _split_keys(steps: int, key: jax.Array) -> EpisodeKeys:
     later, start = split_key(key)
     mind = key_for(key, "policy")
     step = jax.lax.scan(lambda key, _: split_key(key), later, length=steps)[1]
-    return EpisodeKeys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps)), step)
+    return EpisodeKeys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps, dtype=jnp.int32)), step)
 
 
 @partial(jit_quickly, static_argnums=(0, 1))

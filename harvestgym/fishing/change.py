@@ -64,7 +64,7 @@ class Spread:
     def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
         """Draw the law of an episode."""
         sigma = jnp.asarray(self.sigma, jnp.float32)
-        factors = jnp.exp(sigma * jax.random.normal(key, (len(self.names),)) - 0.5 * sigma**2)
+        factors = jnp.exp(sigma * jax.random.normal(key, (len(self.names),), jnp.float32) - 0.5 * sigma**2)
         return replace(law, **{n: getattr(law, n) * factors[i] for i, n in enumerate(self.names)})
 
 
@@ -75,4 +75,4 @@ class AnyLaw:
     def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
         """Draw the law of an episode."""
         assert isinstance(law, OneOf)
-        return replace(law, which=jax.random.randint(key, (), 0, len(law.laws)))
+        return replace(law, which=jax.random.randint(key, (), jnp.int32(0), jnp.int32(len(law.laws)), jnp.int32))

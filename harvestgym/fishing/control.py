@@ -204,7 +204,7 @@ def user(env: FishingModel, ask: Callable[[float], float]) -> Callable[[Any], An
         catch = float(ask(float(seen[0])))
         if not np.isfinite(catch) or catch < 0:
             raise ValueError(f"user: expected a catch of 0 or more, got {catch}")
-        share = jnp.full((env.units.targets,), catch)
+        share = jnp.full((env.units.targets,), catch, jnp.float32)
         if env.units.control == "rate":
             share = share / max(float(seen[0]), 1e-12)
         return np.asarray(env.units.action(share))

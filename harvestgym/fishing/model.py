@@ -131,7 +131,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
         law = params.vary(key, params.law) if params.vary else None
         stock = (law or params.law).start(params.start)
-        none = jnp.zeros(self.units.targets)
+        none = jnp.zeros(self.units.targets, jnp.float32)
         zero, count = jnp.float32(0.0), jnp.int32(0)
         lowest = jnp.float32((law or params.law).biomass(stock))
         tally = EpisodeTally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
@@ -154,7 +154,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         """Survey the stock, with an error (E); `action` is there for subclasses in which fishing informs."""
         survey = self.law(state, params).survey(state.stock)
         if params.survey_error.random:
-            z = params.survey_error.draw(jax.random.uniform(key, survey.shape))
+            z = params.survey_error.draw(jax.random.uniform(key, survey.shape, jnp.float32))
             survey = params.survey_error(z, survey, survey)
         seen = self.units.observation(survey)
         if not self.shows_year:
@@ -216,7 +216,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         """Draw standard numbers for growth and for quota errors, from one call to the generator."""
         shocks = law.shocks if params.noise.random else 0
         slips = self.units.targets if params.quota_error.random else 0
-        u = jax.random.uniform(key, (shocks + slips,)) if shocks + slips else None
+        u = jax.random.uniform(key, (shocks + slips,), jnp.float32) if shocks + slips else None
         grow = params.noise.draw(u[:shocks]) if u is not None and shocks else None
         keep = params.quota_error.draw(u[shocks:]) if u is not None and slips else None
         return grow, keep
@@ -242,7 +242,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         self, key: jax.Array, state: FishingState, action: Any, params: FishingParams | None = None
     ) -> tuple[FishingState, Timestep]:
         """Simulate a year. As `Env.step`, but a part that draws nothing costs no key, and the return is discounted."""
-        params = self.params if params is None else params
+        params = self.given(params)
         after = self.transition(key, state, action, params)
         obs = self.observation(key_for(key, "observation"), after, action, params)
         reward = self.reward(key_for(key, "reward"), state, action, after, params)

@@ -55,7 +55,7 @@ class AgeStructured(GrowthLaw):
     def unfished(self) -> jax.Array:
         """Numbers at age of the unfished stock."""
         alive = self.survival ** (self.age - 1)
-        return self.recruits * alive.at[-1].divide(1 - self.survival)
+        return self.recruits * alive.at[-1].divide(jnp.float32(1 - self.survival))
 
     @property
     def vulnerability(self) -> jax.Array:

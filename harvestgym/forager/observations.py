@@ -16,7 +16,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, unknown
 
 from .kinds import Color, Kind
-from .world import World
+from .world import World, view_offsets
 
 Hint = tuple[int, int]
 """(shown, every): the region is shown in the first `shown` of `every` steps; (0, 0) for never."""
@@ -130,7 +130,7 @@ def point_to_nearest(cells: Any, xp: Any) -> Any:
 @lru_cache(maxsize=64)
 def _sort_by_distance(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
     """Rank of each cell by distance, ties from north to south and west to east; (east, north, 1) by rank."""
-    north, east = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
+    north, east = view_offsets(rows, cols)
     cells = np.stack([east.ravel(), north.ravel(), np.ones(rows * cols, int)], 1).astype(np.int16)
     nearest = np.argsort(np.abs(cells[:, :2]).sum(1), kind="stable")
     order = np.empty(rows * cols, np.int32)

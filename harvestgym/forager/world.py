@@ -52,6 +52,12 @@ StepCount = Annotated[int, Field(ge=0, le=MAX_STEPS)]
 Capacity = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
 
 
+def view_offsets(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
+    """How far north and how far east of the centre of a view each of its cells lies, int32 (rows, columns)."""
+    south, east = np.indices((rows, cols), np.int32)
+    return rows // 2 - south, east - cols // 2
+
+
 @dataclass(frozen=True)
 class Region:
     """A rectangle (a biome) with its own objects: `layers` are (kind index, count) in order of rank.

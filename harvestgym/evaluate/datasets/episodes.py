@@ -150,7 +150,8 @@ def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array,
     run, first, act_keys = start_batch(env, keys, params)
     player = play_in_batch(policy, act_keys)
     start = Loop(run, first.obs, player.init)
-    return first, scan_steps(player, step_with_advance(env, params), start, jnp.arange(steps), lambda _, *made: made)
+    times = jnp.arange(steps, dtype=jnp.int32)
+    return first, scan_steps(player, step_with_advance(env, params), start, times, lambda _, *made: made)
 
 
 def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int) -> Episode:

@@ -198,7 +198,7 @@ def _run_schedules(env: Env[Any, Any], steps: int, schedules: jax.Array, keys: j
         return carry, unflatten_actions(env.action_space, flat[:, now])
 
     start, step = Loop(run, None, None), step_with_advance(env, params)
-    zero = jnp.zeros(run.over.shape)
+    zero = jnp.zeros(run.over.shape, jnp.float32)
     returns = run_to_end(Policy((), act), step, start, steps, zero, lambda total, _, last, __: total + last.reward)[1]
     return returns.reshape(shape)
 
@@ -248,7 +248,7 @@ def _make_first_trials(
 def _keep_best(schedules: jax.Array, values: jax.Array, number: int) -> tuple[jax.Array, jax.Array]:
     """Return the best schedules of each season and their returns, the best first."""
     order = jnp.argsort(-values, axis=1)[:, :number]
-    rows = jnp.arange(len(values))[:, None]
+    rows = jnp.arange(len(values), dtype=jnp.int32)[:, None]
     return schedules[rows, order], values[rows, order]
 
 
@@ -284,7 +284,7 @@ def _make_trial(
     a, b, whether, where = drawn["cross"]
     cut = jnp.where(whether < 0.3, _draw_integer(where, room), steps)
     own, other = elites[_draw_integer(a, number)], elites[_draw_integer(b, number)]
-    trial = jnp.where(jnp.arange(steps)[:, None] < cut, own, other)
+    trial = jnp.where(jnp.arange(steps, dtype=jnp.int32)[:, None] < cut, own, other)
     only = _choose_actions(drawn["only"], habits)
     trial = thin_actions(drawn["thin"], move_actions(drawn["move"], trial, room, only), only)
     for write in drawn["write"].reshape(MOST_CHANGES, -1):
@@ -307,7 +307,7 @@ def _choose_actions(uniform: jax.Array, habits: jax.Array) -> Callable[[jax.Arra
 def move_actions(uniform: jax.Array, trial: jax.Array, room: jax.Array, only: Any) -> jax.Array:
     """Move the actions of a stretch of days by up to a week, with probability 1/2."""
     whether, where, long, by, back = uniform
-    now, start = jnp.arange(len(trial)), _draw_integer(where, room + 10) - 10
+    now, start = jnp.arange(len(trial), dtype=jnp.int32), _draw_integer(where, room + 10) - 10
     end = jnp.minimum(start + 4 + jnp.exp(long * jnp.log(room)).astype(jnp.int32), len(trial))
     source = now - (1 + _draw_integer(by, 7)) * jnp.where(back < 0.5, 1, -1)
     filled = (source >= jnp.maximum(start, 0)) & (source < end)
@@ -328,7 +328,8 @@ def _replace_actions(
 ) -> jax.Array:
     """Replace actions of a day by those of the expert or by any, with probability 1/3."""
     (whether, when, usual), (which, taken) = uniform[:3], uniform[3:].reshape(2, -1)
-    habit = habits[_draw_integer(which, HABITS), jnp.arange(len(sizes))]
-    new = jnp.where(usual < 0.7, habit, _draw_integer(which, jnp.asarray(sizes)))
-    on = (jnp.arange(len(trial)) == _draw_integer(when, room))[:, None] & (taken < 1 / len(sizes)) & (whether < 1 / 3)
+    habit = habits[_draw_integer(which, HABITS), jnp.arange(len(sizes), dtype=jnp.int32)]
+    new = jnp.where(usual < 0.7, habit, _draw_integer(which, jnp.asarray(sizes, jnp.int32)))
+    now = (jnp.arange(len(trial), dtype=jnp.int32) == _draw_integer(when, room))[:, None]
+    on = now & (taken < 1 / len(sizes)) & (whether < 1 / 3)
     return jnp.where(on, new, trial)

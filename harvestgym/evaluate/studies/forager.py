@@ -92,7 +92,7 @@ def _live(env: Forager, steps: int, policy: Policy, keys: jax.Array) -> jax.Arra
     """Return the rewards, (steps, lives)."""
     run, first, act_keys = start_batch(env, keys, env.params)
     player, step = play_in_batch(policy, act_keys), step_with_advance(env, env.params)
-    return scan_steps(player, step, Loop(run, first.obs, player.init), jnp.arange(steps), _reward)
+    return scan_steps(player, step, Loop(run, first.obs, player.init), jnp.arange(steps, dtype=jnp.int32), _reward)
 
 
 class Learned(NamedTuple):
@@ -106,15 +106,17 @@ class Learned(NamedTuple):
 def make_learner(env: Forager) -> Policy:
     """Return Q-learning during its life, linear in the channels of the view (Watkins 1989, semi-gradient)."""
     features = 1 + gymnasium.spaces.flatdim(env.observation_space)
-    return Policy(Learned(jnp.zeros((4, features)), jnp.zeros(features), jnp.int32(0)), _choose, _learn)
+    weights = jnp.zeros((4, features), jnp.float32)
+    return Policy(Learned(weights, weights[0], jnp.int32(0)), _choose, _learn)
 
 
 def _choose(carry: Learned, obs: jax.Array, key: jax.Array) -> tuple[Learned, jax.Array]:
     explores, drawn = jax.random.split(key)
     features = _features(obs)
-    best = jnp.argmax(carry.weights @ features)
-    action = jnp.where(jax.random.uniform(explores) < EXPLORE, jax.random.randint(drawn, (), 0, 4), best)
-    return Learned(carry.weights, features, action.astype(jnp.int32)), action
+    best = jax.lax.argmax(carry.weights @ features, 0, jnp.int32)
+    chance, other = jax.random.uniform(explores, dtype=jnp.float32), jax.random.randint(drawn, (), 0, 4, jnp.int32)
+    action = jnp.where(chance < EXPLORE, other, best)
+    return Learned(carry.weights, features, action), action
 
 
 def _learn(carry: Learned, last: Timestep) -> Learned:

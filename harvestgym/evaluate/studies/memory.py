@@ -102,7 +102,7 @@ class Agent:
     def start(self) -> tuple[jax.Array, jax.Array]:
         """The carry at the start of an episode."""
         size = {"memoryless": (0,), "stacked": (DEPTH, 2), "recurrent": (UNITS,)}[self.kind]
-        return jnp.zeros(size), -jnp.ones(1)
+        return jnp.zeros(size, jnp.float32), -jnp.ones(1, jnp.float32)
 
     @property
     def features(self) -> int:
@@ -114,8 +114,8 @@ class Agent:
         shapes = {"in": (self.features, UNITS), "out": (UNITS, 1)}
         shapes |= {"gate": (2 + UNITS, 2 * UNITS), "new": (2 + UNITS, UNITS)} if self.kind == "recurrent" else {}
         pairs = zip(jax.random.split(key, len(shapes)), shapes.items(), strict=True)
-        drawn = {name: jax.random.normal(k, shape) / np.sqrt(shape[0]) for k, (name, shape) in pairs}
-        biases = {f"{name} bias": jnp.zeros(shape[1]) for name, shape in shapes.items()}
+        drawn = {name: jax.random.normal(k, shape, jnp.float32) / np.sqrt(shape[0]) for k, (name, shape) in pairs}
+        biases = {f"{name} bias": jnp.zeros(shape[1], jnp.float32) for name, shape in shapes.items()}
         return drawn | biases | {"out": 0.1 * drawn["out"], "out bias": jnp.full(1, -2.5)}
 
     def __call__(self, weights: Any, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:

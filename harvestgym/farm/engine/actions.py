@@ -201,7 +201,8 @@ class ActionTable:
         index = jnp.atleast_1d(index).astype(jnp.int32)
         if not self.rows:
             none = jnp.zeros_like(index)
-            return Orders(none, none, jnp.full((*index.shape, 2), -1, jnp.int32), jnp.zeros((*index.shape, 0)))
+            nowhere, nothing = jnp.full((*index.shape, 2), -1, jnp.int32), jnp.zeros((*index.shape, 0), jnp.float32)
+            return Orders(none, none, nowhere, nothing)
         acts = (index > 0) & (index < len(self.choices))
         farmer, rest = jnp.divmod(jnp.where(acts, index - 1, 0), self.starts[-1])
         row = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
@@ -212,7 +213,7 @@ class ActionTable:
             rest, found = jnp.divmod(rest, sizes[row, k])
             at.insert(0, found)
         chosen = [values[row, k, at[1 + k]] for k in range(self.width)]
-        numbers = jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0))
+        numbers = jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0), jnp.float32)
         return Orders.of_rows(acts, farmer, row, plots[row, at[0]], numbers)
 
     def minutes(self, orders: Orders) -> jax.Array:
@@ -220,9 +221,9 @@ class ActionTable:
         named = [[p.key == DURATION for p in r.allowed] for r in self.rows]
         column = np.asarray([-1, *(of.index(True) if True in of else -1 for of in named)], np.int32)
         if not (column >= 0).any():
-            return jnp.zeros(orders.kind.shape)
+            return jnp.zeros(orders.kind.shape, jnp.float32)
         at = jnp.asarray(column)[orders.kind]
-        mine = jnp.arange(self.width) == at[:, None]
+        mine = jnp.arange(self.width, dtype=jnp.int32) == at[:, None]
         return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)
 
     def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:

@@ -116,7 +116,7 @@ class ActiveFarm(FarmModel):
         number = len(self.offered.items)
         owner = np.repeat(np.arange(number), np.asarray([item.size for item in self.offered.items], int))
         known = ~((owner == np.arange(number)[:, None]) & ~state.asked).any(1)
-        shown = jax.vmap(lambda wanted: self.answers(state, wanted, params).any())(jnp.eye(number, dtype=bool))
+        shown = jax.vmap(lambda wanted: self.answers(state, wanted, params).any())(np.eye(number, dtype=bool))
         return shown & ~known
 
     def _observe(self, state: ActiveState, request: Any, params: FarmParams) -> Inspection:
@@ -124,12 +124,13 @@ class ActiveFarm(FarmModel):
         if isinstance(request, Requests):
             return self._answer_requests(state, request, params)
         wanted = jnp.asarray(request).astype(bool)
-        sizes = np.asarray([item.size for item in self.offered.items], int)
+        sizes = np.asarray([item.size for item in self.offered.items], np.int32)
         prices = params.score.observation_prices(self.offered, self.variables)
-        work = WorkRequest(wanted, jnp.zeros(len(sizes)), prices, jnp.asarray(sizes, jnp.float32), state.day)
+        minutes = jnp.zeros(len(sizes), jnp.float32)
+        work = WorkRequest(wanted, minutes, prices, jnp.asarray(sizes, jnp.float32), state.day)
         result = params.farmers[0].look(state.farmers[0], work)
         done = result.done & wanted
-        seen = done[np.repeat(np.arange(len(sizes)), sizes)]
+        seen = done[np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)]
         paid = jnp.sum(jnp.where(done, prices, 0.0))
         return (result.memory, *state.farmers[1:]), result.wages, seen, paid
 
@@ -138,7 +139,7 @@ class ActiveFarm(FarmModel):
         unit = jnp.asarray(params.score.observation_costs)[self.request_table.owner]
         prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
         wanted = jnp.asarray(requests.group) > 0
-        work = WorkRequest(wanted, jnp.zeros(wanted.shape), prices, numbers, state.day)
+        work = WorkRequest(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
         taken, memories, wages = delegate(
             params.farmers, state.farmers, requests.farmer, work, lambda each, *given: each.look(*given)
         )

@@ -70,7 +70,7 @@ class LeafUpdate:
         old = jnp.asarray(leaf)
         if not self.entries:
             return values.astype(old.dtype).reshape(old.shape)
-        here = np.zeros(old.size, int)
+        here = np.zeros(old.size, np.int32)
         here[list(self.entries)] = np.arange(self.size)
         new = jnp.where(np.isin(np.arange(old.size), self.entries), values[here], old.ravel())
         return new.astype(old.dtype).reshape(old.shape)
@@ -126,14 +126,14 @@ class ContextDraw:
     def features_of(self, numbers: jax.Array) -> jax.Array:
         """Return the visible features (..., features) of numbers (..., width)."""
         if self.kind == "choice":
-            return (numbers == jnp.arange(len(self.labels))).astype(jnp.float32)
+            return (numbers == jnp.arange(len(self.labels), dtype=jnp.int32)).astype(jnp.float32)
         return numbers
 
     def ends(self, table: jax.Array) -> jax.Array:
         """Return the least and the greatest value of each feature, (2, features)."""
         if self.kind == "range":
             return jnp.asarray(table)
-        return jnp.stack([jnp.zeros(len(self.labels)), jnp.ones(len(self.labels))])
+        return jnp.stack([jnp.zeros(len(self.labels), jnp.float32), jnp.ones(len(self.labels), jnp.float32)])
 
     def range_text(self, table: Any) -> str:
         """Return its choices or range in words."""
@@ -205,14 +205,15 @@ class ContextSampler:
 
     def features_of(self, numbers: jax.Array) -> jax.Array:
         """Return the visible features (..., features of a day) of numbers (..., width)."""
-        nothing = jnp.zeros((*numbers.shape[:-1], 0))
+        nothing = jnp.zeros((*numbers.shape[:-1], 0), jnp.float32)
         shown = (draw.features_of(part) for draw, part in self.split(numbers) if draw.shown)
         return jnp.concatenate([nothing, *shown], -1)
 
     def ends(self, params: ContextParams) -> jax.Array:
         """Return the least and the greatest value of each number of a day that is seen, (2, features of a day)."""
         pairs = zip(self.draws, params.tables, strict=True)
-        return jnp.concatenate([jnp.zeros((2, 0)), *(draw.ends(table) for draw, table in pairs if draw.shown)], 1)
+        ends = (draw.ends(table) for draw, table in pairs if draw.shown)
+        return jnp.concatenate([jnp.zeros((2, 0), jnp.float32), *ends], 1)
 
     def apply(self, params: ContextParams, numbers: jax.Array) -> FarmParams:
         """Return the parameters in force: plain ones, so that nothing is put into them twice."""
@@ -228,7 +229,7 @@ class ContextSampler:
     def sample_context(self, key: jax.Array, params: ContextParams) -> Context:
         """Return a new context, with those of the days to come where they are forecast."""
         now, later = keys_for(key, ("now", "forecast"))
-        drawn = self.sample(jax.random.uniform(now, (1 + self.lookahead, self.width)), params)
+        drawn = self.sample(jax.random.uniform(now, (1 + self.lookahead, self.width), jnp.float32), params)
         return Context(
             numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=self._forecast(later, drawn[1:], params)
         )
@@ -244,7 +245,8 @@ class ContextSampler:
         if not self.days:
             return context
         now, later = keys_for(key, ("now", "forecast"))
-        drawn = jnp.concatenate([context.ahead, self.sample(jax.random.uniform(now, (1, self.width)), params)])
+        fresh = self.sample(jax.random.uniform(now, (1, self.width), jnp.float32), params)
+        drawn = jnp.concatenate([context.ahead, fresh])
         numbers = jnp.where(day % self.days == 0, drawn[0], context.numbers)
         return replace(context, numbers=numbers, ahead=drawn[1:], forecast=self._forecast(later, drawn[1:], params))
 
@@ -254,8 +256,8 @@ class ContextSampler:
         if not self.lookahead:
             return seen
         low, high = self.ends(params)
-        spread = jnp.sqrt(params.noise * (1.0 + jnp.arange(self.lookahead)))[:, None] * (high - low)
-        return jnp.clip(seen + spread * normal(jax.random.uniform(key, seen.shape)), low, high)
+        spread = jnp.sqrt(params.noise * (1.0 + jnp.arange(self.lookahead, dtype=jnp.float32)))[:, None] * (high - low)
+        return jnp.clip(seen + spread * normal(jax.random.uniform(key, seen.shape, jnp.float32)), low, high)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,6 +306,7 @@ class ContextFarm(FarmModel):
         self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
     ) -> tuple[FarmState, Timestep]:
         """Begin the episode after one that ended in `last`, under its context until its episodes are over."""
+        params = self.given(params)
         assert isinstance(params, ContextParams)
         start, observe = keys_for(key, ("initial", "observation"))
         context = self.sampler.next_episode(key_for(start, STREAM), last.context, renew, params)

@@ -146,4 +146,4 @@ class HourlyFarmer(Farmer):
 
 def _first(wanted: jax.Array, limit: jax.Array) -> jax.Array:
     """Return the first `limit` of those wanted."""
-    return wanted & (jnp.cumsum(wanted) <= limit)
+    return wanted & (jnp.cumsum(wanted, dtype=jnp.int32) <= limit)

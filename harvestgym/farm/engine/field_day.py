@@ -84,7 +84,7 @@ def _follow(
 
 def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
     """Return the plots an order is aimed at: one, or the whole field for (-1, -1)."""
-    x, y = np.indices(shape)
+    x, y = np.indices(shape, np.int32)
     return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 
 

@@ -33,11 +33,11 @@ class InitialValue:
     def draw(self, key: jax.Array, values: jax.Array) -> jax.Array:
         """Return the value of an episode, broadcast to the plots; `values` are the choices or the two ends."""
         if self.between and self.variable.meta.dtype != "float":
-            drawn = jax.random.randint(key, (), jnp.int32(values[0]), jnp.int32(values[1]) + 1)
+            drawn = jax.random.randint(key, (), jnp.int32(values[0]), jnp.int32(values[1]) + 1, jnp.int32)
         elif self.between:
             drawn = jax.random.uniform(key, (), jnp.float32, values[0], values[1])
         else:
-            drawn = jnp.asarray(values)[jax.random.randint(key, (), 0, len(values))]
+            drawn = jnp.asarray(values)[jax.random.randint(key, (), jnp.int32(0), jnp.int32(len(values)), jnp.int32)]
         return jnp.broadcast_to(drawn, self.variable.shape)
 
     @partial(jax.jit, static_argnums=0, inline=True)

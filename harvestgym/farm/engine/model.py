@@ -188,7 +188,7 @@ class FarmModel(Env[FarmState, FarmParams]):
 
         `numbers` (n,) and `chosen` (m,) are of the integer form; bool (n,), False for number 0.
         """
-        here = jnp.arange(self.schedule) == count
+        here = jnp.arange(self.schedule, dtype=jnp.int32) == count
 
         def permits(number: jax.Array) -> jax.Array:
             orders = self.actions.orders(jnp.where(here, number, chosen))
@@ -203,7 +203,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         """
         numbers = np.arange(len(self.actions.choices))
         tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
-        none = jnp.zeros(self.schedule, jnp.int32)
+        none, place = jnp.zeros(self.schedule, jnp.int32), place.astype(np.int32)
         return self.permits(state, jnp.asarray(tried, jnp.int32), params, none, 0)[place] | (numbers == 0)
 
     def action_mask(self, state: FarmState, params: FarmParams) -> jax.Array:
@@ -220,7 +220,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         asked = orders.kind > 0
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
-        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape)
+        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape, jnp.float32)
         request = WorkRequest(asked, minutes, prices, none, state.day)
         return delegate(params.farmers, state.farmers, orders.farmer, request, lambda each, *given: each.work(*given))
 

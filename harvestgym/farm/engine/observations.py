@@ -89,14 +89,14 @@ class ObservationPlan:
         out: dict[str, np.ndarray] = {}
         starts = np.cumsum([0, *(item.size for item in self.items)])
         for item, start in reversed(list(zip(self.items, starts, strict=False))):
-            numbers = out.setdefault(item.variable.name, np.full(item.variable.shape, -1))
+            numbers = out.setdefault(item.variable.name, np.full(item.variable.shape, -1, np.int32))
             at = ... if item.plot is None else (..., *item.plot)
             numbers[at] = np.arange(start, start + item.size).reshape(numbers[at].shape)
         return out
 
     def locate(self, item: ObservedItem) -> np.ndarray | None:
         """Return the positions of the numbers of an item, of its shape; None if not all of them are observed."""
-        found = self.positions.get(item.variable.name, np.full(item.variable.shape, -1))
+        found = self.positions.get(item.variable.name, np.full(item.variable.shape, -1, np.int32))
         at = found if item.plot is None else found[(..., *item.plot)]
         return at if np.all(at >= 0) else None
 
@@ -158,12 +158,12 @@ class RequestTable:
     def owner(self) -> np.ndarray:
         """The variable of each entry, int (entries,)."""
         each = [self.variables.index(item.variable) for item in self.offered.items]
-        return np.repeat(np.asarray(each, int), [item.size for item in self.offered.items])
+        return np.repeat(np.asarray(each, np.int32), [item.size for item in self.offered.items])
 
     @cached_property
     def plots(self) -> np.ndarray:
         """The plot of each entry, int (entries, 2); (-1, -1) for one that is of no plot."""
-        return np.asarray([plot for item in self.offered.items for plot in item.plots], int).reshape(-1, 2)
+        return np.asarray([plot for item in self.offered.items for plot in item.plots], np.int32).reshape(-1, 2)
 
     @cached_property
     def weight(self) -> np.ndarray:

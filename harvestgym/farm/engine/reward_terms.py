@@ -104,7 +104,7 @@ class Biodiversity(Term):
         counts = jnp.stack([context.totals.get(name, jnp.float32(0.0)) for name in self.GROUPS])
         shares = counts / jnp.maximum(counts.sum(), 1e-9)
         logs = jnp.where(shares > 0, jnp.log(jnp.where(shares > 0, shares, 1.0)), 0.0)
-        return -self.weight * jnp.sum(shares * logs) / jnp.log(len(self.GROUPS))
+        return -self.weight * jnp.sum(shares * logs) / jnp.log(jnp.float32(len(self.GROUPS)))
 
 
 @pytree

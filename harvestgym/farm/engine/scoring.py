@@ -41,13 +41,13 @@ class Score:
     def prices(self, orders: Orders) -> jax.Array:
         """Return the price of each order if it is executed, float32 (m,)."""
         if not self.intervention_costs.shape[-1]:
-            return jnp.zeros(orders.kind.shape)
+            return jnp.zeros(orders.kind.shape, jnp.float32)
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
         return jnp.where(orders.kind > 0, each, 0.0)
 
     def observation_prices(self, plan: ObservationPlan, table: Sequence[Variable]) -> jax.Array:
         """Return the price of each item of a plan: the unit cost of its variable times the entries seen."""
-        at = np.asarray([table.index(item.variable) for item in plan.items], int)
+        at = np.asarray([table.index(item.variable) for item in plan.items], np.int32)
         entries = np.asarray([item.size for item in plan.items], np.float32)
         return jnp.asarray(self.observation_costs)[at] * entries
 

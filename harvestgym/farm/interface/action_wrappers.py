@@ -70,8 +70,8 @@ class DiscreteActions(ActionWrapper):
 
     def read(self, action: jax.Array) -> Any:
         places = self.env.schedule if self.whole_schedule else 1
-        numbers = jnp.zeros(self.env.schedule, jnp.int32).at[:places].set(action)
-        request = (numbers[:, None] == 1 + jnp.arange(self.requests)).any(0)
+        numbers = jnp.zeros(self.env.schedule, jnp.int32).at[:places].set(jnp.asarray(action, jnp.int32))
+        request = (numbers[:, None] == 1 + jnp.arange(self.requests, dtype=jnp.int32)).any(0)
         order = jnp.where(numbers > self.requests, numbers - self.requests, 0)
         return self._model_action(request, order if self.env.schedule > 1 else order[0])
 
@@ -89,7 +89,7 @@ class DiscreteActions(ActionWrapper):
         """Return the mask of 0, of the requests where `asks`, and of the interventions where `acts`."""
         orders = self.env.permits_first(inner, params)
         if not (self.requests and isinstance(self.env, ActiveFarm)):
-            return orders & (acts | (jnp.arange(len(orders)) == 0))
+            return orders & (acts | (jnp.arange(len(orders), dtype=jnp.int32) == 0))
         return jnp.concatenate([orders[:1], self.env.can_answer(inner, params) & asks, orders[1:] & acts])
 
 
@@ -128,7 +128,7 @@ class TurnActions(DiscreteActions):
     def step(
         self, key: jax.Array, state: TurnState, action: Any, params: FarmParams | None = None
     ) -> tuple[Any, Timestep]:
-        asked = (action == 1 + jnp.arange(self.requests)) & ~state.requested
+        asked = (action == 1 + jnp.arange(self.requests, dtype=jnp.int32)) & ~state.requested
         goes_on = jnp.any(asked)
         due = replace(state.inner, acting=~goes_on)
         inner, timestep = self.env.step(key, due, self.read(action), params)
@@ -161,7 +161,7 @@ class BoxActions(ActionWrapper):
         return continuous, low, high
 
     def read(self, action: jax.Array) -> Any:
-        parts = jnp.clip(jnp.nan_to_num((jnp.asarray(action) + 1) / 2), 0.0, 1.0)
+        parts = jnp.clip(jnp.nan_to_num((jnp.asarray(action, jnp.float32) + 1) / 2), 0.0, 1.0)
         return self._model_action(parts[: self.requests] > 0.5, self._orders(parts[self.requests :]))
 
     def _orders(self, parts: jax.Array) -> Any:
@@ -197,6 +197,7 @@ class ScheduleActions(ActionWrapper):
         return spaces.Box(ends.min, ends.max, (self.env.schedule, ORDER_WIDTH + self.env.actions.width), np.int32)
 
     def read(self, action: Any) -> Any:
+        action = jnp.asarray(action, jnp.int32)
         what, farmer, plot = action[:, 0], action[:, 1], action[:, 2:ORDER_WIDTH]
         values = jax.lax.bitcast_convert_type(action[:, ORDER_WIDTH:], jnp.float32)
         order = Orders(jnp.maximum(what, 0), farmer, plot, values)

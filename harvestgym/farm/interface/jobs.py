@@ -136,24 +136,24 @@ class MacroJobs(Wrapper[FarmParams]):
         """Return the order of a job, or of the next one that is possible; "stop" if none is."""
         stop, jobs = jnp.split(self.orders(obs), [1])
         turn = jnp.roll(jobs, 1 - action, 0)
-        return jnp.where(action > 0, turn[jnp.argmax(turn[:, 0] > 0)], stop[0])
+        return jnp.where(action > 0, turn[jax.lax.argmax(turn[:, 0] > 0, 0, jnp.int32)], stop[0])
 
     def _order(self, job: Job, obs: dict[str, Any]) -> jax.Array:
         possible, need = self._need(job, obs)
-        at = jnp.argmax(jnp.where(possible, need, -jnp.inf))
+        at = jax.lax.argmax(jnp.where(possible, need, -jnp.inf).ravel(), 0, jnp.int32)
         row, where = jnp.divmod(at, possible.shape[1])
-        what, amount = (jnp.asarray(each)[row] for each in zip(*self._sorts(job), strict=True))
+        what, amount = (jnp.asarray(each, jnp.int32)[row] for each in zip(*self._sorts(job), strict=True))
         return jnp.where(possible.any(), jnp.stack([what, where, amount]), 0).astype(jnp.int32)
 
     def _need(self, job: Job, obs: dict[str, Any]) -> tuple[jax.Array, jax.Array]:
         """Return where each order of a job is possible, bool (orders, places), and how much it is needed there."""
         sorts = self._sorts(job)
-        what, amount = (np.asarray(each) for each in zip(*sorts, strict=True))
+        what, amount = (np.asarray(each, np.int32) for each in zip(*sorts, strict=True))
         possible = (obs["mask"]["where"][what] > 0) & (obs["mask"]["amount"][what, amount] > 0)[:, None]
         read = partial(self._read, obs)
         find = lambda rank: read(rank) if isinstance(rank, str) else rank(read)  # noqa: E731
         rank = job.least if job.most is None else job.most
-        need = jnp.zeros(self.env.plots.shape) if rank is None else find(rank)
+        need = jnp.zeros(self.env.plots.shape, jnp.float32) if rank is None else find(rank)
         need = need if job.least is None else -need
         fits = jnp.ones(self.env.plots.shape, bool)
         for condition in job.only:
@@ -161,7 +161,7 @@ class MacroJobs(Wrapper[FarmParams]):
         fits = jnp.concatenate([jnp.ones(1, bool), fits.ravel()])
         if not job.again:
             fits = fits & ~self._done_today(what, obs)
-        need = jnp.concatenate([jnp.zeros(1), need.ravel()])
+        need = jnp.concatenate([jnp.zeros(1, jnp.float32), need.ravel()])
         return possible & fits, jnp.broadcast_to(need, possible.shape)
 
     def _read(self, obs: dict[str, Any], name: str) -> jax.Array:
@@ -175,7 +175,7 @@ class MacroJobs(Wrapper[FarmParams]):
         orders = [self._channels[name] for name in names if name in self._channels]
 
         def done(part: str) -> jax.Array:
-            at = np.asarray([i for place, i, _ in orders if place == part], int)
+            at = np.asarray([i for place, i, _ in orders if place == part], np.int32)
             return (obs[part][..., at] > 0).any(-1).reshape(-1)
 
         return jnp.concatenate([done("farm"), done("plots")])

@@ -142,8 +142,8 @@ class Encoding:
         at = np.where(self.positions < 0, self.size, self.positions)
         marks = self._table("observed")
         worth = jnp.where(marks, 0.0, channels * self._factors)
-        values = jnp.zeros(self.size + 1).at[at].add(worth)
-        flagged = jnp.zeros(self.size + 1).at[at].max(jnp.where(marks, channels, 0.0))
+        values = jnp.zeros(self.size + 1, jnp.float32).at[at].add(worth)
+        flagged = jnp.zeros(self.size + 1, jnp.float32).at[at].max(jnp.where(marks, channels, 0.0))
         has_flag = np.zeros(self.size + 1, bool)
         has_flag[at[..., marks].ravel()] = True
         there = np.zeros(self.size + 1, bool)
@@ -154,7 +154,7 @@ class Encoding:
 def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encoding:
     """Make the encoding of the entries on plots, `plots` bool (fields, X, Y), or with None of all others."""
     shape = () if plots is None else plots.shape
-    channels, positions = [], [np.full((*shape, 0), -1)]
+    channels, positions = [], [np.full((*shape, 0), -1, np.int32)]
     for group in _group_entries(entries, plots):
         made = list(_channels_of(group))
         channels += made
@@ -173,7 +173,7 @@ def _group_entries(entries: Sequence[Entry], plots: np.ndarray | None) -> list[_
             found.setdefault((entry.name, entry.labels, number), []).append((i, entry))
     groups = []
     for members in found.values():
-        positions = np.full(() if plots is None else plots.shape, -1)
+        positions = np.full(() if plots is None else plots.shape, -1, np.int32)
         for i, entry in members:
             positions[entry.cell if entry.cell is not None else ()] = i
         everywhere = plots is None or bool((positions[plots] >= 0).all())

@@ -109,7 +109,7 @@ class MapFarm(ActionWrapper):
 
         `amounts` (orders, places) and `count` are of the orders chosen today.
         """
-        values, mask = (seen["values"], seen["mask"]) if isinstance(seen, dict) else (seen, jnp.ones(seen.shape))
+        values, mask = (seen["values"], seen["mask"]) if isinstance(seen, dict) else (seen, jnp.ones_like(seen))
         plots, farm = (encoding.encode(values, mask) for encoding in self._encodings)
         there = jnp.asarray(self.plots, jnp.float32)[..., None]
         at, whole = (jnp.asarray(self._shown_orders(w), jnp.int32) for w in (np.any, lambda plots: not plots.any()))
@@ -128,9 +128,9 @@ class MapFarm(ActionWrapper):
     def _chosen_amounts(self, state: MapState) -> jax.Array:
         """Return the sum over today's orders of (1 + amount) / amounts, float32 (orders, places)."""
         what, where, amount = jax.vmap(self.table.order)(state.pending).T
-        size = jnp.where(state.pending > 0, (1 + amount) / jnp.asarray(self.table.amounts)[what], 0.0)
-        orders, places, _ = self.table.shape
-        at = (what[:, None] == jnp.arange(orders))[:, :, None] & (where[:, None] == jnp.arange(places))[:, None]
+        size = jnp.where(state.pending > 0, jnp.float32(1 + amount) / jnp.asarray(self.table.amounts)[what], 0.0)
+        orders, places = (np.arange(number, dtype=np.int32) for number in self.table.shape[:2])
+        at = (what[:, None] == orders)[:, :, None] & (where[:, None] == places)[:, None]
         return jnp.sum(jnp.where(at, size[:, None, None], 0.0), axis=0)
 
     def flatten(self, obs: Any) -> Any:
@@ -186,7 +186,7 @@ class MapFarm(ActionWrapper):
         """
         orders, places, amounts = self.table.shape
         places = places if self.env.defaults.rules else 1
-        at = np.full((orders, places, amounts), len(self._candidates) + 1)
+        at = np.full((orders, places, amounts), len(self._candidates) + 1, np.int32)
         what, where, amount = self._candidates.T
         at[what, where if places > 1 else 0, amount] = np.arange(len(self._candidates))
         at[0, 0, 0] = len(self._candidates)
@@ -219,15 +219,15 @@ class MapFarm(ActionWrapper):
         return state.inner
 
     def read(self, action: jax.Array) -> Any:
-        first = jnp.arange(self.env.schedule) == 0
+        first = jnp.arange(self.env.schedule, dtype=jnp.int32) == 0
         return self._day_action(jnp.where(first, self.table.number(action), 0), self.table.request(action))
 
     def _day_action(self, numbers: jax.Array, item: jax.Array) -> Any:
         order = numbers if self.env.schedule > 1 else numbers[0]
-        return self._model_action((item == jnp.arange(self.requests)).astype(jnp.int32), order)
+        return self._model_action((item == jnp.arange(self.requests, dtype=jnp.int32)).astype(jnp.int32), order)
 
     def reset(self, key: jax.Array, params: FarmParams | None = None) -> tuple[MapState, Timestep]:
-        params = self.params if params is None else params
+        params = self.given(params)
         return self._begin(*self.env.reset(key, params), params)
 
     def again(self, key: jax.Array, last: MapState, renew: jax.Array, params: FarmParams) -> tuple[Any, Timestep]:
@@ -240,10 +240,10 @@ class MapFarm(ActionWrapper):
     def step(
         self, key: jax.Array, state: MapState, action: Any, params: FarmParams | None = None
     ) -> tuple[MapState, Timestep]:
-        params = self.params if params is None else params
+        params = self.given(params)
         chosen, item = self.table.number(action), self.table.request(action)
         asks = self._may_ask(state, item, params)
-        pending = jnp.where(jnp.arange(self.env.schedule) == state.placed, chosen, state.pending)
+        pending = jnp.where(jnp.arange(self.env.schedule, dtype=jnp.int32) == state.placed, chosen, state.pending)
         count = state.placed + (chosen > 0)
         acts = ~asks & ((chosen == 0) | (count == self.env.schedule))
         if isinstance(self.env, ActiveFarm):

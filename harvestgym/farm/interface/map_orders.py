@@ -71,9 +71,9 @@ class OrderTable:
     def order(self, number: Any) -> jax.Array:
         """Return the order, int32 (3,), of a number in the action table; stop for 0."""
         number = jnp.asarray(number, jnp.int32)
-        what = jnp.where(number > 0, (number >= self._starts).sum() - 1 + self.requests, STOP)
+        what = jnp.where(number > 0, (number >= self._starts).sum(dtype=jnp.int32) - 1 + self.requests, STOP)
         position, amount = jnp.divmod(number - jnp.asarray(self.first)[what], jnp.asarray(self.amounts)[what])
-        where = jnp.argmax(jnp.asarray(self.position)[what] == position)
+        where = jax.lax.argmax(jnp.asarray(self.position)[what] == position, 0, jnp.int32)
         return jnp.where(number > 0, jnp.stack([what, where, amount]), 0).astype(jnp.int32)
 
     def request_of(self, item: int) -> np.ndarray:
@@ -89,7 +89,7 @@ class OrderTable:
     @property
     def _starts(self) -> np.ndarray:
         """Return the number of the first choice of stop and of each intervention, in order."""
-        return np.concatenate([[0], self.first[1 + self.requests :]])
+        return np.append(np.int32(0), self.first[1 + self.requests :])
 
     @property
     def choices(self) -> np.ndarray:
@@ -118,12 +118,12 @@ def build_order_table(model: FarmModel) -> OrderTable:
             at = {index[row.field, *p]: i for i, p in enumerate(row.plots)} if row.action.plot else {NOWHERE: 0}
             words = (*row.names, row.action.name) if len(table.farmers) == 1 else (who, *row.names, row.action.name)
             rows.append(("/".join(words), at, {}, table.numbers(row, farmer).start, row.count // len(row.grids[0])))
-    position, item = (np.full((len(rows), 1 + len(cells)), -1) for _ in range(2))
+    position, item = (np.full((len(rows), 1 + len(cells)), -1, np.int32) for _ in range(2))
     for r, (_, places, items, _, _) in enumerate(rows):
         position[r, list(places)] = list(places.values())
         item[r, list(items)] = list(items.values())
     places = ("no plot", *(f"{model.fields[f].name} ({x}, {y})" for f, x, y in cells))
-    first, amounts = (np.asarray([row[i] for row in rows]) for i in (3, 4))
+    first, amounts = (np.asarray([row[i] for row in rows], np.int32) for i in (3, 4))
     return OrderTable(tuple(row[0] for row in rows), places, position, item, first, amounts)
 
 

@@ -51,7 +51,7 @@ class QueuedOrders:
         """Return the next order."""
         empty = ~self._ready(memory, obs["mask"]).any()
         memory = select(empty, self._plan(act, memory, obs, key), memory)
-        at = jnp.argmax(self._ready(memory, obs["mask"]))
+        at = jax.lax.argmax(self._ready(memory, obs["mask"]), 0, jnp.int32)
         order = memory.queue[at]
         placed = memory.placed + (order[0] > self.env.table.requests)
         over = (order[0] == STOP) | (placed == self.env.env.schedule)
@@ -62,7 +62,7 @@ class QueuedOrders:
         """Return which entries of the queue are to be done and possible, bool (length,); no "stop" after requests."""
         what, where, amount = memory.queue.T
         possible = (mask["where"][what, where] > 0) & (mask["amount"][what, amount] > 0)
-        return possible & (jnp.arange(self.length) >= memory.at) & ~(memory.acting & (what == STOP))
+        return possible & (jnp.arange(self.length, dtype=jnp.int32) >= memory.at) & ~(memory.acting & (what == STOP))
 
     def _plan(self, act: Any, memory: QueueMemory, obs: Any, key: jax.Array) -> QueueMemory:
         """Return the memory with the decision of the next half-step in the queue."""
@@ -89,7 +89,7 @@ class QueuedOrders:
     def _fill(self, orders: jax.Array) -> jax.Array:
         """Return a queue: the orders first, then "stop"."""
         queue = jnp.zeros((self.length, 3), jnp.int32).at[: len(orders)].set(orders)
-        return queue[jnp.argsort(queue[:, 0] == STOP, stable=True)]
+        return queue[jax.lax.sort_key_val(queue[:, 0] == STOP, jnp.arange(self.length, dtype=jnp.int32))[1]]
 
 
 def translate_policy(env: MapFarm, policy: Policy) -> Policy:

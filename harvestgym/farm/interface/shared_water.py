@@ -92,7 +92,7 @@ class SharedWater(Wrapper[Any]):
         return spaces.MultiDiscrete([len(self.env.actions.choices)] * self.farms)
 
     def reset(self, key: jax.Array, params: Any = None) -> tuple[SharedWaterState, Timestep]:
-        params = self.params if params is None else params
+        params = self.given(params)
         inner, first = jax.vmap(self.env.reset, (None, 0))(key, params.farms)
         state = SharedWaterState(inner, jnp.float32(params.quota))
         return state, self._together(state, first, jnp.zeros(self.farms, bool), params)
@@ -101,7 +101,7 @@ class SharedWater(Wrapper[Any]):
         return self.reset(key, params)
 
     def step(self, key: jax.Array, state: SharedWaterState, action: Any, params: Any = None) -> tuple[Any, Timestep]:
-        params = self.params if params is None else params
+        params = self.given(params)
         over = jax.vmap(self.env.ended)(state.inner, params.farms)
         wanted = jnp.where(over, 0, action)
         granted = self._grant(jnp.asarray(self.litres)[wanted], state.left, state.inner.day[0])
@@ -113,7 +113,7 @@ class SharedWater(Wrapper[Any]):
 
     def _grant(self, litres: jax.Array, left: jax.Array, day: jax.Array) -> jax.Array:
         """Return which farms get their order, bool (farms,)."""
-        rank = (jnp.arange(self.farms) - day) % self.farms
+        rank = (jnp.arange(self.farms, dtype=jnp.int32) - day) % self.farms
         taken = jnp.sum(jnp.where(rank[:, None] >= rank, litres, 0.0), axis=1)
         return (taken <= left) | (litres == 0)
 

@@ -76,9 +76,8 @@ class CompiledRule:
         """Return whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
         groups = zip(self.trigger, values, strict=True)
         held = [[self._event(e, v, read) for e, v in zip(*group, strict=True)] for group in groups]
-        size = max(len(self.plots), 1)
         if not held:
-            return jnp.ones(size, bool), jnp.zeros(size)
+            return jnp.ones(self.size, bool), jnp.zeros(self.size, jnp.float32)
         fired = jnp.any(jnp.stack([jnp.all(jnp.stack([yes for yes, _ in group]), 0) for group in held]), 0)
         return fired, held[0][0][1]
 
@@ -86,8 +85,8 @@ class CompiledRule:
         numbers, seen = read(event.item)
         held = event.test(value, numbers) & seen
         if not (self.plots and event.by_plot):
-            return jnp.broadcast_to(jnp.all(held), max(len(self.plots), 1)), jnp.zeros(max(len(self.plots), 1))
-        at = np.asarray(self.plots)
+            return jnp.broadcast_to(jnp.all(held), self.size), jnp.zeros(self.size, jnp.float32)
+        at = np.asarray(self.plots, np.int32)
         sign = {"<": -1, "<=": -1, ">": 1, ">=": 1}.get(event.operator, 0)
         return held[at], sign * numbers[at]
 
@@ -127,7 +126,7 @@ class RuleSet:
     @property
     def _ranks(self) -> np.ndarray:
         """The rule of each candidate."""
-        return np.repeat(np.arange(len(self.rules)), [rule.size for rule in self.rules])
+        return np.repeat(np.arange(len(self.rules), dtype=np.int32), [rule.size for rule in self.rules])
 
     @property
     def _asking(self) -> np.ndarray:
@@ -136,7 +135,8 @@ class RuleSet:
 
     def _select(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
         """Choose the interventions of a day: those wanted, by rule, in a rule by need, as the schedule allows."""
-        return jnp.lexsort((-need, self._ranks, ~(wanted & ~self._asking)))[: self.schedule]
+        keys = ~(wanted & ~self._asking), jnp.asarray(self._ranks), -need, jnp.arange(len(need), dtype=jnp.int32)
+        return jax.lax.sort(keys, num_keys=3)[3][: self.schedule]
 
     def _remember(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
         """Return a day is counted for an intervention when it is its turn, for an observation when it is that one's."""
@@ -150,7 +150,7 @@ class RuleSet:
             return {}
         asked = jnp.zeros(self.offered, jnp.int32)
         for candidate in np.flatnonzero(self._asking):
-            at = np.asarray(self.rules[self._ranks[candidate]].requests, int)
+            at = np.asarray(self.rules[self._ranks[candidate]].requests, np.int32)
             asked = asked.at[at].max(wanted[candidate].astype(jnp.int32))
         return {"request": asked}
 

@@ -57,7 +57,7 @@ class DecisionProblem(NamedTuple):
 
 def solve_backwards(step: Callable[[Any, jax.Array], tuple[Any, Any]], last: jax.Array, years: int) -> tuple[Any, Any]:
     """Solve a finite horizon from the values after its end: the first values, and the outputs of each year."""
-    return lax.scan(step, last, jnp.arange(years), reverse=True)
+    return lax.scan(step, last, jnp.arange(years, dtype=jnp.int32), reverse=True)
 
 
 def iterate_policies(problem: DecisionProblem) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -73,7 +73,7 @@ def iterate_policies(problem: DecisionProblem) -> tuple[jax.Array, jax.Array, ja
     def is_unsettled(loop: tuple[jax.Array, ...]) -> jax.Array:
         return jnp.any(loop[0] != loop[1]) & (loop[3] < MAX_POLICIES)
 
-    zeros = jnp.zeros(len(problem.ended))
+    zeros = jnp.zeros(len(problem.ended), jnp.float32)
     start = lax.fori_loop(0, SWEEPS, lambda _, value: problem.improve(value).value, zeros)
     policy = problem.improve(start).choice
     policy, _, value, _ = lax.while_loop(is_unsettled, improve_again, (policy, policy - 1, start, jnp.int32(0)))
@@ -85,13 +85,13 @@ def evaluate_policy(problem: DecisionProblem, choice: jax.Array) -> jax.Array:
     """Compute the value of a choice in each state, kept for ever."""
     gain, matrix = problem.follow(choice)
     matrix = jnp.where(problem.ended[None, :] | problem.ended[:, None], 0.0, matrix)
-    system = jnp.eye(len(gain)) - problem.discount * matrix
+    system = jnp.eye(len(gain), dtype=jnp.float32) - problem.discount * matrix
     return jnp.linalg.solve(system, jnp.where(problem.ended, 0.0, gain))
 
 
 def pick(table: jax.Array, choice: jax.Array) -> jax.Array:
     """Take the entry (or row of entries) that each state chooses."""
-    return table[jnp.arange(len(choice)), choice]
+    return table[jnp.arange(len(choice), dtype=jnp.int32), choice]
 
 
 def quadrature(noise: Noise, n: int) -> tuple[jax.Array, jax.Array]:
@@ -113,5 +113,6 @@ def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Arr
 def transition_matrix(cell: jax.Array, part: jax.Array, weight: jax.Array) -> jax.Array:
     """Return the (n, n) probabilities of next year's grid points from located outcomes, (n, nodes), with weights."""
     n = len(cell)
-    row = jnp.arange(n)[:, None]
-    return jnp.zeros((n, n)).at[row, cell].add(weight * (1 - part)).at[row, cell + 1].add(weight * part)
+    row = jnp.arange(n, dtype=jnp.int32)[:, None]
+    none = jnp.zeros((n, n), jnp.float32)
+    return none.at[row, cell].add(weight * (1 - part)).at[row, cell + 1].add(weight * part)

@@ -191,7 +191,7 @@ def _value_stationary(
     problem = build(discount, jnp.int32(0)).problem
     gain, matrix = problem.follow(choice)
     follow = lambda _, value: jnp.where(problem.ended, 0.0, gain + discount * (matrix @ value))  # noqa: E731
-    return lax.fori_loop(0, years, follow, jnp.zeros(len(grid)))
+    return lax.fori_loop(0, years, follow, jnp.zeros(len(grid), jnp.float32))
 
 
 class _Year(NamedTuple):
@@ -218,7 +218,7 @@ def _solve(
         best = year.problem.improve(value)
         return best.value, (year.there, year.left(best.choice), best.value, year.overflow)
 
-    _, (there, target, value, overflow) = solve_backwards(decide, jnp.zeros(len(grid)), years)
+    _, (there, target, value, overflow) = solve_backwards(decide, jnp.zeros(len(grid), jnp.float32), years)
     return Solution(grid, there, target, value, jnp.max(overflow), jnp.float32(0.0), False)
 
 
@@ -238,7 +238,7 @@ def _list_choices(env: FishingModel, grid: jax.Array) -> jax.Array:
     """Return the quotas or rates that can be chosen: the levels, or as many as the grid has points."""
     full = env.units.bound if env.units.control == "quota" else 1.0
     if _has_levels(env, grid):
-        return jax.vmap(env.units.wanted)(jnp.arange(env.units.levels))[:, 0]
+        return jax.vmap(env.units.wanted)(jnp.arange(env.units.levels, dtype=jnp.int32))[:, 0]
     return full * (grid / grid[-1])
 
 
@@ -261,7 +261,7 @@ def _year_by_level(
     def improve(value: jax.Array) -> Backup:
         coming = value[cell] * (1 - part) + value[cell + 1] * part
         worth = gain + discount * (coming @ weight + excess)
-        return Backup(jnp.where(ended, 0.0, jnp.max(worth, axis=1)), jnp.argmax(worth, axis=1), worth)
+        return Backup(jnp.where(ended, 0.0, jnp.max(worth, axis=1)), lax.argmax(worth, 1, jnp.int32), worth)
 
     def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
         matrix = transition_matrix(pick(cell, choice), pick(part, choice), weight)
@@ -298,7 +298,7 @@ def _year_by_escapement(
     def improve(value: jax.Array) -> Backup:
         keep = discount * (matrix @ value + beyond) - worth
         best = lax.cummax(keep)
-        first = jnp.where(keep >= best, jnp.arange(n), 0)
+        first = jnp.where(keep >= best, jnp.arange(n, dtype=jnp.int32), 0)
         return Backup(jnp.where(ended, 0.0, worth + best), lax.cummax(first), jnp.broadcast_to(keep, (n, n)))
 
     def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -323,7 +323,7 @@ def _year_by_quota(
     def improve(value: jax.Array) -> Backup:
         coming = value[cell] * (1 - part) + value[cell + 1] * part
         worth = gain + discount * (coming @ weight)
-        return Backup(jnp.where(ended, 0.0, jnp.max(worth, axis=1)), jnp.argmax(worth, axis=1), worth)
+        return Backup(jnp.where(ended, 0.0, jnp.max(worth, axis=1)), lax.argmax(worth, 1, jnp.int32), worth)
 
     def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
         return pick(gain, choice), transition_matrix(pick(cell, choice), pick(part, choice), weight)

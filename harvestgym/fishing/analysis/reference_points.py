@@ -71,7 +71,7 @@ def _lambert_w(x: float) -> float:
 
 def _escapement_by_search(law: GrowthLaw, discount: float) -> float:
     """Take the best of a fine grid, then Newton's steps on the derivative."""
-    grid = jnp.linspace(0.0, 1.5 * jnp.float32(law.capacity), 6001)
+    grid = jnp.linspace(0.0, 1.5 * jnp.float32(law.capacity), 6001, dtype=jnp.float32)
     best = float(grid[jnp.argmax(discount * law(grid) - grid)])
     if best == 0.0:
         return 0.0
@@ -98,7 +98,7 @@ def _reference_by_rate(law: GrowthLaw, years: int = 600) -> ReferencePoint:
         there = jnp.mean(law.available(stock))
         return jnp.where(law.biomass(stock) >= least, rate * there, 0.0), there
 
-    rates = jnp.linspace(0.0, 0.6, 1201)
+    rates = jnp.linspace(0.0, 0.6, 1201, dtype=jnp.float32)
     catch, stock = jax.jit(jax.vmap(settle))(rates)
     i = int(jnp.argmax(catch))
     caught, there = float(catch[i]), float(stock[i])
@@ -120,7 +120,7 @@ class FixedPoint(NamedTuple):
 def find_fixed_points(law: GrowthLaw, high: float | None = None) -> list[FixedPoint]:
     """Find the positive fixed points of an unharvested single stock below `high` (twice the capacity), ascending."""
     high = 2 * float(law.capacity) if high is None else high
-    grid = jnp.linspace(1e-4 * high, high, 8001)
+    grid = jnp.linspace(1e-4 * high, high, 8001, dtype=jnp.float32)
     change = np.asarray(law(grid) - grid)
     turns = np.flatnonzero(np.sign(change[:-1]) * np.sign(change[1:]) < 0)
     low, up, grows = grid[turns], grid[turns + 1], jnp.asarray(change[turns] > 0)

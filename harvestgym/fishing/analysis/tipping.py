@@ -44,24 +44,24 @@ def plan_actions(
     env: DriverModel, params: ConservationParams, years: int, n: int = 121, m: int = 101, choices: int = 41
 ) -> TippingPlan:
     """Find the optimum over `years`, undiscounted; actions are denser towards 0, where they are cheap."""
-    stock = jnp.linspace(0.0, env.units.bound, n)
-    driver = jnp.linspace(0.0, DRIVER_BOUND, m)
-    actions = env.units.bound * jnp.linspace(0.0, 1.0, choices) ** 2
+    stock = jnp.linspace(0.0, env.units.bound, n, dtype=jnp.float32)
+    driver = jnp.linspace(0.0, DRIVER_BOUND, m, dtype=jnp.float32)
+    actions = env.units.bound * jnp.linspace(0.0, 1.0, choices, dtype=jnp.float32) ** 2
     after, weight = _grow(params, stock, driver)
     gain = (params.benefit * after / (1 + params.satiation * after) * weight).sum(-1)
     cell, part = locate_cells(after, stock)
     a_cell, a_part = locate_cells(jax.vmap(lambda A: env.push_driver(driver, A, params))(actions).T, driver)
     price = actions**params.exponent
-    column = jnp.arange(m)[None, :, None]
+    column = jnp.arange(m, dtype=jnp.int32)[None, :, None]
 
     def decide(value: jax.Array, _: jax.Array) -> tuple[jax.Array, jax.Array]:
         coming = value[cell, column] * (1 - part) + value[cell + 1, column] * part
         future = gain + (coming * weight).sum(-1)
         choice = future[:, a_cell] * (1 - a_part) + future[:, a_cell + 1] * a_part - price
-        best = jnp.argmax(choice, -1)
+        best = jax.lax.argmax(choice, 2, jnp.int32)
         return jnp.take_along_axis(choice, best[..., None], -1)[..., 0], best
 
-    value, best = solve_backwards(decide, jnp.zeros((n, m)), years)
+    value, best = solve_backwards(decide, jnp.zeros((n, m), jnp.float32), years)
     return TippingPlan(stock, driver, actions[best], value)
 
 

@@ -53,7 +53,7 @@ def find_levels(env: FishingModel) -> Levels:
 def _drifting(params: FishingParams) -> dict[str, np.ndarray]:
     if params.drift is None:
         return {}
-    law = params.drift(params.law, jnp.arange(int(params.horizon) + 1))
+    law = params.drift(params.law, jnp.arange(int(params.horizon) + 1, dtype=jnp.int32))
     return {name: np.asarray(getattr(law, name)) for name in params.drift.names}
 
 

@@ -39,7 +39,7 @@ def _take(
     """Take an object away, unless the bound on changes is reached."""
     slots = state.slots
     vacant = unpack_state(slots) == VACANT
-    i = jnp.where(slot >= 0, slot, jnp.argmax(vacant))
+    i = jnp.where(slot >= 0, slot, jax.lax.argmax(vacant, 0, jnp.int32))
     room = (slot >= 0) | jnp.any(vacant)
     done = takes & room
     delay, never = _draw_delay(world, state, kind)

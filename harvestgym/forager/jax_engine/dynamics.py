@@ -101,7 +101,7 @@ def _return_all_home(world: World, state: ForagerState) -> ForagerState:
 
     def show(loop: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         left, view = loop
-        i = jnp.argmax(left)
+        i = jax.lax.argmax(left, 0, jnp.int32)
         return left.at[i].set(False), patch(replace(state, view=view), row[i], col[i], kinds[i], jnp.any(left))
 
     _, view = jax.lax.while_loop(lambda loop: jnp.any(loop[0]), show, (shown, state.view))
@@ -112,7 +112,7 @@ def _return_all_home(world: World, state: ForagerState) -> ForagerState:
 def _return_one_by_one(world: World, state: ForagerState) -> ForagerState:
     def one(loop: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
         slots, view, left = loop
-        i = jnp.argmax(jnp.where(left, state.events - slots[BORN], np.uint32(0)))
+        i = jax.lax.argmax(jnp.where(left, state.events - slots[BORN], np.uint32(0)), 0, jnp.int32)
         after = _return_object(world, replace(state, slots=slots, view=view), i)
         return after.slots, after.view, left.at[i].set(False)
 

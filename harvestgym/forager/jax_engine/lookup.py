@@ -150,7 +150,7 @@ def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     """Return the slot of the changed object that stands in a cell, -1 for none."""
     at_x, at_y = current_cells(slots)
     here = (at_x == x) & (at_y == y) & (unpack_state(slots) == STANDING)
-    return jnp.where(jnp.any(here), jnp.argmax(here), -1)
+    return jnp.where(jnp.any(here), jax.lax.argmax(here, 0, jnp.int32), -1)
 
 
 # ---- the world as it is ------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Arra
 
 def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hidden: bool = False) -> jax.Array:
     """Return the kind or EMPTY in each of the cells now; with `hidden` also the objects out of season; shapes (n,)."""
-    index = jnp.arange(len(x))[:, None]
+    index = jnp.arange(len(x), dtype=jnp.int32)[:, None]
     cells = lambda sx, sy: jnp.where((sx == x[:, None]) & (sy == y[:, None]), index, -1)  # noqa: E731
     return _overlay(world, state, x, y, cells, hidden)
 
@@ -191,7 +191,7 @@ def _overlay(
     world: World, state: ForagerState, x: jax.Array, y: jax.Array, cells: FindCells, hidden: bool
 ) -> jax.Array:
     """Return the kinds that the world generated in the cells, less those taken, and the objects that stand instead."""
-    slots, index, slot_state = state.slots, jnp.arange(len(x))[:, None], unpack_state(state.slots)
+    slots, index, slot_state = state.slots, jnp.arange(len(x), dtype=jnp.int32)[:, None], unpack_state(state.slots)
     home = jnp.where(slot_state != VACANT, cells(slots[HOME_X], slots[HOME_Y]), -1)
     first = jnp.where(jnp.any(home == index, 1), EMPTY, generate_kind(world, state, x, y))
     if not hidden:
@@ -210,7 +210,7 @@ def draw_free_cell(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """(x, y, found): the first free cell of those drawn from a region, for a stream and the number of a collision."""
     select = lambda values: _select(region, list(values))  # noqa: E731
-    streams = to_word(stream + STREAMS * 2 * np.arange(TRIES))
+    streams = to_word(stream + STREAMS * 2 * np.arange(TRIES, dtype=np.uint32))
     k0, k1, clock = state.words[0], state.words[1], state.clock[1]
     regions = world.regions
     x = select(g.x for g in regions) + scale_word(
@@ -221,5 +221,5 @@ def draw_free_cell(
         draw_word(k0, k1, further, event, clock), select(g.height for g in regions)
     )
     free = (find_kind(world, state, x, y, True) == EMPTY) & ~((x == state.x) & (y == state.y))
-    best = jnp.argmax(free)
+    best = jax.lax.argmax(free, 0, jnp.int32)
     return x[best], y[best], jnp.any(free)

@@ -141,7 +141,7 @@ class Forager(Env[ForagerState, ForagerParams]):
 
     def transition(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> ForagerState:
         """Return one step."""
-        world, action = self.world, jnp.asarray(action)
+        world, action = self.world, jnp.asarray(action, jnp.int32)
         state = renew(world, state) if world.renews else state
         state = return_objects(world, state)
         state = refresh(world, state) if world.perishes else state
@@ -187,6 +187,6 @@ class Forager(Env[ForagerState, ForagerParams]):
             "biome": biome,
             "biome_value": values[biome],
             "biome_regret": jnp.max(values) - values[biome],
-            "changed": jnp.sum(unpack_state(state.slots) != VACANT).astype(jnp.int32),
+            "changed": jnp.sum(unpack_state(state.slots) != VACANT, dtype=jnp.int32),
             "refused": state.refused.astype(jnp.int32),
         }

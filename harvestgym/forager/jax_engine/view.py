@@ -14,7 +14,7 @@ import numpy as np
 from harvestgym.core.tree import replace
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.observations import ObservationMode, channel_table, count_channels
-from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, World
+from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, view_offsets
 
 from .lookup import find_kind, find_kinds_along, to_word
 from .state import ForagerState
@@ -44,7 +44,8 @@ def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax
         x, y = find_cell_ahead(world, state, action)
         return find_kind(world, state, x[None], y[None])[0]
     next_to = [state.view[rows // 2 - dy, cols // 2 + dx] for dx, dy in MOVES.tolist()]
-    return jnp.select([action == NORTH, action == EAST, action == SOUTH], next_to[:3], next_to[3]).astype(jnp.int32)
+    which = jnp.where((action >= NORTH) & (action < WEST), action, WEST)
+    return jax.lax.select_n(which, *next_to).astype(jnp.int32)
 
 
 def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array) -> ForagerState:
@@ -69,7 +70,7 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
 def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Array:
     """Return the kinds in the line ahead of a state that has moved: a row west to east or a column north to south."""
     rows, cols = state.view.shape
-    level, i = (action == NORTH) | (action == SOUTH), np.arange(max(rows, cols))
+    level, i = (action == NORTH) | (action == SOUTH), np.arange(max(rows, cols), dtype=np.int32)
     across, down = np.minimum(i, cols - 1) - cols // 2, rows // 2 - np.minimum(i, rows - 1)
     dx = jnp.where(level, across, jnp.where(action == EAST, cols // 2, -(cols // 2)))
     dy = jnp.where(level, jnp.where(action == NORTH, rows // 2, -(rows // 2)), down)
@@ -86,8 +87,7 @@ def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[
 
 
 def _view_cells(world: World, state: ForagerState) -> tuple[jax.Array, jax.Array, jax.Array]:
-    rows, cols = state.view.shape
-    dy, dx = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
+    dy, dx = view_offsets(*state.view.shape)
     return _offset_cells(world, state, dx, dy)
 
 
@@ -133,8 +133,8 @@ def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where:
 
 def survey(world: World, state: ForagerState) -> jax.Array:
     """int32 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds."""
-    y, x = np.meshgrid(np.arange(world.height)[::-1], np.arange(world.width), indexing="ij")
-    return _find_block(world, state, to_word(x), to_word(y))
+    y, x = np.indices((world.height, world.width), np.int32)
+    return _find_block(world, state, to_word(x), to_word(y[::-1]))
 
 
 def encode(world: World, state: ForagerState, mode: ObservationMode) -> jax.Array:
@@ -147,7 +147,7 @@ def encode(world: World, state: ForagerState, mode: ObservationMode) -> jax.Arra
 
 
 def _encode_world(world: World, state: ForagerState) -> jax.Array:
-    kinds = survey(world, state)[..., None] == jnp.arange(len(world.kinds))
+    kinds = survey(world, state)[..., None] == jnp.arange(len(world.kinds), dtype=jnp.int32)
     row, col = world.height - 1 - state.y.astype(jnp.int32), state.x.astype(jnp.int32)
     rows, cols = np.ogrid[: world.height, : world.width]
     agent = (rows == row) & (cols == col)

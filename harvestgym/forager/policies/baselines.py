@@ -17,7 +17,7 @@ from jax.custom_batching import custom_vmap
 from harvestgym.core.policy import Policy
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.reward_context import JaxContext
-from harvestgym.forager.world import MOVES
+from harvestgym.forager.world import MOVES, view_offsets
 
 STRAY = 0.1
 """Share of steps that the greedy agent takes at random, around what hurts: else a wall would hold it for ever."""
@@ -32,7 +32,7 @@ def _expected_rewards(env: Forager) -> jax.Array:
 
 def read_channels(obs: jax.Array) -> jax.Array:
     """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside, from channels."""
-    return jnp.where(jnp.any(obs, -1), jnp.argmax(obs, -1) + 1, 0)
+    return jnp.where(jnp.any(obs, -1), jax.lax.argmax(obs, obs.ndim - 1, jnp.int32) + 1, 0)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class _Planner:
     def __call__(self, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
         seen = read_channels(obs)
         open_ = jnp.array([True, *(not k.blocking or k.collectable for k in self.env.world.kinds), False])
-        choices = plan(jnp.array(self.worth)[seen], open_[seen], self.sweeps, self.discount)
+        choices = plan(jnp.array(self.worth, jnp.float32)[seen], open_[seen], self.sweeps, self.discount)
         return carry, choose_best(choices, key)
 
 
@@ -107,8 +107,8 @@ def neighbours(grid: jax.Array) -> jax.Array:
 
 def choose_best(choices: jax.Array, key: jax.Array) -> jax.Array:
     """Return the best action; where several are as good, a random one of them."""
-    tie = jax.random.uniform(key, (4,))
-    return jnp.argmax(jnp.where(choices >= jnp.max(choices) - 1e-6, 1 + tie, 0)).astype(jnp.int32)
+    tie = jax.random.uniform(key, (4,), jnp.float32)
+    return jax.lax.argmax(jnp.where(choices >= jnp.max(choices) - 1e-6, 1 + tie, 0), 0, jnp.int32)
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,10 @@ class _Greedy:
     def __call__(self, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
         seen = read_channels(obs)
         rows, cols = seen.shape
-        y, x = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
+        y, x = view_offsets(rows, cols)
         far = jnp.asarray(np.abs(x) + np.abs(y))
-        good = (jnp.array(self.worth)[seen] > 0) & (far > 0)
-        target = jnp.argmin(jnp.where(good, far, rows + cols))
+        good = (jnp.array(self.worth, jnp.float32)[seen] > 0) & (far > 0)
+        target = jax.lax.argmin(jnp.where(good, far, rows + cols).ravel(), 0, jnp.int32)
         tx, ty = jnp.asarray(x).ravel()[target], jnp.asarray(y).ravel()[target]
         nearer = [(abs(tx - dx) + abs(ty - dy)) < abs(tx) + abs(ty) for dx, dy in MOVES]
         next_ = neighbours(seen)
@@ -133,8 +133,8 @@ class _Greedy:
 
     def _scores(self, nearer: jax.Array, ahead: jax.Array) -> jax.Array:
         shut = jnp.array([False, *(k.blocking and not k.collectable for k in self.env.world.kinds), True])
-        hurts = jnp.array(self.worth)[ahead] < 0
-        return nearer - 0.5 * hurts - 1e6 * shut[ahead]
+        hurts = jnp.array(self.worth, jnp.float32)[ahead] < 0
+        return nearer - jnp.float32(0.5) * hurts - jnp.float32(1e6) * shut[ahead]
 
 
 def _table(env: Forager) -> tuple[float, ...]:

@@ -23,7 +23,7 @@ from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES, OUTSIDE, choose_colors
 from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.reward_laws import Fourier
-from harvestgym.forager.world import MOVES
+from harvestgym.forager.world import MOVES, view_offsets
 
 from .baselines import choose_best, neighbours, plan, read_channels
 from .informed import InformedForager
@@ -82,8 +82,9 @@ class _Navigator:
         pays, open_ = worth[kinds], self._find_free(lambda k: k.blocking and not k.collectable)[kinds]
         gains = pays + numbers.crowd * jnp.where(pays > 0, add_near(jnp.where(open_, pays, 0.0)), 0.0)
         path = plan(gains, open_, self._sweeps, numbers.discount)
-        ahead = self._lead_to_biome(worth, x, y) - 2.0 * (neighbours(pays) < 0) - 1e6 * ~neighbours(free)
-        ahead = ahead + numbers.straight * (jnp.arange(len(MOVES)) == carry.last)
+        ahead = self._lead_to_biome(worth, x, y) - jnp.float32(2.0) * (neighbours(pays) < 0)
+        ahead = ahead - jnp.float32(1e6) * ~neighbours(free)
+        ahead = ahead + numbers.straight * (jnp.arange(len(MOVES), dtype=jnp.int32) == carry.last)
         action = choose_best(jnp.where(jnp.max(path) > numbers.enough, path, ahead), key)
         dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * neighbours(free)[action]
         world, ahead = self.env.world, neighbours(kinds)[action].astype(jnp.int32)
@@ -104,18 +105,17 @@ class _Navigator:
 
     def _pad(self, worth: jax.Array) -> jax.Array:
         """float32 (kinds + 2,): the rewards of nothing, each kind and the outside."""
-        return jnp.concatenate([jnp.zeros(1), worth, jnp.zeros(1)])
+        return jnp.concatenate([jnp.zeros(1, jnp.float32), worth, jnp.zeros(1, jnp.float32)])
 
     def _read_kinds(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside."""
         return read_channels(obs) if MODES[self.env.mode].has_channels else self._read_colors(obs, x, y)
 
     def _read_colors(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-        world, (rows, cols) = self.env.world, self.env.aperture
-        north, east = np.meshgrid(rows // 2 - np.arange(rows), np.arange(cols) - cols // 2, indexing="ij")
+        world, (north, east) = self.env.world, view_offsets(*self.env.aperture)
         region = find_region(world, to_word((x + east) % world.width), to_word((y + north) % world.height))
         shown = lambda color: jnp.all(obs == jnp.array(color, jnp.uint8), -1)  # noqa: E731
-        out = jnp.where(shown(OUTSIDE), len(world.kinds) + 1, 0)
+        out = jnp.where(shown(OUTSIDE), jnp.int32(len(world.kinds) + 1), 0)
         alike = [jnp.any(jnp.stack([shown(c) for c in tints]), 0) for tints in choose_colors(world.kinds)]
         for i, here in enumerate(alike):
             out = jnp.where(here & (out == 0), i + 1, out)
@@ -138,24 +138,25 @@ class _Navigator:
         """(4,): 1 for each action that leads to the middle of the best biome; 0 for all in it, or if carried off."""
         world, kinds = self.env.world, self.env.world.kinds
         if world.teleport_every:
-            return jnp.zeros(4)
+            return jnp.zeros(4, jnp.float32)
         rows = []
         for g in world.regions:
             pays = [worth[i + 1] * (count / g.cells) for i, count in g.layers if kinds[i].collectable]
             rows.append(sum(pays, jnp.float32(0)))
-        target = jnp.argmax(jnp.stack(rows))
-        middle = jnp.array([(g.x + g.width // 2, g.y + g.height // 2) for g in world.regions])[target]
+        target = jax.lax.argmax(jnp.stack(rows), 0, jnp.int32)
+        middle = jnp.array([(g.x + g.width // 2, g.y + g.height // 2) for g in world.regions], jnp.int32)[target]
         off = middle - jnp.stack([x, y])
         if world.edge == "torus":
-            half = jnp.array([world.width // 2, world.height // 2])
-            off = (off + half) % jnp.array([world.width, world.height]) - half
-        nearer = jnp.stack([jnp.abs(off - step).sum() < jnp.abs(off).sum() for step in MOVES.astype(np.int32)])
-        return 1.0 * nearer * (find_region(world, to_word(x), to_word(y)) != target)
+            half = jnp.array([world.width // 2, world.height // 2], jnp.int32)
+            off = (off + half) % jnp.array([world.width, world.height], jnp.int32) - half
+        far, *after = (jnp.abs(off - step).sum(dtype=jnp.int32) for step in np.array([(0, 0), *MOVES], np.int32))
+        nearer = jnp.stack(after) < far
+        return (nearer & (find_region(world, to_word(x), to_word(y)) != target)).astype(jnp.float32)
 
 
 def remember_reward(carry: NavigatorMemory, last: Timestep) -> NavigatorMemory:
     """Remember what the kind that the last action led to has paid."""
-    met = jnp.arange(1, len(carry.met) + 1) == carry.ahead
+    met = jnp.arange(1, len(carry.met) + 1, dtype=jnp.int32) == carry.ahead
     return carry._replace(paid=jnp.where(met, last.reward, carry.paid), met=jnp.where(met, carry.clock, carry.met))
 
 
@@ -191,6 +192,6 @@ def navigator(
     x, y, kinds = *env.world.start, len(env.world.kinds)
     place = jnp.int32(x), jnp.int32(y), jnp.int32(0)
     start = NavigatorMemory(
-        *place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds), jnp.full(kinds, NEVER_MET, jnp.int32)
+        *place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds, jnp.float32), jnp.full(kinds, NEVER_MET, jnp.int32)
     )
     return Policy(start, Partial(_Navigator(env), numbers), remember_reward)

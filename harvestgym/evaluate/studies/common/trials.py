@@ -217,7 +217,8 @@ def _live(
 
         run, _ = start_episode(env, key, params)
         keep = lambda loop, orders, report: watch(loop.obs, report)  # noqa: E731
-        return scan_steps(Policy((), give_orders), day, Loop(run, run.state, ()), jnp.arange(days), keep)
+        times = jnp.arange(days, dtype=jnp.int32)
+        return scan_steps(Policy((), give_orders), day, Loop(run, run.state, ()), times, keep)
 
     return jax.vmap(jax.vmap(season, (None, None, 0)), (0, 0, None))(params, treatments, keys)
 

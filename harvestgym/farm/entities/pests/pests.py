@@ -72,8 +72,8 @@ class Pests(Entity):
     def init(self, key: jax.Array, place: Place) -> PestsState:
         """Start without pests; the waves of the days ahead are drawn."""
         waves, noise = jax.random.split(key)
-        ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape)))
-        forecast = self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,)))
+        ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape), jnp.float32))
+        forecast = self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,), jnp.float32))
         return replace(self.zero_state(place), ahead=ahead, forecast=forecast)
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
@@ -86,7 +86,7 @@ class Pests(Entity):
         """Return the pests of this morning on the hosts that live on their plot."""
         canopy = board.by_host(Canopy)
         if not canopy.alive.shape[0]:
-            return Load(pests=jnp.zeros((len(place.hosts), *place.shape)))
+            return Load(pests=jnp.zeros((len(place.hosts), *place.shape), jnp.float32))
         on_host = movement.spread_over_hosts(state.population, canopy.alive, canopy.repulsion, draws["host"])
         return Load(pests=on_host.astype(jnp.float32))
 
@@ -110,7 +110,7 @@ class Pests(Entity):
             weights = movement.step_weights(draws["pull"], air.wind, air.wind_x, air.wind_y)
             population = movement.walk(population, weights, draws["step"])
         on_host = board.sent(Load).pests.astype(jnp.int32)
-        tally = {"pests#nb": population.sum() * place.surface}
+        tally = {"pests#nb": population.sum(dtype=jnp.int32) * place.surface}
         forecast = self._forecast(ahead, draws["forecast"])
         return PestsState(population=population, on_host=on_host, forecast=forecast, ahead=ahead), Ledger({}, tally)
 
@@ -120,7 +120,7 @@ class Pests(Entity):
     def _forecast(self, ahead: jax.Array, uniform: jax.Array) -> jax.Array:
         """Forecast the attacks of the days ahead with an error whose variance grows with the lead, as for weather."""
         attacked = jnp.mean((ahead > 0).astype(jnp.float32), axis=(1, 2))
-        error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD))) * normal(uniform)
+        error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD, dtype=jnp.float32))) * normal(uniform)
         return jnp.clip(attacked + error, 0.0, 1.0)
 
     def surroundings(self, place: Place, board: Board) -> Surroundings:

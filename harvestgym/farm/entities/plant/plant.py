@@ -173,7 +173,7 @@ class Plant(Crop, Entity):
         new = growth.enter_next_stage(self, new, moves)
         new, dried = _decayed(state, new, board.sent(Litter))
         flows = {"water:transpiration": -lost, "water:drying": -dried}
-        return new, Ledger(flows, {"stages#nb": moves.sum().astype(jnp.float32)})
+        return new, Ledger(flows, {"stages#nb": moves.sum(dtype=jnp.int32).astype(jnp.float32)})
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
         asked, given = board.sent(Need).nutrients, board.mine(Share).nutrients

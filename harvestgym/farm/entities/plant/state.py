@@ -104,6 +104,6 @@ def clear_plots(state: PlantState, where: jax.Array) -> PlantState:
 def global_stage(state: PlantState) -> jax.Array:
     """Return the stage of more than 75 % of the plots, `harvested` included, else `undefined` (section 4.2)."""
     shown = jnp.where((state.stage == Stage.NONE) & state.harvested, HARVESTED, state.stage)
-    stages = np.arange(len(GLOBAL_STAGES))
+    stages = np.arange(len(GLOBAL_STAGES), dtype=np.int32)
     most = jnp.mean(shown == stages[:, None, None], axis=(1, 2)) > 0.75  # at most one stage
-    return UNDEFINED + jnp.sum(most * (stages - UNDEFINED)).astype(jnp.int32)
+    return UNDEFINED + jnp.sum(most * (stages - UNDEFINED), dtype=jnp.int32)

@@ -102,16 +102,16 @@ class Soil(Entity):
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
         """Return a soil drawn between the two ends of `start`, dry on top and free of cide."""
-        uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape))
+        uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
         water = _between(start.water_min, start.water_max, uniform[0])
         low, high = (_column(ends) for ends in (start.nutrients_min, start.nutrients_max))
         return SoilState(
             water=bucket.wilting + water * (bucket.capacity - bucket.wilting),
             nutrients=_between(low, high, uniform[1:]) * place.surface,
-            wet_surface=jnp.zeros(place.shape),
+            wet_surface=jnp.zeros(place.shape, jnp.float32),
             microlife=jnp.full(place.shape, start.microlife, jnp.float32),
-            cide=jnp.zeros((len(place.targets), *place.shape)),
+            cide=jnp.zeros((len(place.targets), *place.shape), jnp.float32),
         )
 
     def settle(self, key: jax.Array, state: SoilState, place: Place) -> SoilState:

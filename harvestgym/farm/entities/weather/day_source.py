@@ -44,7 +44,7 @@ class Replay:
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
         row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
-        return jnp.zeros(MEMORY).at[0].set(row)
+        return jnp.zeros(MEMORY, jnp.float32).at[0].set(row)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the next row of the table."""

@@ -47,7 +47,7 @@ def first_memory(climate: Climate, draws: jax.Array) -> Memory:
 def next_day(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tuple[Day, Memory]:
     """Return the weather of day `day` (1 to 365) after `memory`; `draws` uniforms in [0, 1), shape (DRAWS,)."""
     month = _month(day)
-    sky = jnp.sum(draws[0] < climate.chances[month, memory.sky]).astype(jnp.int32)
+    sky = jnp.sum(draws[0] < climate.chances[month, memory.sky], dtype=jnp.int32)
     departure = climate.carry @ memory.departure + climate.shock @ _normal(draws[2:])
     level = _level(climate, day)
     usual = level[: len(LATENT)] + (sky == RAIN) * climate.rainy[month]

@@ -174,16 +174,16 @@ class Weather(Entity):
     def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
         """Return the air of the first day and of those ahead, from `day`; other initial values but the counts yield."""
         year, days, rest = jax.random.split(key, 3)
-        draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3))
-        memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,)))
+        draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3), jnp.float32)
+        memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,), jnp.float32))
 
         def step(memory: jax.Array, turn: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             ahead, draw = turn
             day, memory = self._next(memory, _later(state.day, ahead), draw[:DRAWS])
             return memory, self._noisy(day, draw[DRAWS:], place)
 
-        memory, found = jax.lax.scan(step, memory, (jnp.arange(self.lookahead + 1), draws))
-        uniform = jax.random.uniform(rest, (1 + 4 * self.lookahead,))
+        memory, found = jax.lax.scan(step, memory, (jnp.arange(self.lookahead + 1, dtype=jnp.int32), draws))
+        uniform = jax.random.uniform(rest, (1 + 4 * self.lookahead,), jnp.float32)
         state = replace(state, ahead=found[1:], memory=memory)
         state = self._forecast(state, uniform[1:].reshape(4, -1))
         return self._today(state, Day(*found[0]), uniform[0], state.dry, state.frost)
@@ -252,7 +252,7 @@ class Weather(Entity):
         share = jnp.cumsum(jnp.asarray(self.wind_from) / jnp.sum(self.wind_from))
         return replace(
             state, temperature=jnp.stack([day.t_min, day.t_mean, day.t_max]), humidity=day.humidity,
-            wind=day.wind * KMH, direction=jnp.sum(uniform >= share[:-1]).astype(jnp.int32), rain=day.rain,
+            wind=day.wind * KMH, direction=jnp.sum(uniform >= share[:-1], dtype=jnp.int32), rain=day.rain,
             rain_class=kind, rain_intensity=jnp.stack([jnp.float32(0.0), s.light, s.heavy])[kind],
             sun=_sunshine(day), dry=dry, frost=frost,
         )  # fmt: skip
@@ -263,7 +263,7 @@ class Weather(Entity):
         The paper adds the noise of the day, which is in the days to come already.
         """
         s, days = self.settings, Day(*state.ahead.T)
-        lead = 1.0 + jnp.arange(self.lookahead)
+        lead = 1.0 + jnp.arange(self.lookahead, dtype=jnp.float32)
         variance = jnp.stack([s.temperature_error, s.humidity_error, s.wind_error, s.rain_error])[:, None] * lead
         error = jnp.sqrt(variance) * normal(uniform)
         return replace(
