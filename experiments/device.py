@@ -30,8 +30,8 @@ in device.json as soon as it is measured. Rows that are missing at the part's de
     speed     `harvestgym.rollout` with random actions and restarts. `peak_mib` is the largest memory of the process so
               far, on the device, or on the host if JAX does not know it. The smallest batch comes first.
     ppo       examples/ppo.py. All updates take the same time; `expert_s` and `expert_env_steps` are those of the first
-              ten updates whose seasons earn, with exploration, as much as the expert on the training split: at least the
-              lower end of the 95 % interval of its mean. They are null if none do. The test split is used at the end.
+              ten updates whose seasons earn, with exploration, as much as the expert on the training split: at least
+              the lower end of the 95 % interval of its mean. They are null if none do. The test split is used at the end.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,24 @@ from typing import Any
 import pytest
 
 from harvestgym.core.xla.compilation import QUICK
-from harvestgym.core.xla.setup import enable_cache
 from harvestgym.core.xla.memory import free_programs_if_full
+from harvestgym.core.xla.setup import enable_cache
 
 from .short import ALL
 
+QUICK_FLAGS = "HARVESTGYM_TEST_FLAGS"
+"""Environment variable by which the first process of a run gives the flags that XLA knows to the others."""
+
 if not ALL:  # before any program is compiled: compiling is most of what the tests take, and this halves it
-    options = QUICK | {"xla_cpu_parallel_codegen_split_count": 1}  # the other core has its own tests
-    quick = " ".join(f"--{option}={value}" for option, value in options.items())
-    os.environ["XLA_FLAGS"] = f"{quick} {os.environ.get('XLA_FLAGS', '')}".strip()
+    if QUICK_FLAGS not in os.environ:
+        options = QUICK | {"xla_cpu_parallel_codegen_split_count": 1}  # the other core has its own tests
+        emitters = "--xla_cpu_use_fusion_emitters=false"  # JAX 0.11 and later end a process that has this flag
+        child = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": emitters}
+        command = [sys.executable, "-c", "import jax; jax.devices()"]
+        known = subprocess.run(command, env=os.environ | child, stderr=subprocess.DEVNULL)
+        flags = [f"--{option}={value}" for option, value in options.items()] + [emitters] * (known.returncode == 0)
+        os.environ[QUICK_FLAGS] = " ".join(flags)
+    os.environ["XLA_FLAGS"] = f"{os.environ[QUICK_FLAGS]} {os.environ.get('XLA_FLAGS', '')}".strip()
 
 os.environ.setdefault("HARVESTGYM_QUIET", "1")  # compiling is not news here
 

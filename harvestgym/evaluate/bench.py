@@ -28,8 +28,8 @@ from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.tables import Table
-from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.core.xla.fusion import CompiledFunction
+from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.gym.driver import compile_functions
 from harvestgym.gym.env import GymEnv
 

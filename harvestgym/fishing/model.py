@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.random import key_for
+from harvestgym.core.reduction import add_up, find_highest
 from harvestgym.core.tree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.tuning.rule_family import TunedRule
 
@@ -166,7 +167,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
         """Return price times the real catch, less the cost of its effort (U), over all targets."""
-        return jnp.sum(self.worth(after, params))
+        return add_up(self.worth(after, params))
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
         return self.law(state, params).biomass(state.stock) <= params.collapse
@@ -226,7 +227,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     ) -> FishingState:
         """Add this year to the tally of `after`, except for the worth, which `step` adds."""
         tally, biomass = before.tally, law.biomass(after.stock)
-        catch, last = jnp.sum(after.catch), jnp.sum(before.catch)
+        catch, last = add_up(after.catch), add_up(before.catch)
         counted = EpisodeTally(
             catch=tally.catch + catch,
             change=tally.change + jnp.where(before.year > 0, jnp.abs(catch - last), 0.0),
@@ -253,8 +254,8 @@ class FishingModel(Env[FishingState, FishingParams]):
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
         year = {
             "biomass": self.law(state, params).biomass(state.stock),
-            "catch": jnp.sum(state.catch),
-            "rate": jnp.max(state.rate),
+            "catch": add_up(state.catch),
+            "rate": find_highest(state.rate),
             "year": state.year,
         }
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.reduction import add_up, find_lowest
 from harvestgym.core.tree import par, pytree, static
 
 from .growth import MAX_BIOMASS, MAX_RATE, GrowthLaw
@@ -39,7 +40,7 @@ class AgeStructured(GrowthLaw):
 
     @property
     def capacity(self) -> jax.Array:
-        return jnp.sum(self.vulnerability * self.weight * self.unfished)
+        return add_up(self.vulnerability * self.weight * self.unfished)
 
     @property
     def age(self) -> jax.Array:
@@ -65,7 +66,7 @@ class AgeStructured(GrowthLaw):
     def spawners(self, numbers: jax.Array) -> jax.Array:
         """Spawning biomass of numbers at age."""
         mature = jax.nn.sigmoid(self.mature_slope * (self.age - self.mature_age))
-        return jnp.sum(mature * self.weight * numbers, axis=-1)
+        return add_up(mature * self.weight * numbers)
 
     def _due(self, numbers: jax.Array) -> jax.Array:
         per_recruit = self.spawners(self.unfished) / self.recruits
@@ -85,7 +86,7 @@ class AgeStructured(GrowthLaw):
         return jnp.append(numbers, self._due(numbers))
 
     def available(self, stock: jax.Array) -> jax.Array:
-        return jnp.sum(self.vulnerability * self.weight * stock[:-1], keepdims=True)
+        return add_up(self.vulnerability * self.weight * stock[:-1])[None]
 
     def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
         rate = catch / jnp.maximum(self.available(stock), 1e-12)
@@ -147,7 +148,7 @@ class ThreeSpecies(GrowthLaw):
         return jnp.concatenate([stock[..., :2] - catch, stock[..., 2:]], axis=-1)
 
     def biomass(self, stock: jax.Array) -> jax.Array:
-        return jnp.min(stock, axis=-1)
+        return find_lowest(stock)
 
 
 @pytree
@@ -181,4 +182,4 @@ class Patches(GrowthLaw):
         return grown + self.dispersal * (moved - grown)
 
     def biomass(self, stock: jax.Array) -> jax.Array:
-        return jnp.mean(stock, axis=-1)
+        return add_up(stock) / stock.shape[-1]

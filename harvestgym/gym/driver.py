@@ -53,7 +53,9 @@ class CompiledFunctions(NamedTuple):
 def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> CompiledFunctions:
     """Prepare the functions of an environment for parameters of a layout; `batch` is `()` or `(num_envs,)`."""
     seeds = jax.ShapeDtypeStruct(batch, jnp.uint32)
-    begun, first = jax.eval_shape(lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros())
+    begun, first = jax.eval_shape(
+        lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
+    )
     run, timestep = layout_of(begun), layout_of(first)
 
     def start(packed: PackedTree, given: PackedTree, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:

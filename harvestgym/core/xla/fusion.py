@@ -7,15 +7,15 @@ Internals: two attributes of a call that XLA's CPU compiler reads (`xla_cpu_smal
 Single kernel: XLA launches every fusion as a task, for about half a microsecond each, which is more than the
 arithmetic of a plot takes. A call that is marked as small is emitted as one task: the same operations on the same
 numbers. XLA does this by itself for small loops. A program with an operation that it cannot write out in place, such as
-a sort, a scatter that adds or a call of a library, does not compile so: then it is compiled by plain `jax.jit`, and XLA's
-reason is logged once.
+a sort, a scatter that adds or a call of a library, does not compile so: then it is compiled by plain `jax.jit`, and
+XLA's reason is logged once.
 
 Recomputation: XLA repeats an operation, and all that led to it, in every fusion that uses its result: the random bits
 of a farm's day forty times, so that 5,000 operations become 38,000. It repeats nothing across a call that it may not
 inline. A result that would cost more than `REPEATED` operations again goes through such a call.
 
 Gain: a call of the step of `farm/full-1x1-v1` takes a third of the time that it takes with `HARVESTGYM_XLA=off`
-(`experiments/kernels.py`); rollouts of 4,096 farms make nearly twice as many days a second without recomputation
+(`benchmarks/kernels.py`); rollouts of 4,096 farms make nearly twice as many days a second without recomputation
 (`harvestgym bench`).
 Without it: the same programs by plain `jax.jit`, as on other devices than a CPU.
 """

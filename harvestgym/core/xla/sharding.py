@@ -1,7 +1,7 @@
 """Mapping of a function over the shards of its arguments, as one program for several devices.
 
-Internals: `jax.shard_map`, which is `jax.experimental.shard_map.shard_map` in JAX 0.6, where `check_vma` is
-`check_rep`. The check is off, as it refuses a loop that starts from constants.
+Internals: the argument `check_vma` of `jax.shard_map`. The check is off, as it refuses a loop that starts from
+constants.
 Gain: one call runs on all devices, and one program is compiled for them.
 Without it: a rollout on one device, the default, does not use this module; there is no other way to use several, so
 the off switch does not apply.
@@ -10,8 +10,6 @@ the off switch does not apply.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from importlib import import_module
 from typing import Any
 
 import jax
@@ -26,10 +24,4 @@ def map_over_shards(
 ) -> Callable[..., Any]:
     """Return `function` as one program for all devices; each runs it on its shard of the arguments."""
     mesh = jax.sharding.Mesh(np.asarray(devices), (SHARDS,))
-    return _find_shard_map()(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
-
-
-def _find_shard_map() -> Callable[..., Any]:
-    if hasattr(jax, "shard_map"):
-        return partial(jax.shard_map, check_vma=False)
-    return partial(import_module("jax.experimental.shard_map").shard_map, check_rep=False)
+    return jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)

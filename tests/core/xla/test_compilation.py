@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harvestgym.cli import app
+from harvestgym.core.xla import compilation
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.core.xla.fallback import SWITCH_VARIABLE
 from harvestgym.core.xla.setup import CACHE_VARIABLE, cache_folder, list_programs, trim_cache
@@ -91,3 +93,35 @@ def test_the_command_shows_and_clears_the_cache(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv(CACHE_VARIABLE, "off")
     refused = run(app, ["cache", "show"])
     assert refused.exit_code == 2 and "switched off" in refused.output
+
+
+def compile_slowly(monkeypatch: pytest.MonkeyPatch, quiet: str) -> None:
+    """Spend a moment in a function of a compiler's name, which a watching thread can find."""
+    monkeypatch.setenv(compilation.QUIET_VARIABLE, quiet)
+    monkeypatch.setattr(compilation, "LONG", 0.01)
+
+    def compile_something() -> None:
+        time.sleep(0.3)
+
+    with compilation.announcing("a toy"):
+        compile_something()
+
+
+@pytest.mark.parametrize(("quiet", "lines"), [("", 1), ("0", 1), ("1", 0)])
+def test_a_long_compilation_is_announced_once(
+    quiet: str, lines: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(compilation, "_announced", set())
+    for _ in range(2):
+        compile_slowly(monkeypatch, quiet)
+    said = [record.getMessage() for record in caplog.records if record.name == "harvestgym"]
+    assert len(said) == lines and all("compiling a toy" in line for line in said)
+
+
+def test_programs_of_the_cache_that_jax_rejects_are_said_once(tmp_path: Path) -> None:
+    run(tmp_path)
+    for program, _ in list_programs(tmp_path):
+        program.write_bytes(b"of another machine")
+    environment = os.environ | {CACHE_VARIABLE: str(tmp_path), "JAX_RAISE_PERSISTENT_CACHE_ERRORS": "0"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr.count("cache of compiled programs") == 1, done.stderr

@@ -188,7 +188,9 @@ def test_environments_reset_and_step_without_the_rewriting(
         env.reset(seed=1)
         obs = env.step(env.action_space.sample())[0]
         assert env.observation_space.contains(obs)
-    assert [line.partition(":")[0] for line in warnings()] == [f"core.xla.fusion.{piece}" for piece in HOOKS["mark_call"]]
+    assert [line.partition(":")[0] for line in warnings()] == [
+        f"core.xla.fusion.{piece}" for piece in HOOKS["mark_call"]
+    ]
 
 
 def test_an_error_of_the_function_itself_is_raised_without_a_warning(warnings: Callable[[], list[str]]) -> None:
