@@ -16,10 +16,10 @@ import jax
 import harvestgym
 from harvestgym.core.episode import episode_keys, seed_key
 from harvestgym.core.rollout import rollout
-from harvestgym.core.xla.compilation import LIGHT
+from harvestgym.core.xla.compilation import QUICK
 from harvestgym.evaluate.run import policy_named
 
-OPTIONS = {"default": {}, **{f"{name}={value}": {name: value} for name, value in LIGHT.items()}, "all of these": LIGHT}
+OPTIONS = {"default": {}, "level 1": {"xla_backend_optimization_level": 1}, "level 0": QUICK}
 RUNS = 7
 
 

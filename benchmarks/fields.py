@@ -17,7 +17,7 @@ from pathlib import Path
 import jax
 import yaml
 
-from harvestgym.core.xla.compilation import CACHE_VARIABLE
+from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.evaluate.bench import CompiledStep
 from harvestgym.farm.config.compile import build_text
 from harvestgym.farm.engine import alike

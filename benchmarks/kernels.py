@@ -20,7 +20,7 @@ from typing import Any
 import jax
 
 import harvestgym
-from harvestgym.core.xla.compilation import CACHE_VARIABLE
+from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.evaluate.bench import CompiledStep
 
 WITHIN = ("fusion", "while", "conditional", "call", "reduce", "reduce-window", "scatter", "sort", "dot", "copy")

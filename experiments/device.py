@@ -31,7 +31,8 @@ in device.json as soon as it is measured. Rows that are missing at the part's de
               far, on the device, or on the host if JAX does not know it. The smallest batch comes first.
     ppo       examples/ppo.py. All updates take the same time; `expert_s` and `expert_env_steps` are those of the first
               ten updates whose seasons earn, with exploration, as much as the expert on the training split: at least
-              the lower end of the 95 % interval of its mean. They are null if none do. The test split is used at the end.
+              the lower end of the 95 % interval of its mean. They are null if none do. The test split is used at the
+              end.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ from harvestgym.core.episode import episode_keys, make_policy_keys
 from harvestgym.core.loading import import_file
 from harvestgym.core.policy import Policy, random_policy, sample, together
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.xla.compilation import CACHE_VARIABLE
+from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import Summary, summarise
