@@ -19,5 +19,5 @@ def some(ids: Sequence[str], *short: str) -> list[str]:
 
 
 THOROUGH = {"xla_backend_optimization_level": 3}
-"""Compiler options, whatever those of the other tests are, for what runs longer than it compiles, and where
+"""Compiler options, independent of those of the other tests, for what runs longer than it compiles, and where
 roundings matter: unoptimised code works out one number in several places, with other roundings."""

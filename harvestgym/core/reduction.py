@@ -1,8 +1,8 @@
 """Reductions of the last axis by additions or comparisons of halves, for what an environment computes in a step.
 
 In a batch of 4,096 and more, XLA's CPU compiler of JAX 0.8 to 0.10 gives `jnp.sum`, `jnp.max` and `jnp.min` to a
-library of kernels, some of which give wrong numbers in a loop, without a word. It does not recognise these, in any
-program, also in one that a user has jitted. On a CPU they fuse with what uses them; there are log2(n) of them.
+library, and some of its kernels give wrong numbers in a loop, without a word. It does not recognise these reductions,
+in any program, also in one that a user has jitted. On a CPU they fuse with what uses them; there are log2(n) of them.
 """
 
 from __future__ import annotations

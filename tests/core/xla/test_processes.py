@@ -38,7 +38,7 @@ REFUSED = "forked from a process that had used it"
 @pytest.mark.parametrize(("before", "found"), [("used", REFUSED), ("late", REFUSED), ("unused", "an episode began")])
 def test_a_forked_process_raises_only_if_jax_was_in_use(before: str, found: str) -> None:
     if before == "late" and not os.path.exists("/proc/self/task"):
-        pytest.skip("without /proc nothing tells that an earlier fork lost the threads of JAX")
+        pytest.skip("without /proc an earlier fork leaves no trace")
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, before], capture_output=True, text=True, timeout=120, check=True
     )
