@@ -53,7 +53,7 @@ Capacity = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
 
 
 def view_offsets(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
-    """How far north and how far east of the centre of a view each of its cells lies, int32 (rows, columns)."""
+    """Distances north and east of the centre of a view to each of its cells, int32 (rows, columns)."""
     south, east = np.indices((rows, cols), np.int32)
     return rows // 2 - south, east - cols // 2
 

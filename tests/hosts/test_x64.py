@@ -1,4 +1,4 @@
-"""Where the host has set JAX_ENABLE_X64=1, programs stay in 32 bits, and episodes are those of any other process."""
+"""With JAX_ENABLE_X64=1 of the host, programs stay in 32 bits, and episodes are those of any other process."""
 
 from __future__ import annotations
 

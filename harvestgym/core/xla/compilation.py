@@ -65,7 +65,7 @@ def _watch(what: str, thread: int, done: threading.Event) -> None:
             frame = frame.f_back
         if frame is not None and what not in _announced:
             _announced.add(what)
-            kept = jax.config.jax_compilation_cache_dir
+            kept = getattr(jax.config, "jax_compilation_cache_dir", None)
             later = "the next process will start quickly" if kept else "the cache is off, so each process does this"
             text = "compiling %s; %s (%s=1 hides this line)"
             logging.getLogger("harvestgym").warning(text, what, later, QUIET_VARIABLE)

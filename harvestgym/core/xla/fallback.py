@@ -31,7 +31,7 @@ def with_fallback(piece: str, special: Callable[..., Any], plain: Callable[..., 
 
     @wraps(plain)
     def run(*args: Any) -> Any:
-        if not is_enabled() or jax.config.jax_disable_jit:
+        if not is_enabled() or is_jit_disabled():
             return plain(*args)
         try:
             return special(*args)
@@ -41,6 +41,11 @@ def with_fallback(piece: str, special: Callable[..., Any], plain: Callable[..., 
             return result
 
     return run
+
+
+def is_jit_disabled() -> bool:
+    """Return whether the user has disabled `jax.jit`."""
+    return getattr(jax.config, "jax_disable_jit", False)
 
 
 def report(piece: str, error: Exception, instead: str = "plain jax.jit is used, which gives the same results") -> None:

@@ -35,7 +35,7 @@ import jax.extend.core  # here, and not in a trace, as JAX forgets its traces wh
 import jax.numpy as jnp
 
 from .compilation import announcing
-from .fallback import is_enabled, report, with_fallback
+from .fallback import is_enabled, is_jit_disabled, report, with_fallback
 
 with suppress(ImportError):
     import jax.experimental.xla_metadata
@@ -102,8 +102,8 @@ class CompiledFunction:
 
     def _compile(self, args: tuple[Any, ...]) -> Any:
         """Return the jitted function, compiled."""
-        self._as_single_kernel &= is_enabled() and not jax.config.jax_disable_jit
-        if jax.config.jax_disable_jit:
+        self._as_single_kernel &= is_enabled() and not is_jit_disabled()
+        if is_jit_disabled():
             return jax.jit(self._function)
         try:
             jitted = jax.jit(single_kernel(self._function) if self._as_single_kernel else self._function)
@@ -202,8 +202,8 @@ def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., 
     """Make a function that is one call in the program, with some attributes."""
     from jax.experimental import xla_metadata
 
-    if hasattr(xla_metadata, "xla_metadata_call"):  # from JAX 0.11 on
-        return xla_metadata.xla_metadata_call(function, **attributes)
+    if call := getattr(xla_metadata, "xla_metadata_call", None):  # from JAX 0.11 on
+        return call(function, **attributes)
     inner = jax.jit(function)
     return lambda *args: xla_metadata.set_xla_metadata(inner(*args), **attributes)
 

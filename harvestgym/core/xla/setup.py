@@ -64,7 +64,7 @@ def cache_folder() -> Path | None:
 def enable_cache() -> None:
     """Switch JAX's persistent cache on, if the user has not and the folder can be written."""
     folder = cache_folder()
-    if folder is None or jax.config.jax_compilation_cache_dir:
+    if folder is None or getattr(jax.config, "jax_compilation_cache_dir", None):
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
