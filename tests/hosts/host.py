@@ -1,0 +1,151 @@
+"""What one process of a host computes of some ids: one step of stored states, whole episodes, and a game of Gymnasium.
+
+    python -m tests.hosts.host HOST FOLDER ID...
+
+The host `reference` runs first and stores the states in FOLDER; every host saves its numbers there as `HOST.npz`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+ROWS, STEPS, LONGEST = 64, 24, 400
+"""Stored states and whole episodes of an id; the days that the last stored state is old; the steps of an episode."""
+COPIES = {"large batch": 64}
+"""How often a host repeats the stored states in its batch."""
+
+
+def play(host: str, folder: Path, id: str) -> dict[str, Any]:
+    """Return the arrays of an id by name."""
+    import gymnasium
+
+    import harvestgym
+    from harvestgym.core.policy import random_policy, sample
+    from harvestgym.core.rollout import evaluate
+
+    env = harvestgym.make(id)
+    keys = jax.random.split(jax.random.key(5), ROWS)
+    step = jax.jit(jax.vmap(env.step))
+    actions = jax.jit(jax.vmap(partial(sample, env.action_space)))
+    stored = folder / f"{id.replace('/', '-')}.npz"
+    if host == "reference":
+        state = jax.jit(jax.vmap(env.reset))(keys)[0]
+        over = jnp.zeros(ROWS, bool)
+        for day in range(STEPS):
+            now = jax.vmap(jax.random.fold_in, (0, None))(keys, day)
+            after, last = step(now, state, actions(now))
+            over |= last.terminated | last.truncated | (jnp.arange(ROWS) % STEPS <= day)
+            state = jax.tree.map(lambda old, new, over=over: _choose(over, old, new), state, after)
+        np.savez(stored, *map(_to_numbers, jax.tree.leaves(state)))
+    like = jax.tree.leaves(jax.eval_shape(jax.vmap(env.reset), keys)[0])
+    with np.load(stored) as arrays:
+        leaves = [_from_numbers(arrays[name], leaf) for name, leaf in zip(arrays.files, like, strict=True)]
+    state = jax.tree.structure(jax.eval_shape(jax.vmap(env.reset), keys)[0]).unflatten(leaves)
+    copies = COPIES.get(host, 1)
+    given = jax.tree.map(lambda leaf: jnp.concatenate([leaf] * copies), (keys, state, actions(keys)))
+    after = step(*given)
+    made = {f"step {jax.tree_util.keystr(path)}": _to_numbers(leaf)
+            for path, leaf in jax.tree_util.tree_leaves_with_path(after)}  # fmt: skip
+
+    devices = jax.devices() if len(jax.devices()) > 1 else None
+    episodes = evaluate(env, random_policy(env), jax.random.key(7), ROWS, LONGEST, devices=devices)
+    made |= {"returns": np.asarray(episodes.returns)}
+
+    game = gymnasium.make(f"harvestgym:{id}")
+    seen, over = [game.reset(seed=3)[0]], False
+    game.action_space.seed(4)
+    while not over and len(seen) < 20:
+        obs, reward, terminated, truncated, _ = game.step(game.action_space.sample())
+        seen, over = [*seen, obs, reward], terminated or truncated
+    return {f"{id} {name}": array for name, array in (made | {"game": _flatten(seen)}).items()}
+
+
+def _choose(over: Any, old: Any, new: Any) -> Any:
+    return jnp.where(over.reshape(-1, *(1,) * (old.ndim - 1)), old, new)
+
+
+def _to_numbers(leaf: Any) -> Any:
+    return np.asarray(jax.random.key_data(leaf) if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf)
+
+
+def _from_numbers(array: Any, like: Any) -> Any:
+    is_key = jax.dtypes.issubdtype(like.dtype, jax.dtypes.prng_key)
+    return jax.random.wrap_key_data(array) if is_key else jax.numpy.asarray(array)
+
+
+def _flatten(tree: Any) -> Any:
+    return np.concatenate([np.ravel(leaf).astype(np.float64) for leaf in jax.tree.leaves(tree)])
+
+
+def play_all(host: str, folder: Path, ids: Sequence[str]) -> dict[str, Any]:
+    """Return the arrays of all ids, one after the other."""
+    return {name: array for id in ids for name, array in play(host, folder, id).items()}
+
+
+def after_other_programs(host: str, folder: Path, ids: Sequence[str]) -> dict[str, Any]:
+    """JAX is imported and used before the package."""
+    jax.jit(lambda x: jnp.cumsum(x) @ jnp.ones(3))(jnp.ones(3)).block_until_ready()
+    return play_all(host, folder, ids)
+
+
+def in_a_spawned_process(host: str, folder: Path, ids: Sequence[str]) -> dict[str, Any]:
+    """A process that has used JAX spawns one that plays."""
+    jax.numpy.ones(3).block_until_ready()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(play_all, (host, folder, ids))
+
+
+def in_two_threads(host: str, folder: Path, ids: Sequence[str]) -> dict[str, Any]:
+    """Two threads play different ids at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        return {name: array for made in pool.map(partial(play, host, folder), ids) for name, array in made.items()}
+
+
+def beside_training(host: str, folder: Path, ids: Sequence[str]) -> dict[str, Any]:
+    """The process trains a model of its own with optax before and after each id."""
+    import optax
+
+    x, adam = jnp.linspace(-1.0, 1.0, 256), optax.adam(0.1)
+
+    @jax.jit
+    def improve(weights: Any, moments: Any) -> Any:
+        error, slope = jax.value_and_grad(lambda w: jnp.mean((jnp.tanh(x * w[0]) * w[1] - x**3) ** 2))(weights)
+        change, moments = adam.update(slope, moments)
+        return optax.apply_updates(weights, change), moments, error
+
+    weights, made, errors = jnp.ones(2), {}, []
+    moments = adam.init(weights)
+    for id in [*ids, None]:
+        for _ in range(20):
+            weights, moments, error = improve(weights, moments)
+            errors.append(float(error))
+        made |= play(host, folder, id) if id else {}
+    assert errors[-1] < errors[0], errors
+    return made
+
+
+WAYS: dict[str, Callable[..., dict[str, Any]]] = {
+    "JAX used before": after_other_programs, "spawned": in_a_spawned_process, "two threads": in_two_threads,
+    "other training": beside_training,
+}  # fmt: skip
+"""How a host plays, unless one id after the other."""
+
+
+def main(host: str, folder: str, *ids: str) -> None:
+    """Play all ids in this process, and save the arrays."""
+    made = WAYS.get(host, play_all)(host, Path(folder), ids)
+    np.savez(Path(folder) / f"{host}.npz", **made)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

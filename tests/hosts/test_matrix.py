@@ -1,0 +1,33 @@
+"""Numbers are the same in every host: one step of stored states, whole episodes, a game of Gymnasium."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from tests.short import some
+
+from .matrix import HOSTS, IDS, ONLY, compare, run
+
+PLAYED = some(IDS, "logistic-v0", "walleye-v0", "bean-clay-1x1-v1", "flowers-v1")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a reference that has run."""
+    folder = tmp_path_factory.mktemp("hosts")
+    run("reference", folder, PLAYED)
+    return folder
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "reference"])
+def test_a_host_gives_the_numbers_of_a_plain_process(host: str, folder: Path) -> None:
+    if host == "notebook" and importlib.util.find_spec("nbclient") is None:
+        pytest.skip("nbclient is not installed")
+    played = [id for id in PLAYED if id in ONLY.get(host, PLAYED)]
+    said = run(host, folder, played)
+    assert "Traceback" not in said and "Aborted" not in said
+    wrong = {id: found for id, found in compare(host, folder, played).items() if not found.is_small}
+    assert wrong == {}
