@@ -189,3 +189,4 @@ def test_imports_in_functions_and_for_types_are_read(tmp_path: Path) -> None:
         ("harvestgym.inner.two", "harvestgym.inner.one", False, True),
     ]
     assert structure.cycles(tree.graph) == [["harvestgym.inner.one", "harvestgym.inner.two"]]
+    assert tree.count_code() == 4  # lines of `one` and `two` that are no imports

@@ -77,6 +77,10 @@ class Tree:
         paths = sorted((self.root / folder).rglob(pattern))
         return {str(p.relative_to(self.root)): len(p.read_text(encoding="utf-8").splitlines()) for p in paths}
 
+    def count_code(self) -> int:
+        """Return the lines of code of the package: without bare strings, comments, blank lines and imports."""
+        return sum(_count_code(path.read_text(encoding="utf-8")) for path in (self.root / PACKAGE).rglob("*.py"))
+
     @cached_property
     def imports(self) -> list[Import]:
         """Every import of a module of the package, also in functions and under TYPE_CHECKING."""
@@ -178,6 +182,7 @@ def measure(root: Path) -> dict[str, Any]:
     folder_cycles = [c for package in sorted(tree.packages) for c in cycles(tree.folder_graph(package))]
     return {
         "lines": sum(code.values()),
+        "lines of code": tree.count_code(),
         "files": len(code),
         "files per folder, largest": dict(folders.most_common(5)),
         "folders of more than 16 modules": sum(count > 16 for count in folders.values()),
@@ -203,6 +208,21 @@ def _ratios(code: Mapping[str, int], tests: Mapping[str, int]) -> dict[str, floa
         tested = sum(n for path, n in tests.items() if Path(path).parts[1] == folder)
         out[folder] = round(tested / lines, 2)
     return out
+
+
+def _count_code(source: str) -> int:
+    others = {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or (isinstance(node, ast.Expr) and _is_string(node.value))
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    lines = enumerate(map(str.strip, source.splitlines()), 1)
+    return sum(1 for number, line in lines if line and not line.startswith("#") and number not in others)
+
+
+def _is_string(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _spread(values: Iterable[int]) -> list[int]:
