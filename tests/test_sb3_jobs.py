@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("optax")
+pytestmark = pytest.mark.torch
 
 ID = "farm/game0-weeds-v1"
 

@@ -78,7 +78,7 @@ def _split_keys(steps: int, key: jax.Array) -> EpisodeKeys:
     return EpisodeKeys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps, dtype=jnp.int32)), step)
 
 
-@partial(jit_quickly, static_argnums=(0, 1))
+@partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1))
 def _record_steps(env: Env[Any, Any], keep: Any, policy: Policy, keys: EpisodeKeys, params: Any) -> Any:
     """Return the frames from the start on, and of each step the ends and the info."""
     state, first = env.reset(keys.start, params)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 try:
     import numba
     from numba import extending
+    from numba.core import event
 except ImportError:
-    numba = extending = None
+    numba = extending = event = None
 
 FAST = numba is not None
 """Whether the compiled host engine can run."""
@@ -60,6 +62,27 @@ def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
         return compiler.njit(cache=True, **options)(function)
     except RuntimeError:  # there is no folder to write to
         return compiler.njit(**options)(function)
+
+
+if event:
+
+    class _Announcer(event.Listener):
+        """Lets `announcing` say that the engine is compiled; a function compiles those that it calls meanwhile."""
+
+        def __init__(self) -> None:
+            self._open = list[ExitStack]()
+
+        def on_start(self, event: Any) -> None:
+            from harvestgym.core.xla.compilation import announcing  # imports JAX, which a world does not need
+
+            self._open.append(ExitStack())
+            if len(self._open) == 1 and event.data["dispatcher"].py_func.__module__.startswith("harvestgym."):
+                self._open[-1].enter_context(announcing("the engine of foragers", kept=True))
+
+        def on_end(self, event: Any) -> None:
+            self._open.pop().close()
+
+    event.register("numba:compile", _Announcer())
 
 
 def _borrowed(typing: Any, array: Any) -> Any:

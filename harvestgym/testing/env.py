@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -79,10 +79,11 @@ class _CompiledFunctions:
     def __init__(self, env: Env[Any, Any], policy: Policy) -> None:
         self.traces: Counter[str] = Counter()
         self.act = lambda obs, key: policy.act(policy.init, obs, key)[1]
-        self.step = jit_quickly(self._counted("step", env.step))
-        self.resets = jit_quickly(jax.vmap(self._counted("reset under vmap", env.reset), (0, None)))
-        self.steps = jit_quickly(jax.vmap(self._counted("step under vmap", env.step), (0, 0, 0, None)))
-        self.acts = jit_quickly(jax.vmap(self.act))
+        jit = partial(jit_quickly, what=f"a check of {env.describe()}")
+        self.step = jit(self._counted("step", env.step))
+        self.resets = jit(jax.vmap(self._counted("reset under vmap", env.reset), (0, None)))
+        self.steps = jit(jax.vmap(self._counted("step under vmap", env.step), (0, 0, 0, None)))
+        self.acts = jit(jax.vmap(self.act))
 
     def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:

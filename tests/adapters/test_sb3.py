@@ -24,6 +24,8 @@ from harvestgym.core.tree import replace
 from harvestgym.gym.env import GymEnv
 from tests.toy import BoxStock, Stock
 
+pytestmark = pytest.mark.torch
+
 N = 3
 CORES = [Stock(), BoxStock()]
 

@@ -8,6 +8,7 @@ import harvestgym
 from tests.short import some
 
 envs = pytest.importorskip("torchrl.envs")
+pytestmark = pytest.mark.torch
 
 IDS = ("farm/bean-clay-1x1-v1", "fishing/may-v0", "forager/two-biome-v1")
 

@@ -46,6 +46,7 @@ def test_gymnasium_checker_passes(id: str) -> None:
     gymnasium_check(env.unwrapped)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("id", WRAPPED)
 def test_stable_baselines3_checker_passes(id: str) -> None:
     """An active farm has dict actions, which SB3 does not support: there the Discrete wrapper is checked."""

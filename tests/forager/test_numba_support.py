@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harvestgym.core.xla import compilation
 from harvestgym.forager import numba_support
 
 
@@ -49,3 +50,19 @@ def test_a_read_only_install_caches_under_the_folder_of_the_package(monkeypatch:
     monkeypatch.setenv("HARVESTGYM_CACHE", "/somewhere")
     assert numba_support.compiled(double)(3) == 6
     assert os.path.join("/somewhere", "numba") == numba.config.CACHE_DIR
+
+
+def test_a_long_compilation_is_announced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(compilation, "LONG", 0.001)
+    monkeypatch.setattr(compilation, "_announced", set())
+    monkeypatch.setenv(compilation.QUIET_VARIABLE, "0")
+
+    def add(x: int) -> int:
+        return x + 1
+
+    assert numba.njit(add)(1) == 2 and caplog.records == []  # a function of the user
+    add.__module__ = "harvestgym.toy"
+    assert numba.njit(add)(1) == 2
+    (line,) = caplog.records
+    assert line.getMessage().startswith("compiling the engine of foragers; the next process will start quickly")

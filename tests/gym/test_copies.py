@@ -103,7 +103,9 @@ def assert_same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("interface", MAKERS)
+@pytest.mark.parametrize(
+    "interface", [pytest.param(name, marks=[pytest.mark.torch] * (name == "Stable-Baselines3")) for name in MAKERS]
+)
 def test_copies_continue_as_the_original_and_do_not_change_it(interface: str) -> None:
     env = begin(MAKERS[interface])
     ways = COPIES if not isinstance(env, gymnasium.Wrapper) else {n: f for n, f in COPIES.items() if n != "copy"}

@@ -170,7 +170,7 @@ def _follow_schedule(schedule: Any, now: jax.Array, obs: Any, key: jax.Array) ->
     return now + 1, jax.tree.map(lambda leaf: leaf[jnp.minimum(now, len(leaf) - 1)], schedule)
 
 
-@partial(jit_quickly, static_argnums=(0, 1))
+@partial(jit_quickly, what="the foresight planner", static_argnums=(0, 1))
 def _run_policy(
     env: Env[Any, Any], steps: int, policy: Policy | Batched, keys: jax.Array, params: Any
 ) -> tuple[jax.Array, jax.Array]:

@@ -108,6 +108,7 @@ def test_masks_of_a_batch_have_a_row_for_each() -> None:
     assert ours.action_masks().shape == (3, farm.schedule, len(farm.actions.choices))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v1", "farm/bean-clay-weeds-3x4-v1"])
 def test_maskable_ppo_learns(id: str) -> None:
     masked = pytest.importorskip("sb3_contrib")

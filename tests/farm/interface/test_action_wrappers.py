@@ -23,6 +23,7 @@ def test_vectors_outside_the_box_count_as_its_edge(plain: Farm) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("mode", ["po", "ao"])
 @pytest.mark.parametrize("kind", ["discrete", "multidiscrete", "box"])
 def test_every_wrapper_passes_the_checker(mode: str, kind: str) -> None:

@@ -82,6 +82,7 @@ def test_without_a_possible_job_the_day_passes(action: int) -> None:
     assert int(state.inner.inner.day) == 1 and shown.info["accepted"].sum() == 1
 
 
+@pytest.mark.torch
 def test_learners_see_a_vector_a_number_and_a_mask() -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     env = GymEnv(jobs(DRIEST, CUT))
