@@ -73,6 +73,19 @@ def test_a_costly_result_is_computed_once() -> None:
     assert rounds(avoid_recomputation(hashed)) < 30 < 100 < rounds(hashed)
 
 
+def test_jax_has_the_operations_that_are_never_repeated() -> None:
+    """A JAX that renames one is noticed here: programs stay right, but some grow."""
+
+    def function(x: jax.Array, n: jax.Array) -> Any:
+        whole = jnp.sum(x), jnp.max(x), jnp.all(x > n), jnp.any(x > n), jnp.argmax(x), jnp.cumsum(x)
+        loop = jax.lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)
+        return whole, loop, jax.lax.scan(lambda c, y: (c + y, y), 0.0, x[0])
+
+    named = {equation.primitive.name for equation in fusion.iterate_equations(jax.make_jaxpr(function)(X, N))}
+    named |= {equation.primitive.name for equation in fusion.iterate_equations(jax.make_jaxpr(day)(X, N))}
+    assert named >= fusion.NEVER_REPEATED
+
+
 def test_empty_arguments_are_allowed() -> None:
     doubled = CompiledFunction(lambda empty, x: x * 2, as_single_kernel=True)
     np.testing.assert_array_equal(doubled(jnp.zeros(0, jnp.int32), X), X * 2)
