@@ -18,8 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from harvestgym.evaluate import studies
-from harvestgym.evaluate.studies.common.trials import REPORTED, TUNING
+from experiments import studies
+from experiments.studies.common.trials import REPORTED, TUNING
 
 STUDIES = ("watering", "pollinators", "pests-weeds", "fertilizer")
 

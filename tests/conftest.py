@@ -17,7 +17,7 @@ from harvestgym.core.xla.compilation import QUICK
 from harvestgym.core.xla.memory import free_programs_if_full
 from harvestgym.core.xla.setup import enable_cache
 
-from .short import ALL
+from .short import ALL, long
 
 QUICK_FLAGS = "HARVESTGYM_TEST_FLAGS"
 """Environment variable by which the first process of a run gives the flags that XLA knows to the others."""
@@ -42,11 +42,14 @@ enable_cache()  # for the programs of all workers and of the processes that test
 SLOW = (
     "farm/test_catalogue.py", "farm/policies/test_experts.py", "test_docs.py", "farm/entities/test_parameters.py",
     "test_training.py", "sweep/test_ray_engine.py", "test_notebooks.py",
-    "test_examples.py", "farm/test_company.py", "evaluate/studies/test_memory.py", "forager/test_family.py",
-    "evaluate/studies/test_farm.py", "farm/interface/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
+    "test_examples.py", "farm/test_company.py", "experiments/studies/test_memory.py", "forager/test_family.py",
+    "experiments/studies/test_farm.py", "farm/interface/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
     "farm/entities/weather/test_weather.py", "cli/test_new.py",
 )  # fmt: skip
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
+
+DEVICE = "experiments/test_device.py"
+"""The only tests of experiments that run in the short form, too: a mistake there would waste the time of a GPU."""
 
 
 @pytest.fixture
@@ -64,7 +67,10 @@ def forget_programs() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow files first, in the order of `SLOW`; then all others as they were found."""
+    """Put the slow files first, in the order of `SLOW`; in the short form skip all experiments but `DEVICE`."""
     root = Path(__file__).parent
+    for item in items:
+        if root / "experiments" in item.path.parents and item.path != root / DEVICE:
+            item.add_marker(long)
     rank = {root / name: place for place, name in enumerate(SLOW)}
     items.sort(key=lambda item: rank.get(item.path, len(rank)))

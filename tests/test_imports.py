@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -28,7 +29,6 @@ LATE = {
     "harvestgym.evaluate.splits": "only the id of a farm loads the farm family",
     "harvestgym.evaluate.datasets.episodes": "only a season of `Farm` loads the farm family",
     "harvestgym.evaluate.datasets.storage": "Minari datasets need the extra `offline`",
-    "harvestgym.evaluate.studies.fishing": "the comparison with Stable-Baselines3 needs the extra `sb3`",
 }
 """Modules that import our own modules inside functions, and why start-up time needs it."""
 
@@ -85,6 +85,14 @@ def test_every_top_level_folder_has_a_layer() -> None:
 
 def test_imports_follow_the_layers() -> None:
     assert upward(LAYERS) == []
+
+
+def test_the_package_neither_imports_nor_names_experiments() -> None:
+    """Users have no clone: a text of the package that points there leads nowhere."""
+    suffixes = (".py", ".yaml", ".md", ".js", ".html", ".css")
+    files = [path for path in (ROOT / "harvestgym").rglob("*") if path.suffix in suffixes]
+    named = re.compile(r"\bexperiments[./]|import experiments")
+    assert [str(path) for path in files if named.search(path.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize("family", ORDERS)

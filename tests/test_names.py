@@ -37,7 +37,7 @@ SHARED = {
     "make_vec": "`registry.make_vec`, and the Gymnasium entry point that it calls",
     "read": "the reader of a dataset format, one for each format",
     "record": "the command `harvestgym record`, and the functions of the families",
-    "run": "the one function of a study, found by the name of its file, and the command `harvestgym run`",
+    "run": "the command `harvestgym run`, and the function that starts the browser game",
     "vapour_pressure": "FAO-56 is computed independently of the farm, to compare the two",
     "write": "the writer of a dataset format, one for each format",
 }
@@ -76,7 +76,7 @@ def test_tests_use_public_names_only() -> None:
     found = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("harvestgym"):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("harvestgym", "experiments")):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
                 names = [node.attr]

@@ -108,8 +108,8 @@ def test_function_docstrings_open_with_a_verb() -> None:
 
 
 def errors() -> Iterator[tuple[str, str]]:
-    """Yield the place and the text, without its values, of every ConfigError of the package."""
-    for path in sorted((ROOT / "harvestgym").rglob("*.py")):
+    """Yield the place and the text, without its values, of every ConfigError of the package and of experiments."""
+    for path in sorted(path for folder in ("harvestgym", "experiments") for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "ConfigError":
                 parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]

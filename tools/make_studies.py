@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from blocks import PICTURES, body, put
 
+from experiments import studies
 from harvestgym.core.loading import import_file
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate import studies
 from harvestgym.evaluate.calibrate import curves, fitted
 from harvestgym.evaluate.run import policy_named
 

@@ -15,9 +15,9 @@ from importlib.metadata import version
 import numpy as np
 import wofost
 
-from harvestgym.evaluate.studies.common import rainfed
-from harvestgym.evaluate.studies.common.season_record import compute_air
-from harvestgym.evaluate.studies.common.trials import MAY, locate_site
+from experiments.studies.common import rainfed
+from experiments.studies.common.season_record import compute_air
+from experiments.studies.common.trials import MAY, locate_site
 from harvestgym.farm.entities.soil import Soil
 
 COLUMNS = ("site", "season", "t_mean", "rain", *rainfed.RAINFED_MEASURES)

@@ -1,7 +1,7 @@
 """The episode loop: a policy acts, an environment steps, and a caller keeps what it needs of each step.
 
-Rollouts, evaluations, recordings, demonstrations, trials, calibration, planning and studies run this loop. They differ
-in who acts (`Act`), in what one step is (`StepFunction`) and in what is kept.
+Rollouts, evaluations, recordings, demonstrations, calibration and planning run this loop. They differ in who acts
+(`Act`), in what one step is (`StepFunction`) and in what is kept.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Evaluation of policies: returns, risk measures, tables, plots, studies."""
+"""Evaluation of policies: returns, risk measures, tables, plots."""

@@ -1,4 +1,4 @@
-"""The forager family: environments from catalogue files, and the hooks of the command line and the studies."""
+"""The forager family: environments from catalogue files, and the hooks of the command line."""
 
 from __future__ import annotations
 

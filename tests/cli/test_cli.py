@@ -162,7 +162,7 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
      (("show", "/tmp"), "try `harvestgym list`"),
      (("run", ID, "--out", "pyproject.toml/season"), "--out: expected a folder, got the file"),
      (("run", ID, "--html", "nowhere/season.html"), "--html: expected a file in an existing folder"),
-     (("study", "card", "--out", "pyproject.toml"), "--out: expected a folder, got the file pyproject.toml"),
+     (("leaderboard", "--out", "pyproject.toml"), "--out: expected a folder, got the file pyproject.toml"),
      (("leaderboard", "--policy", "mine"), "--policy: expected NAME=file.py:function"),
      (("leaderboard", "--policy", "mine=nomodule:f"), "got no module 'nomodule'"),
      (("leaderboard", "--policy", "mine=mine.py"), "got 'mine.py'")],

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harvestgym.evaluate.studies.card import water_when_dry
-from harvestgym.evaluate.studies.common.trials import (
+from experiments.studies.card import water_when_dry
+from experiments.studies.common.trials import (
     APRIL,
     MAY,
     Case,

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from experiments.studies import fishing, forager, memory, risk
+from experiments.studies.common.trials import WATER, Case, make_trial_farm, run_seasons, soil_of
 from harvestgym.core.env import Env
 from harvestgym.core.episode import seed_key
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.evaluate.record import record_episode
-from harvestgym.evaluate.studies import fishing, forager, memory, risk
-from harvestgym.evaluate.studies.common.trials import WATER, Case, make_trial_farm, run_seasons, soil_of
 from harvestgym.fishing import control
 from harvestgym.fishing.family import make as make_fishery
 from harvestgym.gym.env import GymEnv

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harvestgym.cli import app
+from experiments import studies
+from experiments.studies.__main__ import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate import studies
 from harvestgym.sweep import EngineOptions
 from tests.script import ROOT, script
 
 
 def test_the_command_names_every_study() -> None:
-    help_text = CliRunner().invoke(app, ["study", "--help"]).output
+    help_text = CliRunner().invoke(app, ["--help"]).output
     assert all(name in help_text for name in studies.list_studies())
 
 
@@ -34,6 +34,15 @@ def test_every_study_has_its_place_in_the_docs(monkeypatch: pytest.MonkeyPatch) 
         assert "| --- |" in block and f"(pictures/study-{name}.png)" in text, name
 
 
+def test_a_mistake_is_printed_in_one_line() -> None:
+    for args, words in (
+        (("wattering",), "No such command 'wattering'"),
+        (("card", "--out", "pyproject.toml"), "--out: expected a folder, got the file pyproject.toml"),
+    ):
+        done = CliRunner().invoke(app, [*args])
+        assert done.exit_code == 2 and words in done.output and "Traceback" not in done.output
+
+
 def test_jobs_are_the_threads_that_a_study_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """XLA makes as many as this variable says when it starts, which is after the command has set it."""
     given: list[str] = []
@@ -44,7 +53,7 @@ def test_jobs_are_the_threads_that_a_study_is_given(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setenv("NPROC", "9")
     monkeypatch.setattr(studies, "load_study", lambda name: run)
-    assert CliRunner().invoke(app, ["study", "risk", "--jobs", "3"]).exit_code == 0
+    assert CliRunner().invoke(app, ["risk", "--jobs", "3"]).exit_code == 0
     assert given == ["3"]
 
 
@@ -56,10 +65,10 @@ def test_further_arguments_of_a_study_are_yaml(monkeypatch: pytest.MonkeyPatch) 
         return Table("nothing", ("a",), [("1",)])
 
     monkeypatch.setattr(studies, "load_study", lambda name: run)
-    assert CliRunner().invoke(app, ["study", "risk", "--set", "side=3", "--set", "days=[1, 2]"]).exit_code == 0
+    assert CliRunner().invoke(app, ["risk", "--set", "side=3", "--set", "days=[1, 2]"]).exit_code == 0
     assert given == {"side": 3, "days": [1, 2]}
     for argument, words in (("syde=3", "expected a known argument, got 'syde'; try 'side'"), ("side", "NAME=VALUE")):
-        done = CliRunner().invoke(app, ["study", "risk", "--set", argument])
+        done = CliRunner().invoke(app, ["risk", "--set", argument])
         assert done.exit_code == 2 and words in done.output
 
 
@@ -71,10 +80,10 @@ def test_a_study_of_cases_takes_a_place_and_another_none(monkeypatch: pytest.Mon
         return Table("nothing", ("a",), [("1",)])
 
     monkeypatch.setattr(studies, "load_study", lambda name: run)
-    assert CliRunner().invoke(app, ["study", "card", "--work", str(tmp_path)]).exit_code == 0
+    assert CliRunner().invoke(app, ["card", "--work", str(tmp_path)]).exit_code == 0
     assert given == {"work": tmp_path, "options": EngineOptions()}
     monkeypatch.setattr(studies, "load_study", lambda name: lambda out, progress: None)
-    done = CliRunner().invoke(app, ["study", "risk", "--engine", "ray"])
+    done = CliRunner().invoke(app, ["risk", "--engine", "ray"])
     assert done.exit_code == 2 and "risk: expected no --work or --engine" in done.output
 
 
@@ -98,7 +107,7 @@ def test_a_study_runs_on_the_seed_that_is_given(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(studies, "load_study", lambda name: run)
     for options in ([], ["--seed", "3"]):
-        assert CliRunner().invoke(app, ["study", "risk", *options]).exit_code == 0
+        assert CliRunner().invoke(app, ["risk", *options]).exit_code == 0
     assert given == [7, 3]
 
 

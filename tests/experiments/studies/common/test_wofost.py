@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harvestgym.evaluate.studies.common import fao56
+from experiments.studies.common import fao56
 from tests.script import script
 
 wofost = script("tools/wofost.py")

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet
 
-from harvestgym.evaluate.studies import density
+from experiments.studies import density
 from harvestgym.farm.entities.plant.plant import SEEDS, SPACINGS
-from tests.short import long
 
 
 def test_the_reciprocal_of_a_line_is_found() -> None:
@@ -25,7 +24,6 @@ def test_cases_that_are_stored_run_once(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.parquet")} == files
 
 
-@long
 def test_study(tmp_path: Path) -> None:
     """Tomatoes: a plant yields less the more there are, an area as much from five to thirty, and less in a corner."""
     reported: list[int] = []

@@ -10,11 +10,9 @@ import jax
 import numpy as np
 import pytest
 
-from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.run import evaluate_id
-from harvestgym.evaluate.studies import region
-from harvestgym.evaluate.studies.common import region_cells
-from harvestgym.evaluate.studies.common.region_cells import (
+from experiments.studies import region
+from experiments.studies.common import region_cells
+from experiments.studies.common.region_cells import (
     SOILS,
     RegionCase,
     describe_cells,
@@ -24,9 +22,10 @@ from harvestgym.evaluate.studies.common.region_cells import (
     run_region_cases,
     weigh_corners,
 )
-from harvestgym.evaluate.studies.region import coarsen, make_map
+from experiments.studies.region import coarsen, make_map
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.run import evaluate_id
 from harvestgym.sweep import find_status, read
-from tests.short import long
 
 SIDE, SOWINGS = 6, (110, 140)
 
@@ -56,7 +55,6 @@ def test_a_corner_is_its_farm() -> None:
             np.testing.assert_allclose(leaf[0], whole[i], rtol=1e-6)
 
 
-@long
 def test_the_first_corner_has_the_season_of_its_farm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(region_cells, "weigh_corners", lambda cells: np.eye(12, dtype=np.float32)[[4]])
     (found,) = run_region_cases([RegionCase(side=1, first=0, cells=1, sowing=SOWINGS[0], seasons=2)])
@@ -67,7 +65,6 @@ def test_the_first_corner_has_the_season_of_its_farm(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(found["return"], expected.returns.mean(), rtol=1e-4)
 
 
-@long
 def test_a_map_resumes_and_does_not_depend_on_its_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = region.run(1, tmp_path / "one", side=SIDE, sowings=SOWINGS)
     assert [row[0] for row in table.rows] == ["110", "140"] and "CPU s per million seasons" in table.title

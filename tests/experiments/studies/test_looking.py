@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+from experiments.studies import looking
+from experiments.studies.looking import Arm, ArmSeasons
 from harvestgym.evaluate.statistics import summarise
-from harvestgym.evaluate.studies import looking
-from harvestgym.evaluate.studies.looking import Arm, ArmSeasons
 from harvestgym.farm.engine.model import FarmModel
-from tests.short import long
 
 FARM = "paid-looks-1x1-v1"
 SEASONS = 5
@@ -21,7 +20,6 @@ DAILY, WEEKLY = Arm("everything, daily", 1, 1), Arm("needed, every 7 days", 7)
 BLIND = Arm("nothing", water=8, harvest=205)
 
 
-@long
 def test_the_best_farmer_observes_now_and_then(tmp_path: Path) -> None:
     """At the game's price, looking every five days beats both looking at all daily and not looking, in 60 seasons."""
     table = looking.run(60, tmp_path, games=("paid-looks-1x1-v1",), days=(1, 5), blind=((14, 190), (8, 205)))

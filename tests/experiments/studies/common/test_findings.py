@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from harvestgym.evaluate.studies.common.findings import (
+from experiments.studies.common.findings import (
     Claim,
     ConfidenceInterval,
     bootstrap,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.studies import pollinators, watering
+from experiments.studies.common.findings import claim_at_least
+from experiments.studies.common.trials import make_trial_farm
+from experiments.studies.common.variants import Variant, variants_table
 from harvestgym.evaluate.statistics import ConfidenceInterval
-from harvestgym.evaluate.studies import pollinators, watering
-from harvestgym.evaluate.studies.common.findings import claim_at_least
-from harvestgym.evaluate.studies.common.trials import make_trial_farm
-from harvestgym.evaluate.studies.common.variants import Variant, variants_table
 from harvestgym.farm.entities.plant import Plant
 
 

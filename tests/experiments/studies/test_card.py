@@ -10,14 +10,12 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+from experiments.studies import card
+from experiments.studies.common.yield_response import OPENINGS, PERIODS
 from harvestgym.core.yaml_io import read_file
-from harvestgym.evaluate.studies import card
-from harvestgym.evaluate.studies.common.yield_response import OPENINGS, PERIODS
 from harvestgym.farm.entities.plant import Plant
-from tests.short import long
 
 
-@long
 def test_the_crops_are_what_is_published(tmp_path: Path) -> None:
     """Of bean on four soils every measure; what is outside is marked, and nothing is."""
     reported: list[int] = []

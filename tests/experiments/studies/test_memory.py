@@ -10,17 +10,15 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+from experiments.studies import memory
+from experiments.studies.memory import Agent, AgentReturns
 from harvestgym.evaluate.statistics import summarise
-from harvestgym.evaluate.studies import memory
-from harvestgym.evaluate.studies.memory import Agent, AgentReturns
 from harvestgym.fishing.family import make
-from tests.short import long
 
 FISHERY, KEY = "logistic-survey-v0", jax.random.key(0)
 OBSERVATION = np.float32([0.3])
 
 
-@long
 def test_who_remembers_surveys_catches_more(tmp_path: Path) -> None:
     """A recurrent net beats one without memory on the same 300 episodes, each trained once for 100 updates."""
     pytest.importorskip("optax")

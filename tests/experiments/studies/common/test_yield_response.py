@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harvestgym.evaluate.studies.card import read_published
-from harvestgym.evaluate.studies.common.yield_response import PERIODS, YieldResponse, measure_yield_response
+from experiments.studies.card import read_published
+from experiments.studies.common.yield_response import PERIODS, YieldResponse, measure_yield_response
 
 SEASONS, SEED = 400, 4
 A_FIFTH = 0.2

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.studies.common.trials import (
+from experiments.studies.common.trials import (
     MAY,
     WATER,
     WATERING_MINUTES,
@@ -24,6 +23,7 @@ from harvestgym.evaluate.studies.common.trials import (
     soil_of,
     watch_harvest,
 )
+from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import DayReport, FarmState
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jax
 import numpy as np
 import pyarrow.parquet
 import pytest
 
-from harvestgym.evaluate.studies import fishing
-from harvestgym.fishing.analysis import tipping
-from tests.short import ALL, THOROUGH, long
+from experiments.studies import fishing
 
-EPISODES = 400 if ALL else 100
+EPISODES = 400
 
 
 def errors(spread: float) -> float:
@@ -21,11 +18,8 @@ def errors(spread: float) -> float:
     return 5 * spread / EPISODES**0.5
 
 
-@long
-def test_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_study(tmp_path: Path) -> None:
     """Our escapement meets the re-simulated 7.599, the tipping problem its replica; files are written."""
-    plan = jax.jit(tipping.plan_actions, static_argnums=(0, 2), compiler_options=THOROUGH)
-    monkeypatch.setattr(tipping, "plan_actions", plan)  # the plan of 500 years runs longer than it compiles
     done: list[int] = []
     table = fishing.run(EPISODES, tmp_path, done.append)
     ours = {row[1]: row[3] for row in table.rows}

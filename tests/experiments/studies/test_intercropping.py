@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from harvestgym.evaluate.studies import intercropping
-from tests.short import long
+from experiments.studies import intercropping
 
 SEASONS = 40
 
@@ -36,7 +35,6 @@ def test_corn_sown_into_beans_yields_more_than_each_alone(tmp_path: Path) -> Non
     assert (tmp_path / "intercropping.png").stat().st_size > 0
 
 
-@long
 def test_the_ratio_exceeds_one_on_most_other_farms() -> None:
     *_, variants = intercropping.run(SEASONS, variants=True)
     assert len(variants.rows) == len(intercropping.VARIANTS)

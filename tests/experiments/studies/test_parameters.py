@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from harvestgym.evaluate.studies import parameters
+from experiments.studies import parameters
 
 LEAST_SHARE = 0.6
 """Three fifths, which docs/validation.md states."""

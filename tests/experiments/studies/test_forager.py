@@ -8,13 +8,11 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from harvestgym.evaluate.studies import forager as study
-from tests.short import long
+from experiments.studies import forager as study
 
 LIVES, WINDOWS, WINDOW = 8, 5, 1_250
 
 
-@long
 def test_the_fixed_agent_fails_when_the_foods_change_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows of the table are means of the windows of the file, in each half of the period that was begun."""
     monkeypatch.setattr(study, "PERIOD", 10_000)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harvestgym.evaluate.studies.common import experiments
-from harvestgym.evaluate.studies.common.yield_response import YieldResponse
+from experiments.studies.common import experiments
+from experiments.studies.common.yield_response import YieldResponse
 from harvestgym.farm.entities.weather.site import site_names
 
 

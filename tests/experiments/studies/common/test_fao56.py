@@ -7,7 +7,7 @@ import pandas as pd
 import pyet
 import pytest
 
-from harvestgym.evaluate.studies.common import fao56
+from experiments.studies.common import fao56
 
 DAYS = np.arange(100, 300)
 RNG = np.random.default_rng(0)

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+from experiments.studies import risk
+from experiments.studies.common.findings import bootstrap
+from experiments.studies.risk import NoiseReturns
 from harvestgym.core.risk import CVaR, Expectation
 from harvestgym.evaluate.statistics import summarise
-from harvestgym.evaluate.studies import risk
-from harvestgym.evaluate.studies.common.findings import bootstrap
-from harvestgym.evaluate.studies.risk import NoiseReturns
 
 
 def test_the_best_on_average_is_not_the_best_of_the_worst_tenth(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from harvestgym.evaluate.studies.common.report import (
+from experiments.studies.common.report import (
     draw_crops,
     format_quartiles,
     quartile_table,
@@ -17,7 +17,7 @@ from harvestgym.evaluate.studies.common.report import (
     write_seasons,
     write_yields,
 )
-from harvestgym.evaluate.studies.common.trials import Case, Yields
+from experiments.studies.common.trials import Case, Yields
 
 CROPS, LITRES, SEASONS = ("bean", "corn"), (1, 2, 5), 4
 NO_FARM: Any = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harvestgym.evaluate.studies.common import rainfed
+from experiments.studies.common import rainfed
 
 LEAST_CORRELATION = {"to_flowers": 0.7, "total": 0.4, "grain": 0.8, "water": 0.85}
 MOST_BIAS = {"to_flowers": 10, "total": 10, "grain": 0.15, "water": 45}

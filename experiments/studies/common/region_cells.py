@@ -64,7 +64,7 @@ class RegionCase(SweepCase):
         seed: seed of the seasons.
     """
 
-    runner: ClassVar[str] = "harvestgym.evaluate.studies.common.region_cells:run_region_cases"
+    runner: ClassVar[str] = "experiments.studies.common.region_cells:run_region_cases"
 
     side: int = Field(ge=1)
     first: int = Field(ge=0)

@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+from experiments import studies
+from experiments.studies import fertilizer, pests_weeds, pollinators, watering
+from experiments.studies.common import findings, trials
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.timeline import ignore_progress
-from harvestgym.evaluate import studies
-from harvestgym.evaluate.studies import fertilizer, pests_weeds, pollinators, watering
-from harvestgym.evaluate.studies.common import findings, trials
-from tests.short import long
 
 SEASONS = 30
 MORE = 100
@@ -27,7 +26,7 @@ MORE = 100
     [
         (watering, SEASONS, ("tomato",), 2 * len(watering.DAILY_LITRES), 2),
         (pollinators, SEASONS, ("bean", "corn"), 2 * 2 * len(pollinators.FEW_LITRES), 2),
-        pytest.param(pests_weeds, MORE, None, 2 * len(pests_weeds.SPRAY_INTERVALS), 2, marks=long),
+        (pests_weeds, MORE, None, 2 * len(pests_weeds.SPRAY_INTERVALS), 2),
         (fertilizer, SEASONS, ("tomato",), 2 * len(fertilizer.PLANS), 1),
     ],
     ids=lambda value: value.__name__.rpartition(".")[2] if isinstance(value, ModuleType) else None,
@@ -46,7 +45,6 @@ def test_the_phenomena_hold(
     assert path.with_suffix(".png").stat().st_size > 0
 
 
-@long
 def test_the_phenomena_hold_on_farms_on_which_nothing_was_chosen() -> None:
     """On other soils, densities and summers they hold; without the parameter that builds them in they do not."""
     dry = watering.claim_watering_variants(SEASONS, ("tomato",), trials.REPORTED, ignore_progress)
