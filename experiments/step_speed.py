@@ -2,9 +2,9 @@
 
     python experiments/step_speed.py [PYTHON]... --out experiments/results/step_speed.json
 
-Each PYTHON is an interpreter of an environment with the package; without one, the one that runs. Every cell is a process
-of its own, with an empty cache of programs; the cells are run in turns, `--rounds` times, so that a busy machine is busy
-for all. A table has the best of the rounds: steps per second, and seconds from the import to the first step.
+Each PYTHON is an interpreter of an environment with the package; without one, the one that runs. Every cell is a
+process of its own, with an empty cache of programs; the cells are run in turns, `--rounds` times, so that a busy
+machine is busy for all. A table has the best of the rounds: steps per second, and seconds from the import to the first step.
 """
 
 from __future__ import annotations

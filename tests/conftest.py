@@ -41,15 +41,18 @@ enable_cache()  # for the programs of all workers and of the processes that test
 
 SLOW = (
     "farm/test_catalogue.py", "farm/policies/test_experts.py", "test_docs.py", "farm/entities/test_parameters.py",
-    "test_training.py", "sweep/test_ray_engine.py", "test_notebooks.py",
+    "test_contract.py", "hosts/test_matrix.py", "test_training.py", "sweep/test_ray_engine.py", "test_notebooks.py",
     "test_examples.py", "farm/test_company.py", "experiments/studies/test_memory.py", "forager/test_family.py",
     "experiments/studies/test_farm.py", "farm/interface/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
     "farm/entities/weather/test_weather.py", "cli/test_new.py",
 )  # fmt: skip
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
 
-DEVICE = "experiments/test_device.py"
-"""The only tests of experiments that run in the short form, too: a mistake there would waste the time of a GPU."""
+NIGHTLY = (
+    "experiments/studies", "test_dqn.py", "test_examples.py", "test_map_agents.py", "test_map_results.py",
+    "test_notebooks.py", "test_offline.py", "test_recurrent_ppo.py", "test_training.py",
+)  # fmt: skip
+"""Tests of experiments, examples and notebooks: they are part of the long form."""
 
 
 @pytest.fixture
@@ -67,10 +70,11 @@ def forget_programs() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow files first, in the order of `SLOW`; in the short form skip all experiments but `DEVICE`."""
+    """Put the slow files first, in the order of `SLOW`; in the short form skip what is `NIGHTLY`."""
     root = Path(__file__).parent
+    nightly = {root / name for name in NIGHTLY}
     for item in items:
-        if root / "experiments" in item.path.parents and item.path != root / DEVICE:
+        if nightly & {item.path, *item.path.parents}:
             item.add_marker(long)
     rank = {root / name: place for place, name in enumerate(SLOW)}
     items.sort(key=lambda item: rank.get(item.path, len(rank)))

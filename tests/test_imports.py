@@ -24,6 +24,7 @@ LATE = {
     "harvestgym.cli": "`harvestgym --help` must answer before JAX is imported",
     "harvestgym.forager": "the names of the family load when they are first used",
     "harvestgym.forager.family": "the host engine loads numba, only where a Gymnasium environment is made",
+    "harvestgym.forager.numba_support": "a world does not need JAX",
     "harvestgym.play": "the browser game needs the extra `web`",
     "harvestgym.evaluate.export": "films and pages load only when one is written",
     "harvestgym.evaluate.splits": "only the id of a farm loads the farm family",

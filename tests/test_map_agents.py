@@ -16,7 +16,6 @@ import pytest
 import harvestgym
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import rollout
-from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.evaluate.run import policy_named
 from tests.short import some
 
@@ -61,7 +60,7 @@ def test_orders_are_possible_and_weights_go_along(ppo: Any) -> None:
     assert jax.tree.map(np.shape, weights) == jax.tree.map(np.shape, fresh)
     allowed = ["stop", large.table.names[1], large.table.names[2]]
     obs, mask = observe(large, allowed), observe(large, allowed)["mask"]
-    draw = jit_quickly(jax.vmap(lambda key: ppo.draw(weights, obs, key)))
+    draw = jax.jit(jax.vmap(lambda key: ppo.draw(weights, obs, key)))
     drawn = draw(jax.random.split(key, DRAWS))
     orders, chances = np.asarray(drawn.order), np.asarray(drawn.chance)
     assert {large.table.names[what] for what in orders[:, 0]} == set(allowed)

@@ -36,11 +36,6 @@ BANNED = {
 PATTERN = re.compile(rf"(?<![\w-])(?:{'|'.join(BANNED)})(?![\w-])|[«»]", re.IGNORECASE)
 OPENING = re.compile(r"(What|That|Who|Whom|Whose|How|Whether|Which|Where|When|The (one|only))\b")
 """Words that open no docstring: a noun phrase or a verb comes first."""
-NO_VERB = re.compile(
-    r"(The|An?|With|At|On|In|Over|By|For|As|After|Before|No|This|Those|These|Its?|One|All|Each|Every|Some|Both|Only|"
-    r"Besides|None|Up|Two|Three|Four|Six|Not|Without|Above|Below|Per|Several|Consecutive|Today's|They|Their)\b"
-)
-"""Words that open no docstring of a function, which starts with a verb."""
 
 BETWEEN_WORDS = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
 """The limits between the words of a name of Python code."""
@@ -89,21 +84,8 @@ def docstrings() -> Iterator[tuple[Path, ast.AST, str]]:
                 yield path.relative_to(ROOT), node, text
 
 
-def starts_with_a_verb(node: ast.AST) -> bool:
-    """Return whether the docstring of a node wants a verb: functions, but neither properties nor tests."""
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    return not node.name.startswith("test_") and not any("property" in ast.unparse(d) for d in node.decorator_list)
-
-
 def test_no_docstring_opens_with_a_question_word() -> None:
     found = [f"{path}: {text.splitlines()[0]}" for path, _, text in docstrings() if OPENING.match(text)]
-    assert not found, f"{len(found)} docstrings, such as:\n" + "\n".join(found[:40])
-
-
-def test_function_docstrings_open_with_a_verb() -> None:
-    wanted = [(path, text) for path, node, text in docstrings() if starts_with_a_verb(node)]
-    found = [f"{path}: {text.splitlines()[0]}" for path, text in wanted if NO_VERB.match(text)]
     assert not found, f"{len(found)} docstrings, such as:\n" + "\n".join(found[:40])
 
 

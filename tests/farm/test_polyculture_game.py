@@ -9,6 +9,7 @@ import jax
 import harvestgym
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import policy_named
+from tests.short import long
 
 ID, SEASONS, DAYS = "farm/polyculture-3x4-v2", 64, 200
 CORN, BEANS, SOIL = ("Field-0", "Plant-0"), ("Field-0", "Plant-1"), ("Field-0", "Soil-0")
@@ -36,6 +37,7 @@ def earned(expert: Any = None) -> float:
     return float(evaluate(env, policy_named(ID, env, "expert"), jax.random.key(7), SEASONS, DAYS).returns.mean())
 
 
+@long
 def test_two_crops_earn_more_than_each_alone_unless_sown_on_one_day() -> None:
     """Corn alone with the numbers of `harvestgym tune`: 10 seeds, until day 182, below 89.2 L."""
     corn, beans = tend(CORN, 10, 182, 89.2), tend(BEANS, 15, 240, 85)

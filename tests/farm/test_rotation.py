@@ -91,6 +91,7 @@ def kilograms(crop: Any) -> np.ndarray:
     return np.diff(crop.harvest_weight.sum((2, 3)), axis=1, prepend=0)
 
 
+@long
 def test_the_expert_sows_carrots_and_then_beans_in_every_year(crops: list[Any]) -> None:
     """Never corn, and nothing into a crop that stands; few years have no room for beans."""
     bean, corn, carrots = (years(events(crop)[0]) for crop in crops)

@@ -1,4 +1,4 @@
-"""What one process of a host computes of some ids: one step of stored states, whole episodes, and a game of Gymnasium.
+"""The program of a host: one step of stored states, whole episodes and a game of Gymnasium of some ids.
 
     python -m tests.hosts.host HOST FOLDER ID...
 
@@ -111,7 +111,7 @@ def in_two_threads(host: str, folder: Path, ids: Sequence[str]) -> dict[str, Any
         return {name: array for made in pool.map(partial(play, host, folder), ids) for name, array in made.items()}
 
 
-def beside_training(host: str, folder: Path, ids: Sequence[str]) -> dict[str, Any]:
+def with_training(host: str, folder: Path, ids: Sequence[str]) -> dict[str, Any]:
     """The process trains a model of its own with optax before and after each id."""
     import optax
 
@@ -136,7 +136,7 @@ def beside_training(host: str, folder: Path, ids: Sequence[str]) -> dict[str, An
 
 WAYS: dict[str, Callable[..., dict[str, Any]]] = {
     "JAX used before": after_other_programs, "spawned": in_a_spawned_process, "two threads": in_two_threads,
-    "other training": beside_training,
+    "other training": with_training,
 }  # fmt: skip
 """How a host plays, unless one id after the other."""
 

@@ -53,7 +53,7 @@ CELL = "from tests.hosts.host import main\nmain(*{arguments!r})\n"
 
 
 class Difference(NamedTuple):
-    """How an id in a host differs from the reference."""
+    """The differences of an id in a host from the reference."""
 
     step: float
     flipped: int
@@ -62,7 +62,7 @@ class Difference(NamedTuple):
 
     @property
     def is_small(self) -> bool:
-        """Whether the host gives the same numbers."""
+        """True if the host gives the same numbers."""
         return self.step <= 1e-5 and self.flipped == 0 and self.errors <= 3 and self.game <= 1e-4
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import harvestgym
-from tests.short import some
+from tests.short import long, some
 
 FISHERIES = "logistic-survey-v0", "driver-hidden-v1", "patches-v0", "three-species-v0"
 FARMS = "bean-clay-1x1-v1", "full-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1"
@@ -80,6 +80,7 @@ def test_reset_and_step_make_no_number_of_64_bits() -> None:
     assert run(TRACE, True, *IDS) == ""
 
 
+@long
 def test_an_episode_is_that_of_a_host_with_32_bits(tmp_path: Path) -> None:
     for wide in (False, True):
         run(LIVE, wide, str(tmp_path / f"{wide}.npz"), *LIVED)

@@ -159,6 +159,7 @@ def test_an_agent_that_does_not_keep_the_rules_of_its_track_is_refused(trained: 
         make_policy_rows(LEVELS, SEASONS, {"agent": lambda id, env: trained}, planned=0)
 
 
+@long
 def test_agents_of_a_wrapped_farm_play_whole_seasons() -> None:
     """A step of maps is an order, and "stop" ends the day: an agent that always stops does nothing."""
     id = "farm/bean-clay-weeds-3x4-v1"

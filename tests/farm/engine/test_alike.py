@@ -17,6 +17,7 @@ from harvestgym.farm.engine.alike import map_fields
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weeds.weeds import Weeds
 from harvestgym.gym.env import GymEnv
+from tests.short import long
 
 FIELD = """
     localization: {{latitude#°: 47.45, longitude#°: -122.31, altitude#m: 132}}
@@ -87,6 +88,7 @@ def test_fields_alike_are_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
     jax.clear_caches()  # the traces made here call what is patched
 
 
+@long
 def test_a_field_among_others_alike_is_what_it_is_alone() -> None:
     """Other crops, soils and random draws; only one of them has an initial value; orders reach the field meant."""
     env = farm((1, "clay", "bean"), (1, "loam", "corn"), (1, "sand", "tomato"))

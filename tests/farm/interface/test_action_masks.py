@@ -13,12 +13,12 @@ import pytest
 
 import harvestgym
 from harvestgym.core.wrappers import Flatten, TimeLimit
-from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.farm import wrap_actions
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.interface.map_farm import MapFarm, MapState
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
+from tests.short import long, some
 
 POOR = {"kind": "HourlyFarmer", "hours#h.day-1": 1.0, "intervention#min": 30.0, "wage#h-1": 1.0, "budget": 6.0}
 IDLE = {"kind": "BasicFarmer", "max_daily_interventions": 0}
@@ -44,7 +44,7 @@ def map_mask(maps: MapFarm, state: Any, params: Any) -> jax.Array:
     return mask["what"][what] & mask["where"][what, where] & mask["amount"][what, amount]
 
 
-@pytest.mark.parametrize("id", CHANGES)
+@pytest.mark.parametrize("id", some(list(CHANGES), "bean-clay-1x1-v1"))
 def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str) -> None:
     env = make(id)
     maps, params, size = MapFarm(env), env.params, len(env.actions.choices)
@@ -52,7 +52,7 @@ def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str)
     places[:, 0] = np.arange(size)
     firsts = places if env.schedule > 1 else places[:, 0]
 
-    @jit_quickly
+    @jax.jit
     def look(key: jax.Array, state: Any) -> Any:
         after, _ = jax.vmap(lambda action: env.step(key, state, action, params))(firsts)
         same = [jnp.all((leaf == leaf[:1]).reshape(size, -1), 1) for leaf in jax.tree.leaves(after)]
@@ -74,6 +74,7 @@ def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str)
     assert 0 < refused < DAYS * (size - 1)
 
 
+@long
 def test_requests_are_possible_until_they_are_answered() -> None:
     """In turns, a request is masked when it was made today; in half-steps, the actions of the other half are masked."""
     farm = make(PAID)

@@ -14,7 +14,6 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
-from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.farm import BasicFarmer, CostCap, HourlyFarmer
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.interface.map_channels import list_entries
@@ -96,8 +95,8 @@ def test_smaller_fields_are_padded() -> None:
 def test_mask_is_what_the_farm_accepts(limits: str) -> None:
     """Every order after every prefix of a random day, against the acceptance that the farm reports for the schedule."""
     env = pond("po", limits)
-    step, plain_step = jit_quickly(env.step), jit_quickly(jax.vmap(env.env.step, (None, None, 0, None)))
-    key, (state, shown) = jax.random.key(0), jit_quickly(env.reset)(jax.random.key(0))
+    step, plain_step = jax.jit(env.step), jax.jit(jax.vmap(env.env.step, (None, None, 0, None)))
+    key, (state, shown) = jax.random.key(0), jax.jit(env.reset)(jax.random.key(0))
     space, refused = env.action_space, 0
     space.seed(0)
     choices = env.table.choices
@@ -118,17 +117,17 @@ def test_mask_is_what_the_farm_accepts(limits: str) -> None:
 
 def test_orders_make_the_same_day_as_integers() -> None:
     env, key = pond(), jax.random.key(3)
-    state, _ = jit_quickly(env.reset)(key)
-    plain, _ = jit_quickly(env.env.reset)(key)
+    state, _ = jax.jit(env.reset)(key)
+    plain, _ = jax.jit(env.env.reset)(key)
     orders = [order(env, POUR, 4, 2), order(env, POUR, 1, 10), order(env, "Reed-0/cut")]
     numbers = np.asarray([env.table.number(one) for one in orders], np.int32)
     assert [list(env.table.order(number)) for number in numbers] == [list(one) for one in orders]
-    step = jit_quickly(env.step)
+    step = jax.jit(env.step)
     shown: Any = None
     for i, one in enumerate(orders):
         assert int(state.inner.day) == 0 and int(state.placed) == i
         state, shown = step(key, state, one, env.params)
-    after, reported = jit_quickly(env.env.step)(key, plain, numbers, env.params)
+    after, reported = jax.jit(env.env.step)(key, plain, numbers, env.params)
     assert_same(state.inner, after)
     assert_same((shown.reward, shown.info, env.flatten(shown.obs)), (reported.reward, reported.info, reported.obs))
     assert int(state.placed) == 0 and not state.pending.any()
@@ -136,10 +135,10 @@ def test_orders_make_the_same_day_as_integers() -> None:
 
 def test_orders_of_today_are_seen() -> None:
     env, key = pond(), jax.random.key(0)
-    state, shown = jit_quickly(env.reset)(key)
+    state, shown = jax.jit(env.reset)(key)
     channel = [channel.name for channel in env.plot_channels].index(f"today/Field-0/{POUR}")
     assert not shown.obs["plots"][..., channel].any()
-    state, shown = jit_quickly(env.step)(key, state, order(env, POUR, 2, 4), env.params)
+    state, shown = jax.jit(env.step)(key, state, order(env, POUR, 2, 4), env.params)
     np.testing.assert_allclose(shown.obs["plots"][0, ..., channel], [[0, 5 / 11, 0], [0, 0, 0]], rtol=1e-6)
     farm = dict(zip((channel.name for channel in env.farm_channels), shown.obs["farm"].tolist(), strict=True))
     assert farm["orders today"] == pytest.approx(1 / 3)
@@ -226,9 +225,9 @@ def test_the_mask_of_the_observation_is_that_of_the_device() -> None:
 
 def test_compiled_code_takes_impossible_orders_for_stop() -> None:
     env, key = pond("po"), jax.random.key(0)
-    state, _ = jit_quickly(env.reset)(key)
+    state, _ = jax.jit(env.reset)(key)
     for action in ([1, 0, 0], [1, 1, 11], [2, 1, 0]):
-        state, _ = jit_quickly(env.step)(key, state, np.asarray(action), env.params)
+        state, _ = jax.jit(env.step)(key, state, np.asarray(action), env.params)
     assert int(state.inner.day) == 3 and not state.inner.accepted.any()
 
 
@@ -267,8 +266,8 @@ def test_translated_policies_make_the_same_days(mode: str) -> None:
     if mode == "ao":
         chosen = {"order": chosen, "request": (np.arange(env.requests) < 2).astype(np.int32)}
     policy = translate_policy(env, Policy((), lambda carry, obs, key: (carry, chosen)))
-    step, carry, names = jit_quickly(env.step), policy.init, []
-    state, shown = jit_quickly(env.reset)(jax.random.key(0))
+    step, carry, names = jax.jit(env.step), policy.init, []
+    state, shown = jax.jit(env.reset)(jax.random.key(0))
     for _ in range(2 * (3 + 2 * (mode == "ao"))):
         carry, action = policy.act(carry, shown.obs, jax.random.key(0))
         names.append(env.table.names[int(action[0])].rpartition("/")[2])

@@ -15,6 +15,7 @@ from harvestgym.forager.family import build_forager, make, policies, summary
 from harvestgym.forager.policies.baselines import STRAY, choose_best, greedy, neighbours, plan, planner
 from harvestgym.forager.world import MOVES
 from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
+from tests.short import long
 
 KEY = jax.random.key(0)
 KINDS = ("fig", "wall")
@@ -135,6 +136,7 @@ def sweep_grid(worth, open_, sweeps, discount) -> list[float]:
     return neighbours(jnp.array(enter)).tolist()
 
 
+@long
 def test_the_baselines_beat_a_random_agent():
     model = build_forager(SMALL | {"size": [40, 40], "aperture": [9, 9], "horizon": 300})
     named = policies(model) | {"random": random_policy(model)}

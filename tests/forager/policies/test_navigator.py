@@ -25,6 +25,7 @@ def earn(env, policy, steps: int = STEPS) -> float:
     return float(summary(env, episodes)["reward per step"].mean())
 
 
+@long
 def test_the_navigator_earns_where_rewards_change_sign() -> None:
     """The baseline knows the rewards of the first step only; hot and cold food change sign by turns."""
     env = make("weather-v1")
