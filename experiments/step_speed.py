@@ -4,7 +4,8 @@
 
 Each PYTHON is an interpreter of an environment with the package; without one, the one that runs. Every cell is a
 process of its own, with an empty cache of programs; the cells are run in turns, `--rounds` times, so that a busy
-machine is busy for all. A table has the best of the rounds: steps per second, and seconds from the import to the first step.
+machine is busy for all. A table has the best of the rounds: steps per second, and seconds from the import to the first
+step.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-IDS = ("farm/bean-clay-1x1-v1", "farm/full-1x1-v1", "farm/full-3x4-v1", "fishing/walleye-v0")
+IDS = ("farm/bean-clay-1x1-v1", "farm/full-1x1-v1", "farm/full-3x4-v1")
 
 SETTINGS: dict[str, dict[str, str]] = {
     "default": {},

@@ -30,48 +30,47 @@ def play(host: str, folder: Path, id: str) -> dict[str, Any]:
     import gymnasium
 
     import harvestgym
-    from harvestgym.core.policy import random_policy, sample
-    from harvestgym.core.rollout import evaluate
+    from harvestgym.core.policy import sample
 
     env = harvestgym.make(id)
     keys = jax.random.split(jax.random.key(5), ROWS)
     step = jax.jit(jax.vmap(env.step))
-    actions = jax.jit(jax.vmap(partial(sample, env.action_space)))
-    stored = folder / f"{id.replace('/', '-')}.npz"
-    if host == "reference":
-        state = jax.jit(jax.vmap(env.reset))(keys)[0]
-        over = jnp.zeros(ROWS, bool)
-        for day in range(STEPS):
-            now = jax.vmap(jax.random.fold_in, (0, None))(keys, day)
-            after, last = step(now, state, actions(now))
-            over |= last.terminated | last.truncated | (jnp.arange(ROWS) % STEPS <= day)
-            state = jax.tree.map(lambda old, new, over=over: _choose(over, old, new), state, after)
-        np.savez(stored, *map(_to_numbers, jax.tree.leaves(state)))
-    like = jax.tree.leaves(jax.eval_shape(jax.vmap(env.reset), keys)[0])
-    with np.load(stored) as arrays:
-        leaves = [_from_numbers(arrays[name], leaf) for name, leaf in zip(arrays.files, like, strict=True)]
-    state = jax.tree.structure(jax.eval_shape(jax.vmap(env.reset), keys)[0]).unflatten(leaves)
-    copies = COPIES.get(host, 1)
-    given = jax.tree.map(lambda leaf: jnp.concatenate([leaf] * copies), (keys, state, actions(keys)))
-    after = step(*given)
-    made = {f"step {jax.tree_util.keystr(path)}": _to_numbers(leaf)
-            for path, leaf in jax.tree_util.tree_leaves_with_path(after)}  # fmt: skip
+    draw = jax.jit(jax.vmap(partial(sample, env.action_space)))
 
-    devices = jax.devices() if len(jax.devices()) > 1 else None
-    episodes = evaluate(env, random_policy(env), jax.random.key(7), ROWS, LONGEST, devices=devices)
-    made |= {"returns": np.asarray(episodes.returns)}
+    state = stored = jax.jit(jax.vmap(env.reset))(keys)[0]
+    returns, over = np.zeros(ROWS), np.zeros(ROWS, bool)
+    for day in range(LONGEST):
+        now = jax.vmap(jax.random.fold_in, (0, None))(keys, day)
+        state, last = step(now, state, draw(now))
+        returns += np.where(over, 0, last.reward)
+        over |= np.asarray(last.terminated | last.truncated)
+        grows = ~over & (day < np.arange(ROWS) % STEPS)
+        stored = jax.tree.map(partial(_choose, grows), state, stored) if grows.any() else stored
+        if over.all():
+            break
+
+    path = folder / f"{id.replace('/', '-')}.npz"
+    leaves, structure = jax.tree.flatten(stored)
+    if host == "reference":
+        np.savez(path, *map(_to_numbers, leaves))
+    with np.load(path) as arrays:
+        leaves = [_from_numbers(arrays[name], leaf) for name, leaf in zip(arrays.files, leaves, strict=True)]
+    given = keys, structure.unflatten(leaves), draw(keys)
+    after = step(*jax.tree.map(lambda leaf: jnp.concatenate([leaf] * COPIES.get(host, 1)), given))
+    made = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(after)}
+    made = {f"{id} step {name}": _to_numbers(leaf) for name, leaf in made.items()}
 
     game = gymnasium.make(f"harvestgym:{id}")
-    seen, over = [game.reset(seed=3)[0]], False
+    seen, ended = [game.reset(seed=3)[0]], False
     game.action_space.seed(4)
-    while not over and len(seen) < 20:
+    while not ended and len(seen) < 20:
         obs, reward, terminated, truncated, _ = game.step(game.action_space.sample())
-        seen, over = [*seen, obs, reward], terminated or truncated
-    return {f"{id} {name}": array for name, array in (made | {"game": _flatten(seen)}).items()}
+        seen, ended = [*seen, obs, reward], terminated or truncated
+    return made | {f"{id} returns": returns, f"{id} game": _flatten(seen)}
 
 
-def _choose(over: Any, old: Any, new: Any) -> Any:
-    return jnp.where(over.reshape(-1, *(1,) * (old.ndim - 1)), old, new)
+def _choose(rows: Any, new: Any, old: Any) -> Any:
+    return jnp.where(rows.reshape(-1, *(1,) * (old.ndim - 1)), new, old)
 
 
 def _to_numbers(leaf: Any) -> Any:
@@ -80,7 +79,7 @@ def _to_numbers(leaf: Any) -> Any:
 
 def _from_numbers(array: Any, like: Any) -> Any:
     is_key = jax.dtypes.issubdtype(like.dtype, jax.dtypes.prng_key)
-    return jax.random.wrap_key_data(array) if is_key else jax.numpy.asarray(array)
+    return jax.random.wrap_key_data(array) if is_key else jnp.asarray(array)
 
 
 def _flatten(tree: Any) -> Any:
