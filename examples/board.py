@@ -1,10 +1,11 @@
 """The learned agents of the leaderboard, each trained with five seeds.
 
     pip install '.[train]'
-    harvestgym leaderboard --ids farm/bean-clay-1x1-v1 --policy ppo=examples/board.py:ppo --planned 0 --out docs
+    python -m experiments.board --ids farm/bean-clay-1x1-v1 --policy ppo=examples/board.py:ppo --planned 0 --out docs
 
-A function for an agent of your own looks like these: it takes an id and the environment of its reported split, trains
-on the training split, and returns a `Trained`, or None where the agent does not fit.
+The board is made from a clone, by `experiments/`. A function for an agent of your own looks like these: it takes an id
+and the environment of its reported split, trains on the training split, and returns a `Trained`, or None where the
+agent does not fit.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dqn as q_learning
 import jax
@@ -28,8 +29,13 @@ from map_results import Task
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.leaderboard.run import LEAST_TRAININGS, Trained
 from harvestgym.evaluate.run import horizon
+
+if TYPE_CHECKING:
+    from experiments.board.run import Trained
+
+SEEDS = 5
+"""Trainings of an agent, the fewest that the board lists."""
 
 FEW_ORDERS = 0.4
 """Orders that PPO gives on a day at first, where several are possible."""
@@ -101,8 +107,8 @@ def _learn_from(dataset: str, id: str) -> tuple[Task, list[dict[str, Policy]], i
     """Return the task, the agents of each seed, and the steps and seconds of a training; each learns both ways."""
     data = offline.get_data(id, dataset, EPISODES)
     task, start = offline.make_task(id, {dataset: data}, offline.Settings()), time.perf_counter()
-    agents = [jax.block_until_ready(task.train(seed))[1] for seed in range(LEAST_TRAININGS)]
-    return task, agents, data.steps, (time.perf_counter() - start) / LEAST_TRAININGS
+    agents = [jax.block_until_ready(task.train(seed))[1] for seed in range(SEEDS)]
+    return task, agents, data.steps, (time.perf_counter() - start) / SEEDS
 
 
 def _enter_offline(dataset: str, way: str, id: str, env: Env[Any, Any]) -> Trained | None:
@@ -130,10 +136,12 @@ def _train_task(task: Task, agent: str, track: str, steps: int) -> Trained:
 def _train_all(env: Env[Any, Any], train: Callable[[int], Policy], track: str, steps: int) -> Trained:
     """Train an agent with each seed."""
     start = time.perf_counter()
-    agents = [train(seed) for seed in range(LEAST_TRAININGS)]
-    return _describe(env, agents, track, steps, (time.perf_counter() - start) / LEAST_TRAININGS)
+    agents = [train(seed) for seed in range(SEEDS)]
+    return _describe(env, agents, track, steps, (time.perf_counter() - start) / SEEDS)
 
 
 def _describe(env: Env[Any, Any], agents: list[Policy], track: str, steps: int, seconds: float) -> Trained:
     """Return trained agents; what an agent learns is all that it was given as arrays."""
+    from experiments.board.run import Trained
+
     return Trained(env, agents, track, steps, seconds, sum(leaf.size for leaf in jax.tree.leaves(agents[0].act)))

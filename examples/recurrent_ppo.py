@@ -28,11 +28,10 @@ from ppo import Moments, apply, average, chances, drawn, log_chance, parts, perc
 
 from harvestgym.core.autoreset import advance, is_done, start_episode
 from harvestgym.core.env import Env
-from harvestgym.core.policy import Policy
+from harvestgym.core.policy import Policy, unflatten_actions
 from harvestgym.core.wrappers import flatten
 from harvestgym.core.xla.sharding import SHARDS
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.leaderboard.foresight import unflatten_actions
 from harvestgym.evaluate.run import policy_named
 
 

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from experiments.board.run import make_policy_rows
 from harvestgym import make
 from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
-from harvestgym.evaluate.leaderboard.run import make_policy_rows
 
 from .short import ALL, long, some
 

@@ -14,7 +14,7 @@ FILE = Path(__file__).parents[1] / "docs" / "pictures" / "architecture.svg"
 WIDTH, GAP, LEFT = 960, 14, 20
 SAYS = {
     "cli": "the command line", "play": "the browser game",
-    "adapters": "other libraries", "evaluate": "runs, records, leaderboard", "testing": "contract tests",
+    "adapters": "other libraries", "evaluate": "runs, records, scores", "testing": "contract tests",
     "sweep": "cases as data, run in one process or on a cluster",
     "farm": "Farm-Gym", "fishing": "fisheries", "forager": "foraging worlds",
     "gym": "Gymnasium and vector environments", "render": "pixels, SVG, text, HTML, video",

@@ -46,7 +46,8 @@ PARTS = {
     ],
     "studies": ["tools/make_studies.py"],
     "leaderboard": [
-        f"{COMMAND} leaderboard --out docs",
+        "-m experiments.board --out docs",
+        "-m experiments.board.reference_points",
         "benchmarks/rule_search.py farm fishing forager --out benchmarks/results/rule-search.json",
         "tools/make_scores.py",
         "tools/make_pages.py",
@@ -79,7 +80,7 @@ def agents() -> None:
     """Train the agents of the leaderboard by the commands that it keeps."""
     rows = json.loads((ROOT / "docs" / "leaderboard.json").read_text(encoding="utf-8"))["rows"]
     for command in dict.fromkeys(row["training"]["command"] for row in rows if row.get("training")):
-        python(f"{COMMAND} {command.removeprefix('harvestgym ')} --out docs")
+        python(f"{command.removeprefix('python ')} --out docs")
     python("tools/make_pages.py")
 
 

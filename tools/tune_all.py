@@ -15,9 +15,9 @@ import sys
 from make_docs import COMMAND, ROOT
 
 import harvestgym
+from experiments.board.run import count_plot_steps, expand_ids
 from harvestgym import registry
 from harvestgym.core.tuning.rule_family import read_tuned
-from harvestgym.evaluate.leaderboard.run import count_plot_steps, expand_ids
 from harvestgym.evaluate.tune import find_rules
 
 WORK = 16_000_000

@@ -1,4 +1,4 @@
-"""Commands that run a policy: `run` and `record`."""
+"""Commands that run a policy: `run`, `score` and `record`."""
 
 from __future__ import annotations
 
@@ -76,6 +76,24 @@ def _print_evaluation(result: Evaluation) -> None:
     print_table(result.to_table(), console)
     for line in result.describe():
         console.print(line, soft_wrap=True, markup=False)
+
+
+@group.command()
+def score(
+    id: Id,
+    policy: Annotated[
+        str, typer.Option(help="a name, as for `run`, or module:function, or file.py:function")
+    ] = "expert",
+    episodes: Annotated[int | None, typer.Option(min=2, help="held-out seasons; default: as the references")] = None,
+) -> None:
+    """Run a policy on held-out seasons; its score is 0 for doing nothing, 1 for the expert."""
+    from harvestgym.evaluate.score import list_references
+    from harvestgym.evaluate.score import score as score_policy
+
+    number = episodes or list_references(id)["expert"].seasons
+    with progress_bars() as start_bar:
+        found = score_policy(id, policy, number, start_bar(f"{policy} on {id}", number, COMPILING))
+    print_table(found.to_table())
 
 
 @group.command()

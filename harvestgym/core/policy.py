@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -14,6 +14,7 @@ import numpy as np
 from jax.tree_util import Partial
 
 from .env import Env, Timestep
+from .errors import ConfigError
 
 
 def _learn_nothing(carry: Any, last: Timestep) -> Any:
@@ -184,3 +185,29 @@ def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:
         low, high = space.low.astype(np.int32), space.high.astype(np.int32)
         return jax.random.randint(key, space.shape, low, high + 1, jnp.int32)
     return jax.random.uniform(key, space.shape, jnp.float32, space.low, space.high)
+
+
+def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
+    """Count the choices of each entry of an action, part by part in the order of its leaves.
+
+    Raises:
+        ConfigError: for actions other than integers from 0 on.
+    """
+    match space:
+        case gymnasium.spaces.Discrete(start=0):
+            return [[int(space.n)]]
+        case gymnasium.spaces.MultiDiscrete() if not np.any(space.start):
+            return [[int(n) for n in space.nvec.ravel()]]
+        case gymnasium.spaces.MultiBinary():
+            return [[2] * int(np.prod(space.shape))]
+        case gymnasium.spaces.Dict():
+            return [part for name in sorted(space.spaces) for part in count_choices(space[name])]
+    raise ConfigError(f"expected actions that are integers from 0 on, got {space}; try wrapping it as discrete")
+
+
+def unflatten_actions(space: gymnasium.Space[Any], flat: jax.Array) -> Any:
+    """Turn integers (..., entries) into actions, with the same leading axes."""
+    like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, space), jax.random.key(0)))
+    parts = jnp.split(flat, np.cumsum([leaf.size for leaf in like])[:-1], axis=-1)
+    shaped = [part.reshape(*flat.shape[:-1], *leaf.shape) for part, leaf in zip(parts, like, strict=True)]
+    return tree.unflatten([part.astype(leaf.dtype) for part, leaf in zip(shaped, like, strict=True)])

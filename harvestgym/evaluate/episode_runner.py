@@ -16,8 +16,6 @@ import numpy as np
 
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError
-from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.wrappers import unwrapped
@@ -26,7 +24,7 @@ from harvestgym.registry import spec as spec_of
 from harvestgym.sweep.cases import EpisodeCase
 
 from . import splits
-from .run import evaluation_keys, horizon, policy_named
+from .run import evaluation_keys, find_policy, horizon
 
 EPISODE_ROWS = 256
 """Episodes of one compiled call; a multiple of the width of vector instructions, so that no row is a remainder."""
@@ -75,23 +73,9 @@ def prepare_setting(case: EpisodeCase) -> Setting:
 def _prepare_setting(id: str, overrides: str, policy: str, split: str | None, changed: tuple[int, ...]) -> Setting:
     chosen = spec_of(id) if split is None else splits.split(id, split)
     env = chosen.make(**json.loads(overrides))
-    if ":" in policy:
-        env, acting = _enter_policy(policy, id, env)
-    else:
-        acting = policy_named(id, env, policy)
+    env, acting = find_policy(id, env, policy)
     arrays = jax.tree.map(np.asarray, (env.params, acting.traced()))
     return Setting(env, horizon(unwrapped(env)), arrays)
-
-
-def _enter_policy(target: str, id: str, env: Env[Any, Any]) -> tuple[Env[Any, Any], Policy]:
-    """Return the environment, perhaps wrapped, and the policy that a function of the user makes."""
-    match load_object(target)(id, env):
-        case Policy() as policy:
-            return env, policy
-        case (Env() as wrapped, Policy() as policy):
-            return wrapped, policy
-        case other:
-            raise ConfigError(f"{target}: expected a Policy, or a pair of an environment and its Policy, got {other!r}")
 
 
 def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> list[Episodes]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import unknown
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
@@ -182,6 +183,23 @@ def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
     if name not in known:
         raise unknown("policy", name, known, id)
     return known[name]()
+
+
+def find_policy(id: str, env: Env[Any, Any], name: str) -> tuple[Env[Any, Any], Policy]:
+    """Find a policy by its name, or by the `module:function` or `file.py:function` that makes it, and its environment.
+
+    The function takes the id and the environment. It returns a `Policy`, or a pair of the environment, perhaps wrapped,
+    and its `Policy`.
+    """
+    if ":" not in name:
+        return env, policy_named(id, env, name)
+    match load_object(name)(id, env):
+        case Policy() as policy:
+            return env, policy
+        case (Env() as wrapped, Policy() as policy):
+            return wrapped, policy
+        case other:
+            raise ConfigError(f"{name}: expected a Policy, or a pair of an environment and its Policy, got {other!r}")
 
 
 def evaluate_id(

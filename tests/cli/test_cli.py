@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import subprocess
 import sys
 import time
@@ -128,6 +129,13 @@ def test_show_prints_units_ranges_and_sources() -> None:
         assert part in text
 
 
+def test_score_prints_the_policy_next_to_its_references() -> None:
+    table = run_command("score", "fishing/logistic-v0", "--policy", "none", "--episodes", "20")
+    (mine,) = (line for line in table.splitlines() if re.match(r"\W+none ", line))
+    assert re.findall(r"-?[\d.]+", mine)[-2:] == ["0.00", "20"]
+    assert "reference: expert" in table and "reference: optimum" in table
+
+
 def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
     table = run_command("run", ID, "--episodes", "50", "--seed", "3")
     numbers = json.loads(run_command("run", ID, "--episodes", "50", "--seed", "3", "--json"))
@@ -162,10 +170,8 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
      (("show", "/tmp"), "try `harvestgym list`"),
      (("run", ID, "--out", "pyproject.toml/season"), "--out: expected a folder, got the file"),
      (("run", ID, "--html", "nowhere/season.html"), "--html: expected a file in an existing folder"),
-     (("leaderboard", "--out", "pyproject.toml"), "--out: expected a folder, got the file pyproject.toml"),
-     (("leaderboard", "--policy", "mine"), "--policy: expected NAME=file.py:function"),
-     (("leaderboard", "--policy", "mine=nomodule:f"), "got no module 'nomodule'"),
-     (("leaderboard", "--policy", "mine=mine.py"), "got 'mine.py'")],
+     (("score", ID, "--policy", "expurt"), "expected a known policy, got 'expurt'; try 'expert'"),
+     (("score", ID, "--policy", "nomodule:f"), "got no module 'nomodule'")],
 )  # fmt: skip
 def test_user_error_is_printed_in_one_line(args: tuple[str, ...], words: str) -> None:
     result = runner.invoke(app, [*args])

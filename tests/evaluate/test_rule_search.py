@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harvestgym.evaluate.leaderboard.run import expand_ids
+from experiments.board.run import expand_ids
 from tests.script import ROOT, script
 from tests.short import long
 

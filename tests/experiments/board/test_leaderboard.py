@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments.board import page, store
+from experiments.board.__main__ import app
+from experiments.board.cases import collect_rows, list_cases
+from experiments.board.foresight import Search
 from harvestgym import registry
-from harvestgym.cli import app
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.leaderboard import page, store
-from harvestgym.evaluate.leaderboard.cases import collect_rows, list_cases
-from harvestgym.evaluate.leaderboard.foresight import Search
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST
 from harvestgym.sweep import collect
 from tests.evaluate.reeds import DAYS, LOOK
@@ -63,11 +63,23 @@ def test_nothing_is_0_the_expert_1_and_foresight_more(id: str) -> None:
 
 def test_the_command_writes_the_page_and_the_file(tmp_path: Path) -> None:
     id = "fishing/logistic-levels-v0"
-    args = ["leaderboard", "--ids", id, "--seasons", "50", "--planned", "0", "--out", str(tmp_path)]
+    args = ["--ids", id, "--seasons", "50", "--planned", "0", "--out", str(tmp_path)]
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 0, result.output
     kept = json.loads((tmp_path / store.FILE).read_text(encoding="utf-8"))["rows"]
     assert [r["policy"] for r in kept] == ["none", "random", "expert", "optimum"]
     assert np.isfinite([r["mean"] for r in kept]).all() and (tmp_path / page.PAGE).is_file()
-    wrong = CliRunner().invoke(app, ["leaderboard", "--ids", "fishing/logistic-level-v0"])
+    wrong = CliRunner().invoke(app, ["--ids", "fishing/logistic-level-v0"])
     assert wrong.exit_code == 2 and "try 'fishing/logistic-levels-v0'" in wrong.output
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [(("--out", "pyproject.toml"), "--out: expected a folder, got the file pyproject.toml"),
+     (("--policy", "mine"), "--policy: expected NAME=file.py:function"),
+     (("--policy", "mine=nomodule:f"), "got no module 'nomodule'"),
+     (("--policy", "mine=mine.py"), "got 'mine.py'")],
+)  # fmt: skip
+def test_a_user_error_is_printed_in_one_line(args: tuple[str, ...], words: str) -> None:
+    result = CliRunner().invoke(app, [*args])
+    assert result.exit_code == 2 and words in result.output and "Traceback" not in result.output

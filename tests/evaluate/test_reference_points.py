@@ -1,4 +1,4 @@
-"""The rows of the leaderboard as it is kept: a score of 0 is worth little, and a reference is hard to beat."""
+"""The reference points: rows of the leaderboard; a score of 0 is worth little, a reference is hard to beat."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import json
 
 import pytest
 
+from experiments.board.page import IDLE_SHARE
+from experiments.board.reference_points import make_text
+from experiments.board.store import FORESIGHT, OPTIMUM, ORACLE, read_rows
 from harvestgym import registry
-from harvestgym.evaluate.leaderboard.page import IDLE_SHARE
-from harvestgym.evaluate.leaderboard.store import FORESIGHT, OPTIMUM, ORACLE, read_rows
+from harvestgym.evaluate.score import REFERENCE_POINTS, list_references
 from tests.script import ROOT
 
-MEANS: dict[str, dict[str, float]] = {}
-for row in read_rows(ROOT / "docs"):
-    MEANS.setdefault(row.id, {})[row.policy] = row.mean
+MEANS = {id: {name: point.mean for name, point in list_references(id).items()} for id in registry.ids()}
 SEARCHES = {
     found["id"]: found
     for found in json.loads((ROOT / "benchmarks/results/rule-search.json").read_text(encoding="utf-8"))["results"]
 }
 
 
-def test_every_id_has_rows_and_was_searched() -> None:
-    assert set(MEANS) == set(SEARCHES) == set(registry.ids())
+def test_the_reference_points_are_the_rows_of_the_board() -> None:
+    assert REFERENCE_POINTS.read_text(encoding="utf-8") == make_text(read_rows(ROOT / "docs"))
+
+
+def test_every_id_was_searched() -> None:
+    assert set(SEARCHES) == set(MEANS)
 
 
 @pytest.mark.parametrize("id", MEANS)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from harvestgym.evaluate.leaderboard import page
-from harvestgym.evaluate.leaderboard.store import (
+from experiments.board import page
+from experiments.board.store import (
     FORESIGHT,
     HIGH_BY_YEAR,
     LOW_BY_YEAR,
@@ -18,12 +18,18 @@ from harvestgym.evaluate.leaderboard.store import (
     merge_rows,
 )
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST
-from tests.evaluate.leaderboard.test_store import FARM, FISHERY, HALF_WIDTH, make_row, make_table
+from tests.experiments.board.test_store import FARM, FISHERY, HALF_WIDTH, make_row, make_table
 
 
 def train(rows: list[LeaderboardRow], track: str) -> list[LeaderboardRow]:
     """Return the rows; those of `ppo` are of three trainings around their mean."""
-    about = {"track": track, "steps": 999_424, "seconds": 90.0, "parameters": 1234, "command": "harvestgym leaderboard"}
+    about = {
+        "track": track,
+        "steps": 999_424,
+        "seconds": 90.0,
+        "parameters": 1234,
+        "command": "python train.py",
+    }
     return [
         replace(row, runs=[row.mean - 1, row.mean, row.mean + 1], training=about) if row.policy == "ppo" else row
         for row in rows
@@ -38,7 +44,7 @@ def test_learned_agents_are_listed_by_track_with_what_they_cost(track: str) -> N
     assert [line for line in section.splitlines() if line[:3] == "###"] == [f"### Track: {track}, {TRACKS[track]}"]
     cells = [cell.strip() for cell in section.strip().splitlines()[-1].strip("|").split("|")]
     assert cells[1] == "ppo" and cells[2] == "0.5 (0.25 to 0.75)"
-    assert cells[4:] == ["3", "999,424", "1.5", "1,234", "`harvestgym leaderboard`"]
+    assert cells[4:] == ["3", "999,424", "1.5", "1,234", "`python train.py`"]
     assert "## Learned agents" not in page.make_page(merge_rows([], make_table()))
 
 

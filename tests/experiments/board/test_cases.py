@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harvestgym.cli import app
+from experiments.board.__main__ import app
+from experiments.board.cases import ForesightCase, PolicyRowsCase, collect_rows, list_cases
+from experiments.board.foresight import Search
+from experiments.board.run import make_policy_rows
+from experiments.board.store import FORESIGHT, read_rows
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.leaderboard.cases import ForesightCase, PolicyRowsCase, collect_rows, list_cases
-from harvestgym.evaluate.leaderboard.foresight import Search
-from harvestgym.evaluate.leaderboard.run import make_policy_rows
-from harvestgym.evaluate.leaderboard.store import FORESIGHT, read_rows
 from harvestgym.sweep import SweepCase, collect
 
 LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"
@@ -60,7 +60,7 @@ def test_the_files_of_entrants_belong_to_the_case(cases: list[SweepCase]) -> Non
 
 def test_a_board_resumes_and_lists_what_failed(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("def enter(id, env): raise ValueError('no agent')\n")
-    given = ["leaderboard", "--ids", LOGISTIC, "--seasons", "20", "--planned", "0", "--work", str(tmp_path / "work")]
+    given = ["--ids", LOGISTIC, "--seasons", "20", "--planned", "0", "--work", str(tmp_path / "work")]
     assert CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out")]).exit_code == 0
     before = read_rows(tmp_path / "out")
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").glob("*.parquet")}

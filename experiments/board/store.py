@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from harvestgym.evaluate.score import scale_return
+
 FILE, TABLE = "leaderboard.json", "leaderboard.parquet"
 
 BLIND, OPTIMUM, ORACLE, FORESIGHT = "blind", "optimum", "oracle", "foresight"
@@ -96,12 +98,9 @@ def _rank_policy(policy: str) -> int:
 
 
 def _score_rows(of_id: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Score the rows of an id, if the returns of no action and of the expert differ enough."""
-    mean = {row.policy: row.mean for row in of_id}
-    none, expert = mean.get("none", 0.0), mean.get("expert")  # a forager cannot do nothing, but can earn nothing
-    if expert is None or expert - none < 1e-3:
-        return list(of_id)
-    return [replace(row, score=(row.mean - none) / (expert - none)) for row in of_id]
+    """Score the rows of an id."""
+    means = {row.policy: row.mean for row in of_id}
+    return [replace(row, score=scale_return(row.mean, means)) for row in of_id]
 
 
 def _has_same_return(was: LeaderboardRow, now: LeaderboardRow) -> bool:

@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 
 import harvestgym
-from harvestgym import registry
-from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import constant_policy
-from harvestgym.evaluate import splits
-from harvestgym.evaluate.leaderboard.cases import collect_rows, list_cases
-from harvestgym.evaluate.leaderboard.foresight import Search
-from harvestgym.evaluate.leaderboard.run import (
+from experiments.board.cases import collect_rows, list_cases
+from experiments.board.foresight import Search
+from experiments.board.run import (
     LONG_EPISODE,
     MOST_RULES,
     RULES_OF_TRIAL,
@@ -23,7 +19,11 @@ from harvestgym.evaluate.leaderboard.run import (
     expand_ids,
     make_policy_rows,
 )
-from harvestgym.evaluate.leaderboard.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
+from experiments.board.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
+from harvestgym import registry
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import constant_policy
+from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named
 from harvestgym.farm import MapFarm
 from harvestgym.sweep import collect

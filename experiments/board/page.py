@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.observation_costs import OBSERVATION_COST
+from harvestgym.evaluate.score import scale_return
 from harvestgym.evaluate.statistics import (
     bootstrap_strata,
     format_mean,
@@ -149,9 +150,8 @@ def _score_runs(row: LeaderboardRow, scored: Sequence[LeaderboardRow]) -> list[f
     """Return the score of each training of a row, of a rule its one score."""
     if not row.runs:
         return [row.score or 0.0]
-    mean = {r.policy: r.mean for r in scored if r.id == row.id}
-    zero, one = mean.get("none", 0.0), mean["expert"]
-    return [(run - zero) / (one - zero) for run in row.runs]
+    means = {r.policy: r.mean for r in scored if r.id == row.id}
+    return [scale_return(run, means) or 0.0 for run in row.runs]
 
 
 def _compare_scores(strata: list[list[float]]) -> tuple[str, ...]:

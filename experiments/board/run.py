@@ -1,4 +1,4 @@
-"""The leaderboard: the return of each baseline on each id, on held-out seasons (`harvestgym leaderboard`).
+"""The leaderboard: the return of each baseline on each id, on held-out seasons.
 
 A score of 0 is the return of no action, 1 that of the expert; the foresight reference is that of a clairvoyant
 planner. Other policies are added by an `Entrant`, a function of the id and its test environment.

@@ -1,4 +1,4 @@
-"""The command that compares policies on all ids: `leaderboard`."""
+"""Make the leaderboard, from the root of a clone: `python -m experiments.board --out docs`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,29 @@ from typing import Annotated
 
 import typer
 
+from experiments.board import page, run, store
+from experiments.board.cases import collect_rows, list_cases
+from harvestgym.cli.app import CommandGroup
+from harvestgym.cli.console import (
+    COMPILING,
+    Address,
+    Engine,
+    NumCpus,
+    NumGpus,
+    check_engine,
+    print_table,
+    progress_bars,
+)
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
 from harvestgym.evaluate.export import check_folder
+from harvestgym.sweep import EngineOptions, run_cases
 
-from .console import COMPILING, Address, Engine, NumCpus, NumGpus, check_engine, print_table, progress_bars
-
-group = typer.Typer()
+app = typer.Typer(cls=CommandGroup, add_completion=False, subcommand_metavar="")
 
 
-@group.command()
-def leaderboard(
+@app.callback(invoke_without_command=True)
+def board(
     ids: Annotated[list[str] | None, typer.Option(help="ids, or farm, fishing, forager; default: all")] = None,
     seasons: Annotated[int | None, typer.Option(min=2, help="default: 1000, or 100 where they are long")] = None,
     policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function of id and environment")] = None,
@@ -30,10 +42,6 @@ def leaderboard(
     num_gpus: NumGpus = 0,
 ) -> None:
     """Compare policies on held-out seasons of each id; rows of other ids in OUT stay."""
-    from harvestgym.evaluate.leaderboard import page, run, store
-    from harvestgym.evaluate.leaderboard.cases import collect_rows, list_cases
-    from harvestgym.sweep import EngineOptions, run_cases
-
     for option, folder in (("--out", out), ("--work", work)):
         if folder is not None:
             check_folder(option, folder)
@@ -68,3 +76,7 @@ def _parse_entrant(text: str) -> tuple[str, str]:
     if not name or not target:
         raise ConfigError(f"--policy: expected NAME=file.py:function or NAME=package.module:function, got {text!r}")
     return name, target
+
+
+if __name__ == "__main__":
+    app()

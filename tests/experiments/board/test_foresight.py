@@ -11,18 +11,18 @@ import pytest
 from jax.tree_util import Partial
 
 import harvestgym
-from harvestgym.core.autoreset import Batched, split_key, start_episode
-from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import Policy, random_policy
-from harvestgym.core.rollout import evaluate
-from harvestgym.evaluate.leaderboard.foresight import (
+from experiments.board.foresight import (
     Search,
     move_actions,
     plan_blind,
     plan_with_foresight,
     thin_actions,
 )
+from harvestgym.core.autoreset import Batched, split_key, start_episode
+from harvestgym.core.episode import episode_keys
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import Policy, random_policy
+from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import horizon
 from harvestgym.farm.policies.expert_rules import rule_policy
 from tests.evaluate.reeds import CUT, DAYS, LOOK, reeds

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,8 +19,7 @@ from jax.tree_util import Partial
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import Loop, play_in_batch, run_to_end, start_batch, step_with_advance
-from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import Policy, sample
+from harvestgym.core.policy import Policy, count_choices, unflatten_actions
 from harvestgym.core.random import key_for, uniforms
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.xla.compilation import jit_quickly
@@ -203,36 +201,10 @@ def _run_schedules(env: Env[Any, Any], steps: int, schedules: jax.Array, keys: j
     return returns.reshape(shape)
 
 
-def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
-    """Count the choices of each entry of an action, part by part in the order of its leaves.
-
-    Raises:
-        ConfigError: for actions other than integers from 0 on.
-    """
-    match space:
-        case gymnasium.spaces.Discrete(start=0):
-            return [[int(space.n)]]
-        case gymnasium.spaces.MultiDiscrete() if not np.any(space.start):
-            return [[int(n) for n in space.nvec.ravel()]]
-        case gymnasium.spaces.MultiBinary():
-            return [[2] * int(np.prod(space.shape))]
-        case gymnasium.spaces.Dict():
-            return [part for name in sorted(space.spaces) for part in count_choices(space[name])]
-    raise ConfigError(f"expected actions that are integers from 0 on, got {space}; try wrapping it as discrete")
-
-
 def _flat(actions: Any, axes: int) -> jax.Array:
     """Flatten actions with some leading axes to one array (..., entries)."""
     leaves = [jnp.asarray(leaf, jnp.int32) for leaf in jax.tree.leaves(actions)]
     return jnp.concatenate([leaf.reshape(*leaf.shape[:axes], -1) for leaf in leaves], -1)
-
-
-def unflatten_actions(space: gymnasium.Space[Any], flat: jax.Array) -> Any:
-    """Turn integers (..., entries) into actions, with the same leading axes."""
-    like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, space), jax.random.key(0)))
-    parts = jnp.split(flat, np.cumsum([leaf.size for leaf in like])[:-1], axis=-1)
-    shaped = [part.reshape(*flat.shape[:-1], *leaf.shape) for part, leaf in zip(parts, like, strict=True)]
-    return tree.unflatten([part.astype(leaf.dtype) for part, leaf in zip(shaped, like, strict=True)])
 
 
 def _make_first_trials(

@@ -1,0 +1,28 @@
+"""Reference points of the package, from the rows of the leaderboard: `python -m experiments.board.reference_points`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from harvestgym.evaluate.score import REFERENCE_POINTS, ReferenceReturn
+
+from .store import LAST, ORDER, LeaderboardRow, read_rows
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def make_text(rows: Sequence[LeaderboardRow]) -> str:
+    """Return the file of the package: for each id, on a line of its own, the rows that are no agents."""
+    points: dict[str, dict[str, dict[str, float]]] = {}
+    for row in rows:
+        if row.policy in (*ORDER, *LAST):
+            point = {name: getattr(row, name) for name in ReferenceReturn._fields}
+            points.setdefault(row.id, {})[row.policy] = point
+    return "{\n" + ",\n".join(f" {json.dumps(id)}: {json.dumps(of_id)}" for id, of_id in points.items()) + "\n}\n"
+
+
+if __name__ == "__main__":
+    REFERENCE_POINTS.write_text(make_text(read_rows(DOCS)), encoding="utf-8")
+    print(f"wrote {REFERENCE_POINTS}")

@@ -1,0 +1,139 @@
+"""The score of a policy on the held-out seasons of an id: 0 for doing nothing, 1 for the expert.
+
+The reference points (`reference_points.json`) are returns of rules, planners and optima on the test split, as the
+leaderboard of the docs lists them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.policy import make_policy
+from harvestgym.core.view.tables import Table
+from harvestgym.core.view.timeline import Progress, ignore_progress
+from harvestgym.registry import spec as spec_of
+
+from . import splits
+from .run import find_policy, horizon, run_episodes
+from .statistics import Summary, format_mean, summarise
+
+REFERENCE_POINTS = Path(__file__).with_name("reference_points.json")
+
+LEAST_GAP = 1e-3
+"""Points by which the expert must earn more than doing nothing, so that there is a scale."""
+
+
+class ReferenceReturn(NamedTuple):
+    """Returns of a reference on the test split of an id.
+
+    Attributes:
+        seasons: number of seasons.
+        mean, low, high: mean return and its 95 % confidence interval.
+        cvar10: mean of the worst tenth of the returns; None for the foresight planner.
+    """
+
+    seasons: int
+    mean: float
+    low: float
+    high: float
+    cvar10: float | None
+
+
+@dataclass(frozen=True)
+class PolicyScore:
+    """Held-out seasons of a policy on an id.
+
+    Attributes:
+        seasons: number of seasons.
+        summary: summary of their returns.
+        references: reference points of the id by name.
+    """
+
+    id: str
+    policy: str
+    seasons: int
+    summary: Summary
+    references: Mapping[str, ReferenceReturn]
+
+    @property
+    def value(self) -> float | None:
+        """The score: 0 for doing nothing, 1 for the expert; None where the two earn the same."""
+        return self._scale(self.summary.mean)
+
+    def _scale(self, mean: float) -> float | None:
+        return scale_return(mean, {name: point.mean for name, point in self.references.items()})
+
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f", score {self.value:.2f}"
+        what = f"{self.policy} on {self.id}, {self.seasons} seasons"
+        return f"{type(self).__name__}({what}: return {self.summary}{value})"
+
+    def to_table(self) -> Table:
+        """Make a table with a row for the policy and for each reference point."""
+        own = self.summary
+        mine = ReferenceReturn(self.seasons, own.mean, own.low, own.high, own.cvar10)
+        named = {self.policy: mine} | {f"reference: {name}": point for name, point in self.references.items()}
+        rows = [
+            (name, format_mean(*point[1:4]), _format(point.cvar10, 3), _format(self._scale(point.mean), 2),
+             str(point.seasons))
+            for name, point in named.items()
+        ]  # fmt: skip
+        columns = ("policy", "return (95 % interval)", "CVaR 10 %", "score", "seasons")
+        return Table(f"{self.policy} on {self.id}, held-out seasons", columns, rows)
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return self.to_table()._repr_html_()
+
+
+def _format(number: float | None, digits: int) -> str:
+    return "" if number is None else f"{number:.{digits}f}"
+
+
+def scale_return(mean: float, means: Mapping[str, float]) -> float | None:
+    """Scale a mean return by those of no action, which is 0, and of the expert, 1; None where they are too close."""
+    none, expert = means.get("none", 0.0), means.get("expert")  # a forager cannot do nothing, but can earn nothing
+    return None if expert is None or expert - none < LEAST_GAP else (mean - none) / (expert - none)
+
+
+@cache
+def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
+    found = json.loads(REFERENCE_POINTS.read_text(encoding="utf-8"))
+    return {id: {name: ReferenceReturn(**point) for name, point in points.items()} for id, points in found.items()}
+
+
+def list_references(id: str) -> dict[str, ReferenceReturn]:
+    """List the reference points of an id by name; ConfigError for one without, such as the path of your own file."""
+    known, full = _read_references(), spec_of(id).id
+    if full not in known:
+        raise ConfigError(f"{id}: expected an id with reference points, got one without; try `harvestgym run {id}`")
+    return known[full]
+
+
+def score(
+    id: str, policy: Any = "expert", episodes: int | None = None, progress: Progress = ignore_progress
+) -> PolicyScore:
+    """Run a policy on held-out seasons of an id, the first ones of its test split, and compare it with references.
+
+    Args:
+        id: a registered id.
+        policy: a name or a `module:function` (`find_policy`), a `Policy`, a model with `predict` (SB3), or a function
+            from observation to action.
+        episodes: number of seasons; by default as many as the references had, 1,000 or 100.
+        progress: receives the number of episodes that are done.
+
+    Raises:
+        ConfigError: for an id without reference points, or an unknown policy.
+    """
+    references, side = list_references(id), splits.split(spec_of(id).id, "test")
+    env, number = side.make(), episodes or references["expert"].seasons
+    env, acting = find_policy(id, env, policy) if isinstance(policy, str) else (env, make_policy(env, policy))
+    whole = run_episodes(env, acting, number, side.seed(0), horizon(env), progress)
+    name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
+    return PolicyScore(side.id, name, number, summarise(whole.returns), references)
