@@ -47,7 +47,7 @@ PARTS = {
     "studies": ["tools/make_studies.py"],
     "leaderboard": [
         f"{COMMAND} leaderboard --out docs",
-        "benchmarks/rule_search.py farm fishing forager --out benchmarks/results/rule-search.json",
+        "-m experiments.rule_search farm fishing forager --out experiments/results/rule-search.json",
         "tools/make_scores.py",
         "tools/make_pages.py",
     ],

@@ -16,7 +16,7 @@ for row in read_rows(ROOT / "docs"):
     MEANS.setdefault(row.id, {})[row.policy] = row.mean
 SEARCHES = {
     found["id"]: found
-    for found in json.loads((ROOT / "benchmarks/results/rule-search.json").read_text(encoding="utf-8"))["results"]
+    for found in json.loads((ROOT / "experiments/results/rule-search.json").read_text(encoding="utf-8"))["results"]
 }
 
 

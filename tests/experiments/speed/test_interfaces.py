@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import harvestgym
-from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.bench import (
+from experiments.speed.interfaces import (
     DEFAULT_CASES,
     REFERENCE,
     ROLLOUT,
@@ -16,6 +15,7 @@ from harvestgym.evaluate.bench import (
     measure_speed,
     measure_step,
 )
+from harvestgym.core.errors import ConfigError
 from harvestgym.gym.driver import compile_functions
 
 ID = "fishing/logistic-v0"
