@@ -220,7 +220,7 @@ def describe_step(env: Any, batch: int, hlo: Path) -> Row:
     state, _ = jax.eval_shape(jax.vmap(env.reset, (0, None)), keys, env.params)
     action = jax.eval_shape(jax.vmap(partial(sample, env.action_space)), keys)
     program = jax.jit(jax.vmap(env.step, (0, 0, 0, None))).lower(keys, state, action, env.params).compile()
-    compiling, text = time.perf_counter() - start, program.as_text()
+    compiling, text = time.perf_counter() - start, program.as_text() or ""
     hlo.write_text(text)
     kernels, loops = count_kernels(text)
     cost, memory = program.cost_analysis() or {}, program.memory_analysis()

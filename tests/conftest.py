@@ -49,8 +49,9 @@ SLOW = (
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
 
 NIGHTLY = (
-    "experiments/board", "experiments/studies", "test_dqn.py", "test_examples.py", "test_map_agents.py",
-    "test_map_results.py", "test_notebooks.py", "test_offline.py", "test_recurrent_ppo.py", "test_training.py",
+    "experiments/board", "experiments/speed", "experiments/studies", "experiments/test_rule_search.py", "test_dqn.py",
+    "test_examples.py", "test_map_agents.py", "test_map_results.py", "test_notebooks.py", "test_offline.py",
+    "test_recurrent_ppo.py", "test_training.py",
 )  # fmt: skip
 """Tests of experiments, examples and notebooks: they are part of the long form."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harvestgym.evaluate.bench import ROLLOUT, SINGLE, VECTOR
+from experiments.speed.interfaces import ROLLOUT, SINGLE, VECTOR
 from tests.short import ALL
 
 ROOT = Path(__file__).parent.parent
@@ -48,7 +48,7 @@ def test_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_speeds_of_the_docs_are_those_that_were_measured() -> None:
     """Of figures that are rounded; the README has two of them."""
-    measured = json.loads((ROOT / "benchmarks" / "results" / "farm-speed-2-cores.json").read_text())
+    measured = json.loads((ROOT / "experiments" / "results" / "farm-speed-2-cores.json").read_text())
     reported = re.findall(
         r"^\| `(farm/[^`]+)`: [^|]*\|([^|]+)\|([^|]+)\|([^|]+)\|$",
         (ROOT / "docs" / "speed.md").read_text("utf-8"),

@@ -63,7 +63,7 @@ def test_wheel_and_sdist_hold_the_whole_package_and_no_test(distributions: Path)
     with tarfile.open(next(distributions.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert package <= names and {"LICENSE", "README.md", "CITATION.cff"} <= names
-    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/", "experiments/"))]
+    assert not [name for name in names if name.startswith(("tests/", "docs/", "experiments/"))]
 
 
 def test_links_and_pictures_of_the_readme_work_on_a_package_index(distributions: Path) -> None:

@@ -44,7 +44,7 @@ TEXTS = (".md", ".yaml", ".yml", ".js", ".css", ".html", ".txt", ".toml")
 
 
 def files() -> list[Path]:
-    folders = ("harvestgym", "docs", "examples", "benchmarks", "experiments", "tools", "tests", ".ci")
+    folders = ("harvestgym", "docs", "examples", "experiments", "tools", "tests", ".ci")
     found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.is_file()]
     kept = [path for path in found if path.suffix in (*TEXTS, ".py") and "__pycache__" not in path.parts]
     found = [*sorted(ROOT.glob("*.md")), ROOT / "pyproject.toml", ROOT / ".ci" / "run", *kept]

@@ -1,4 +1,4 @@
-"""Blocks of the docs that tools write: the lines between `<!-- NAME -->` and `<!-- end NAME -->` of a page."""
+"""Blocks of the docs that programs write: the lines between `<!-- NAME -->` and `<!-- end NAME -->` of a page."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from make_pages import markdown
-
 from harvestgym.core.view.tables import Table
+from tools.make_pages import markdown
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / "pictures"

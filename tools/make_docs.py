@@ -26,7 +26,7 @@ EVOLUTION = "examples/map_evolution.py --seeds 5 --seasons 1000 --out docs/train
 JOBS = "examples/sb3_jobs.py --seeds 5 --seasons 1000 --out docs/training/jobs-{0}.json --learner {0} --ids"
 
 PARTS = {
-    "tune": ["tools/tune_all.py"],
+    "tune": ["-m experiments.tune_all"],
     "training": [
         f"{PPO} farm/bean-clay-1x1-v1 farm/corn-sand-1x1-v2 farm/tomato-sand-1x1-v2 --updates 200",
         f"{PPO} farm/paid-looks-1x1-v1 --updates 250",
@@ -42,14 +42,14 @@ PARTS = {
         f"{JOBS.format('ppo')} farm/bean-clay-weeds-3x4-v1 farm/pollination-3x4-v1 farm/game0-weeds-v1",
         f"{JOBS.format('dqn')} farm/bean-clay-weeds-3x4-v1",
         f"{JOBS.format('dqn')} farm/pollination-3x4-v1 farm/game0-weeds-v1 farm/game0-v2 --steps 300000",
-        "tools/make_training.py contexts",
+        "-m experiments.make_training contexts",
     ],
-    "studies": ["tools/make_studies.py"],
+    "studies": ["-m experiments.make_studies"],
     "leaderboard": [
         "-m experiments.board --out docs",
         "-m experiments.board.reference_points",
-        "benchmarks/rule_search.py farm fishing forager --out benchmarks/results/rule-search.json",
-        "tools/make_scores.py",
+        "-m experiments.rule_search farm fishing forager --out experiments/results/rule-search.json",
+        "-m experiments.make_scores",
         "tools/make_pages.py",
     ],
     "pages": ["tools/make_pages.py"],

@@ -16,7 +16,7 @@ from tests.script import ROOT
 MEANS = {id: {name: point.mean for name, point in list_references(id).items()} for id in registry.ids()}
 SEARCHES = {
     found["id"]: found
-    for found in json.loads((ROOT / "benchmarks/results/rule-search.json").read_text(encoding="utf-8"))["results"]
+    for found in json.loads((ROOT / "experiments/results/rule-search.json").read_text(encoding="utf-8"))["results"]
 }
 
 

@@ -1,7 +1,7 @@
 """Rain-fed maize in two models: twenty seasons here and in WOFOST 7.2 on the same days and the same soil.
 
 Nothing of WOFOST was used to choose a parameter of the farm. Its seasons are kept in `wofost_maize.csv`, made by
-`tools/make_wofost_reference.py`, which needs pcse; the comparison does not. Grain is dry mass in both.
+`experiments/make_wofost_reference.py`, which needs pcse; the comparison does not. Grain is dry mass in both.
 """
 
 from __future__ import annotations

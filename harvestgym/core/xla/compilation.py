@@ -2,7 +2,7 @@
 
 Internals: the name of one option of XLA's compiler, which a version that does not know it refuses with an exception,
 and the word "compil" in the names of functions of JAX and Numba that compile.
-Gain: `QUICK` takes half of the time to compile (`benchmarks/compile_options.py`).
+Gain: `QUICK` takes half of the time to compile.
 Without it: such programs are compiled with full optimisation, and no line says that compiling takes long.
 """
 

@@ -14,9 +14,8 @@ Recomputation: XLA repeats an operation, and all that led to it, in every fusion
 of a farm's day forty times, so that 5,000 operations become 38,000. It repeats nothing across a call that it may not
 inline. A result that would cost more than `REPEATED` operations again goes through such a call.
 
-Gain: a call of the step of `farm/full-1x1-v1` takes a third of the time that it takes with `HARVESTGYM_XLA=off`
-(`benchmarks/kernels.py`); rollouts of 4,096 farms make nearly twice as many days a second without recomputation
-(`harvestgym bench`).
+Gain: a call of the step of `farm/full-1x1-v1` takes a third of the time that it takes with `HARVESTGYM_XLA=off`;
+rollouts of 4,096 farms make nearly twice as many days a second without recomputation.
 Without it: the same programs by plain `jax.jit`, as on other devices than a CPU.
 """
 

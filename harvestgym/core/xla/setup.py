@@ -10,8 +10,8 @@ Neither changes a number, and neither is touched where the user has set it, in J
   than a day of a farm. JAX reads this setting once, when it starts its CPU client; afterwards it is left alone.
 
 Internals: the names of four options of JAX's configuration.
-Gain: the cache halves the time to the first step (`benchmarks/start.py`); on JAX 0.10 a step of `farm/full-1x1-v1`
-through `gymnasium.make` took 44 us in the calling thread and 69 us in another (`harvestgym bench`).
+Gain: the cache halves the time to the first step; on JAX 0.10 a step of `farm/full-1x1-v1` through `gymnasium.make`
+took 44 us in the calling thread and 69 us in another.
 Without it: every process compiles its programs, and every call waits for a thread of XLA.
 """
 

@@ -18,7 +18,7 @@ def record() -> rainfed.SeasonRecord:
 
 
 def test_the_reference_is_of_the_same_days(record: rainfed.SeasonRecord) -> None:
-    """Otherwise: python tools/make_wofost_reference.py."""
+    """Otherwise: python -m experiments.make_wofost_reference."""
     reference, weather = rainfed.read_reference(), rainfed.describe_weather(record)
     assert len(reference["site"]) == 20 and set(reference["site"]) == set(rainfed.RAINFED_SITES)
     np.testing.assert_allclose(weather["t_mean"], reference["t_mean"], atol=0.05)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.studies.common import fao56
-from tests.script import script
-
-wofost = script("tools/wofost.py")
+from experiments.studies.common import fao56, wofost
 
 DAYS = np.arange(100, 300)
 RNG = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """Run the studies and write their tables and pictures into the docs, all from scratch.
 
-python tools/make_studies.py                       # all of them
-python tools/make_studies.py watering calibration  # some
+python -m experiments.make_studies                       # all of them
+python -m experiments.make_studies watering calibration  # some
 
 Needs the extras plot, data and train, for the long form of `fishing` sb3, too.
 """
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from blocks import PICTURES, body, put
 
 from experiments import studies
 from harvestgym.core.loading import import_file
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.calibrate import curves, fitted
 from harvestgym.evaluate.run import policy_named
+from tools.blocks import PICTURES, body, put
 
 PAGES = {
     **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density", "intercropping"), "studies.md"),

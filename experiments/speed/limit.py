@@ -1,6 +1,6 @@
 """The machine's own limit: a day's arithmetic of one plot as one scalar loop, compiled by numba, no engine around it.
 
-    python benchmarks/limit.py > benchmarks/results/limit.json
+    python -m experiments.speed.limit > experiments/results/limit.json
 
 It is comparable to a day of `farm/full-1x1-v1` in its costly parts, not in its meaning: as many exponentials,
 uniforms and binomials a day as there are in that farm (`DAY`), and as many numbers read and written. What the

@@ -1,7 +1,7 @@
 """Make the seasons of WOFOST with which the validation card compares rain-fed maize.
 
     pip install '.[dev]'
-    python tools/make_wofost_reference.py
+    python -m experiments.make_wofost_reference
 
 The farm draws the days of `rainfed.RAINFED_SITES`; WOFOST 7.2 of pcse grows maize on the same days and soil, with the
 parameters of the European monitoring service that pcse brings, unchanged. Writes `wofost_maize.csv`.
@@ -13,9 +13,8 @@ import datetime
 from importlib.metadata import version
 
 import numpy as np
-import wofost
 
-from experiments.studies.common import rainfed
+from experiments.studies.common import rainfed, wofost
 from experiments.studies.common.season_record import compute_air
 from experiments.studies.common.trials import MAY, locate_site
 from harvestgym.farm.entities.soil import Soil
@@ -46,7 +45,7 @@ def main() -> None:
     """Write the file."""
     head = (
         f"# WOFOST 7.2 water-limited, pcse {version('pcse')}, made on {datetime.date.today()} by "
-        "tools/make_wofost_reference.py; t_mean and rain are those of the season's days"
+        "experiments/make_wofost_reference.py; t_mean and rain are those of the season's days"
     )
     lines = [head, ",".join(COLUMNS), *(",".join(row) for row in rows())]
     rainfed.WOFOST_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")

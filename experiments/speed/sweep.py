@@ -1,6 +1,6 @@
 """Cost of a sweep: overhead of a case, time to resume, workers of Ray, and rollouts over virtual devices.
 
-    python benchmarks/sweep.py > sweep.json
+    python -m experiments.speed.sweep > sweep.json
 
 Overhead is CPU time in excess of that of the same episodes in the same compiled calls. Ray is left out where it is not
 installed. The load of the machine stands with the figures: a busy one gives less.
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -81,9 +82,7 @@ def measure_resume(folder: Path) -> dict[str, float]:
 
 def measure_ray(folder: Path, workers: int) -> dict[str, float]:
     """Measure a sweep on some Ray workers that have their programs; the start of Ray stands apart."""
-    import ray
-
-    start = time.perf_counter()
+    ray, start = import_module("ray"), time.perf_counter()
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
     started = time.perf_counter() - start
     for part in range(workers):

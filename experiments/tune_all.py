@@ -1,7 +1,7 @@
 """Tune the expert of every id, or of some, and write tuned/NAME.yaml next to their catalogue files.
 
-python tools/tune_all.py                       # all ids: hours on two cores
-python tools/tune_all.py fishing farm/game0-v2  # a family, an id
+python -m experiments.tune_all                       # all ids: hours on two cores
+python -m experiments.tune_all fishing farm/game0-v2  # a family, an id
 
 An id that was tuned before is tuned by the command in its file again; delete the file for the default effort.
 """
@@ -11,8 +11,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-
-from make_docs import COMMAND, ROOT
+from pathlib import Path
 
 import harvestgym
 from experiments.board.run import count_plot_steps, expand_ids
@@ -20,6 +19,7 @@ from harvestgym import registry
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.evaluate.tune import find_rules
 
+COMMAND = Path(sys.executable).with_name("harvestgym")
 WORK = 16_000_000
 """Plots times steps that the candidates of a rule may cost."""
 
@@ -45,7 +45,7 @@ def main() -> None:
     """Tune the ids that are named, each in its own process, which frees its compiled programs."""
     for id in expand_ids(sys.argv[1:]):
         if options := choose_options(id):
-            subprocess.run(f"{COMMAND} {shlex.join(options)}", shell=True, cwd=ROOT, check=True)
+            subprocess.run([COMMAND, *options], check=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -33,6 +34,7 @@ from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.gym.driver import compile_functions
 from harvestgym.gym.env import GymEnv
 
+ROOT = Path(__file__).parents[2]
 SECONDS, PART_SECONDS = 1.0, 0.5
 """Seconds for which the steps of one interface are counted, and those of one part of a step."""
 TURNS = 10
@@ -45,8 +47,10 @@ REFERENCE = "CartPole-v1"
 CHILD = """
 import sys, time
 start = time.perf_counter()
-from harvestgym.evaluate.bench import print_speed
-print_speed(sys.argv[1], sys.argv[2], int(sys.argv[3]), time.perf_counter() - start)
+import harvestgym.gym.env
+seconds = time.perf_counter() - start
+from experiments.speed.interfaces import print_speed
+print_speed(sys.argv[1], sys.argv[2], int(sys.argv[3]), seconds)
 """
 
 
@@ -80,9 +84,9 @@ def measure_speed(id: str, interface: str, num_envs: int) -> Speed:
         raise ConfigError(f"id: expected a registered id, got the file {id}")
     command = [sys.executable, "-c", CHILD, id, interface, str(num_envs)]
     variables = os.environ | {CACHE_VARIABLE: "off"}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"bench: {interface} of {id} failed: {done.stderr.strip().splitlines()[-1]}")
+        raise RuntimeError(f"{interface} of {id} failed: {done.stderr.strip().splitlines()[-1]}")
     return Speed(**json.loads(done.stdout))
 
 

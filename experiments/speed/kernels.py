@@ -1,6 +1,6 @@
 """Count the kernels, fusions, loops and reductions of the compiled day of one environment, and their cost.
 
-    python benchmarks/kernels.py [ID ...] > benchmarks/results/kernels.json
+    python -m experiments.speed.kernels [ID ...] > experiments/results/kernels.json
 
 A kernel is launched by itself, which costs about half a microsecond on a CPU; fusions inside one kernel are free.
 Reductions count too: each makes several allocations a call. `us a call` is the compiled step from Python, its
@@ -20,8 +20,8 @@ from typing import Any
 import jax
 
 import harvestgym
+from experiments.speed.interfaces import CompiledStep
 from harvestgym.core.xla.setup import CACHE_VARIABLE
-from harvestgym.evaluate.bench import CompiledStep
 
 WITHIN = ("fusion", "while", "conditional", "call", "reduce", "reduce-window", "scatter", "sort", "dot", "copy")
 FREE = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast")

@@ -1,11 +1,12 @@
 """Speed of a forager: microseconds a step on the host engine, steps a second in batches on both engines.
 
-Run `python benchmarks/forager.py [--out FILE] [--against NAME]`. Machines differ and are shared: the result says how
-many cores there are and what fixed loops of Python and of NumPy took in the same run, so that figures of different days
-can be divided by them. `--against` times another implementation that you have installed, turn by turn with ours in the
-same world of 1000 x 1000 cells: `forager`, an import name, for one with the interface of continual-foragax
-(`NAME.Env` and `NAME.objects`), or `module:factory` for any other: `(size, aperture)` to an object with `start()` and
-`step(action)`.
+    python -m experiments.speed.forager [--out FILE] [--against NAME]
+
+Machines differ and are shared: the result says how many cores there are and what fixed loops of Python and of NumPy
+took in the same run, so that figures of different days can be divided by them. `--against` times another
+implementation that you have installed, turn by turn with ours in the same world of 1000 x 1000 cells: `forager`, an
+import name, for one with the interface of continual-foragax (`NAME.Env` and `NAME.objects`), or `module:factory` for
+any other: `(size, aperture)` to an object with `start()` and `step(action)`.
 """
 
 from __future__ import annotations

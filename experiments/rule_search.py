@@ -1,7 +1,7 @@
 """Search rules at random and compare the best with the expert of an id, on the held-out split.
 
-python benchmarks/rule_search.py fishing/patches-v0             # an id or more, or families
-python benchmarks/rule_search.py fishing --out FILE.json        # add the results to a file
+python -m experiments.rule_search fishing/patches-v0             # an id or more, or families
+python -m experiments.rule_search fishing --out FILE.json        # add the results to a file
 
 For each id 400 rules are drawn from all its rule families, evenly, with numbers uniform in their ranges, on seasons of
 the training split that tuning has not seen: 32 seasons, or 4 if a season has more than 1,000 steps. The 16 best ones

@@ -1,8 +1,8 @@
 """Seconds that the studies of the farm take in full, with their tables, tests and figures: a first run, which compiles,
 and a second one of other seasons, which does not.
 
-    python benchmarks/studies.py [STUDY ...] > studies.json
-    python benchmarks/studies.py --replicates 10 pollinators
+    python -m experiments.speed.studies [STUDY ...] > studies.json
+    python -m experiments.speed.studies --replicates 10 pollinators
 
 "cpus" of a run are CPU seconds divided by wall-clock seconds: well below the number of cores, other work was in
 the way, or the run is not spread over them.

@@ -1,6 +1,6 @@
 """Seconds to compile a farm of equal fields for one environment, and microseconds of a day.
 
-    python benchmarks/fields.py [FIELDS ...]
+    python -m experiments.speed.fields [FIELDS ...]
 
 The fields are copies of the first one of `three-fields.yaml`. `together` is as `gymnasium.make` compiles them, once for
 all; `apart` is each field by itself.
@@ -17,8 +17,8 @@ from pathlib import Path
 import jax
 import yaml
 
+from experiments.speed.interfaces import CompiledStep
 from harvestgym.core.xla.setup import CACHE_VARIABLE
-from harvestgym.evaluate.bench import CompiledStep
 from harvestgym.farm.config.compile import build_text
 from harvestgym.farm.engine import alike
 from harvestgym.gym.driver import compile_functions

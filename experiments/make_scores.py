@@ -1,17 +1,16 @@
 """Put the scores of the random search of rules into docs/heldout.md.
 
-python tools/make_scores.py    # after benchmarks/rule_search.py --out
+python -m experiments.make_scores    # after experiments.rule_search --out
 """
 
 from __future__ import annotations
 
 import json
 
-from blocks import DOCS, body, put
-
 from harvestgym.core.view.tables import Table
+from tools.blocks import DOCS, body, put
 
-RESULTS = DOCS.parent / "benchmarks" / "results" / "rule-search.json"
+RESULTS = DOCS.parent / "experiments" / "results" / "rule-search.json"
 COLUMNS = ("id", "best of 400 rules", "its return", "expert", "gain", "standard error")
 
 

@@ -1,6 +1,6 @@
 """CPU seconds to compile a rollout, and microseconds that it takes a step, under some options of XLA's compiler.
 
-    python benchmarks/compile_options.py farm/full-1x1-v1 [--num-envs 1024] [--num-steps 200]
+    python -m experiments.speed.compile_options farm/full-1x1-v1 [--num-envs 1024] [--num-steps 200]
 
 The runs take turns, and each figure is the median of seven. `taskset -c 0` in front keeps them on one core.
 """

@@ -1,6 +1,6 @@
 """Speed of the fisheries, as ratios within one run: rollouts, single steps, dynamic programming, a NumPy reference.
 
-    python benchmarks/fishing.py > fishing.json
+    python -m experiments.speed.fishing > fishing.json
 
 On a busy machine wall-clock figures sink; `cpu ns/step` counts CPU time; two free cores have two seconds of it
 a second (`steps/s on two free cores` is computed from it). The reference is the same fishery as a NumPy

@@ -1,6 +1,6 @@
 """Seconds from a new process to the first step, without and with compiled programs in the cache.
 
-    python benchmarks/start.py [ID or FILE.yaml ...] > start.json
+    python -m experiments.speed.start [ID or FILE.yaml ...] > start.json
 
 Each figure is the median of three processes; `import jax` is subtracted where the name says "beyond", and how long it
 took shows how fast the machine was. Bytecode is there in all of them, as `pip install` leaves it.

@@ -1,6 +1,6 @@
 """CPU seconds to draw and write a film of a season, and as a ratio to what Pillow takes to write the drawn pictures.
 
-    python benchmarks/films.py [ID]
+    python -m experiments.speed.films [ID]
 
 The season is recorded first, which is not counted.
 """

@@ -6,9 +6,9 @@ python examples/map_residual.py --seeds 5 --out docs/training/residual.json --id
 python examples/map_evolution.py --seeds 5 --out docs/training/evolution.json --ids ...
 python examples/sb3_jobs.py --learner ppo --seeds 3 --out docs/training/jobs-ppo.json --ids ...
 python examples/sb3_jobs.py --learner dqn --seeds 3 --out docs/training/jobs-dqn.json --ids ...
-python tools/make_training.py             # curves and table of what is in docs/training
-python tools/make_training.py maps        # only those of maps
-python tools/make_training.py contexts    # and an agent in contexts that it was not trained in
+python -m experiments.make_training             # curves and table of what is in docs/training
+python -m experiments.make_training maps        # only those of maps
+python -m experiments.make_training contexts    # and an agent in contexts that it was not trained in
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from blocks import DOCS, PICTURES, body, put
 from matplotlib.figure import Figure
 
 from harvestgym.core.loading import import_file
@@ -28,6 +27,7 @@ from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import bootstrap_strata, mean_of_all, summarise
+from tools.blocks import DOCS, PICTURES, body, put
 
 PAGE = "training.md"
 
@@ -96,12 +96,13 @@ def maps() -> None:
 
 def jobs() -> None:
     """Write the table and the curves of the learners of Stable-Baselines3 on macro jobs."""
-    runs = {f"{id}, {name}": run for name in ("PPO", "DQN") for id, run in _read(f"jobs-{name.lower()}").items()}
-    rows = [_row(*name.split(", "), run, "agent", run["settings"]["steps"], run["parameters"])
-            for name, run in runs.items()]  # fmt: skip
+    runs = {(id, name): run for name in ("PPO", "DQN") for id, run in _read(f"jobs-{name.lower()}").items()}
+    rows = [_row(id, name, run, "agent", run["settings"]["steps"], run["parameters"])
+            for (id, name), run in runs.items()]  # fmt: skip
     title = "Stable-Baselines3 on macro jobs: return of held-out seasons, mean of the seeds"
     table = Table(title, (*COLUMNS, "jobs", "parameters"), rows)
-    picture = draw("jobs-agents.png", runs, "thousand jobs", lambda run: run["settings"]["steps"] / 1000)
+    shown = {", ".join(names): run for names, run in runs.items()}
+    picture = draw("jobs-agents.png", shown, "thousand jobs", lambda run: run["settings"]["steps"] / 1000)
     put(PAGE, "jobs", [*body(table), picture])
 
 

@@ -1,5 +1,7 @@
 """Compare ways of drawing binomial and multinomial counts: JSON to stdout, times as ratios within one run.
 
+    python -m experiments.speed.samplers [--environments 4096] [--plots 12] [--rounds 15]
+
 Every sampler draws its own uniforms from one key per environment under `vmap`, as an entity does. Ratios are
 to `jax.random` on the same counts and probabilities: below one is faster.
 """
@@ -104,7 +106,8 @@ def measure(shape: tuple[int, int], n_max: int, p_max: float, rounds: int) -> di
     n = jax.random.randint(jax.random.key(1), shape, 0, n_max + 1)
     p = jax.random.uniform(jax.random.key(2), shape, maxval=p_max)
     small = [from_zero, by_table, by_trials] if n_max <= 100 else []
-    samplers = {s.__name__: given_uniforms(s, n_max) for s in (binomial, *small, by_rounded_normal)}
+    named = {"binomial": binomial, **{s.__name__: s for s in small}, "by_rounded_normal": by_rounded_normal}
+    samplers = {name: given_uniforms(sampler, n_max) for name, sampler in named.items()}
     row = {"n_max": n_max, "p_max": p_max}
     return row | compare({"jax": jax_binomial} | samplers, (keys, n, p), rounds)
 

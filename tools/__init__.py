@@ -1,0 +1,1 @@
+"""Programs that make pages, pictures and golden files, and that check them."""
