@@ -191,6 +191,11 @@ def test_version_is_printed() -> None:
     assert run_command("--version") == f"harvestgym {version('harvestgym')}\n"
 
 
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "harvestgym", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("harvestgym ")
+
+
 def test_check_reports_a_kept_contract() -> None:
     assert "keeps the contract" in run_command("check", ID)
 

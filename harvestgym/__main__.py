@@ -1,0 +1,5 @@
+"""`python -m harvestgym`: the command line."""
+
+from harvestgym.cli import app
+
+app(prog_name="harvestgym")
