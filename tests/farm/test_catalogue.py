@@ -9,7 +9,6 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
-from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.farm.interface.action_wrappers import wrap_actions
@@ -100,7 +99,7 @@ def test_one_plot_farms_differ_in_numbers_only() -> None:
 
 def test_other_weather_gives_another_season() -> None:
     ids = {"seattle": None, "montpellier": {"Weather-0": "montpellier"}, "lille": {"Weather-0": "lille"}}
-    reset, obs = jit_quickly(lambda env, key, params: env.reset(key, params)[1].obs, static_argnums=0), {}
+    reset, obs = jax.jit(lambda env, key, params: env.reset(key, params)[1].obs, static_argnums=0), {}
     for name, entities in ids.items():
         env = harvestgym.make("farm/bean-clay-1x1-v1", entities=entities or {})
         obs[name] = np.asarray(reset(env, jax.random.key(0), env.params))

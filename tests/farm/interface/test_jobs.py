@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.farm.interface.jobs import Job, MacroJobs
 from harvestgym.gym.env import GymEnv
 from tests.farm.ponds import farm
@@ -59,8 +58,8 @@ def test_values_choose_the_amount() -> None:
 def test_a_job_is_done_once_a_day_on_a_plot_unless_again() -> None:
     again = Job("water the driest again", "Spring-0/pour", least=WATER, again=True)
     env, key = jobs(DRIEST, again, CUT), jax.random.key(0)
-    step = jit_quickly(env.step)
-    state, shown = jit_quickly(env.reset)(key)
+    step = jax.jit(env.step)
+    state, shown = jax.jit(env.reset)(key)
     assert env.observation_space.contains(np.asarray(shown.obs))
     before = env.orders(state.obs)
     np.testing.assert_array_equal(before[1], before[2])
@@ -76,8 +75,8 @@ def test_a_job_is_done_once_a_day_on_a_plot_unless_again() -> None:
 @pytest.mark.parametrize("action", [0, 1, 2])
 def test_without_a_possible_job_the_day_passes(action: int) -> None:
     env, key = jobs(CUT, Job("cut more", "Reed-0/cut")), jax.random.key(0)
-    step = jit_quickly(env.step)
-    state, _ = step(key, jit_quickly(env.reset)(key)[0], np.int32(1), env.params)
+    step = jax.jit(env.step)
+    state, _ = step(key, jax.jit(env.reset)(key)[0], np.int32(1), env.params)
     state, shown = step(key, state, np.int32(action), env.params)
     assert int(state.inner.inner.day) == 1 and shown.info["accepted"].sum() == 1
 
