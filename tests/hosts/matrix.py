@@ -89,7 +89,8 @@ def run(host: str, folder: Path, ids: Sequence[str]) -> str:
 def compare(host: str, folder: Path, ids: Iterable[str]) -> dict[str, Difference]:
     """Return how each id that was played in a host differs from the reference."""
     with np.load(folder / "reference.npz") as expected, np.load(folder / f"{host}.npz") as found:
-        return {id: _compare(id, dict(expected), dict(found)) for id in ids}
+        arrays = dict(expected), dict(found)
+    return {id: _compare(id, *arrays) for id in ids}
 
 
 def _compare(id: str, expected: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> Difference:
