@@ -33,7 +33,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import Job, MacroJobs
-from harvestgym.farm.interface.jobs import Rank
+from harvestgym.farm.learn.jobs import Rank
 
 
 @dataclass(frozen=True)

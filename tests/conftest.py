@@ -43,7 +43,7 @@ SLOW = (
     "farm/test_catalogue.py", "farm/policies/test_experts.py", "test_docs.py", "farm/entities/test_parameters.py",
     "test_contract.py", "hosts/test_matrix.py", "test_training.py", "sweep/test_ray_engine.py", "test_notebooks.py",
     "test_examples.py", "farm/test_company.py", "experiments/studies/test_memory.py", "forager/test_family.py",
-    "experiments/studies/test_farm.py", "farm/interface/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
+    "experiments/studies/test_farm.py", "farm/paper/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
     "farm/entities/weather/test_weather.py", "cli/test_new.py",
 )  # fmt: skip
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""

@@ -44,7 +44,7 @@ SHARED = {
 }
 """Names that several modules share on purpose, and why."""
 
-ENGINES = ("forager.jax_engine.", "forager.numba_engine.", "forager.hashing")
+ENGINES = ("forager.jax_engine.", "forager.host_engine.", "forager.hashing")
 
 
 def twins(modules: list[str]) -> bool:

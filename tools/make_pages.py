@@ -25,7 +25,7 @@ from harvestgym.adapters.pettingzoo import describe_parallel
 from harvestgym.core.config import read_sets
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import find_idle_action
-from harvestgym.farm.config.components import load_kind
+from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.view.describe import make_parameter_table

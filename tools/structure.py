@@ -28,8 +28,8 @@ code that runs its cases by name only, so that evaluations, which are above it, 
 
 ORDERS = {
     "farm": (
-        ("public_names", "schema", "entities"),
-        ("engine",), ("policies",), ("config",), ("view",), ("interface",), ("family",),
+        ("public_names", "schema", "weather_data"), ("entities",),
+        ("engine",), ("policies",), ("build",), ("view",), ("learn", "paper"), ("family",),
     ),
     "fishing": (
         ("keys", "growth", "noise", "structured", "change", "units", "model", "conservation"),
@@ -38,7 +38,7 @@ ORDERS = {
     "forager": (
         ("numba_support", "hashing", "kinds", "world", "reward_laws", "reward_context", "reward_payment",
          "observations", "config"),
-        ("jax_engine",), ("view", "policies"), ("numba_engine",), ("family", "drop_in"),
+        ("jax_engine",), ("view", "policies"), ("host_engine",), ("family", "drop_in"),
     ),
 }  # fmt: skip
 """The import order inside each family."""

@@ -19,7 +19,7 @@ import yaml
 
 from experiments.speed.interfaces import CompiledStep
 from harvestgym.core.xla.setup import CACHE_VARIABLE
-from harvestgym.farm.config.compile import build_text
+from harvestgym.farm.build.compile import build_text
 from harvestgym.farm.engine import alike
 from harvestgym.gym.driver import compile_functions
 

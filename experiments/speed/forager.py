@@ -26,9 +26,9 @@ import numpy as np
 
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build_forager, make
+from harvestgym.forager.host_engine.gym_env import ForagerGym
+from harvestgym.forager.host_engine.vector_env import ForagerVec
 from harvestgym.forager.kinds import Flower, Thorns, Wall
-from harvestgym.forager.numba_engine.gym_env import ForagerGym
-from harvestgym.forager.numba_engine.vector_env import ForagerVec
 
 APERTURES = ((7, 5), (15, 15), (31, 31))
 SIZE = 1_000_000

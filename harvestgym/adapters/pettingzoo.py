@@ -7,9 +7,9 @@ from typing import Any
 
 from harvestgym import registry
 from harvestgym.core.errors import check_name
-from harvestgym.farm.interface.parallel_env import FarmsEnv
+from harvestgym.farm.learn.parallel_env import FarmsEnv
 from harvestgym.fishing.parallel_env import FleetsEnv
-from harvestgym.forager.numba_engine.parallel_env import ForagerParallel
+from harvestgym.forager.host_engine.parallel_env import ForagerParallel
 from harvestgym.gym.parallel_env import MultiAgentEnv
 
 NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")

@@ -17,7 +17,7 @@ def convert_station(
     missing: Annotated[int, typer.Option(min=0, max=365, help="most days that an element may lack in a year")] = 10,
 ) -> None:
     """Write the longest run of whole years of a GHCN-Daily station as a weather table."""
-    from harvestgym.farm.entities.weather.ghcn import read_station
+    from harvestgym.farm.weather_data.ghcn import read_station
 
     table = read_station(file, missing)
     table.write(out)
@@ -33,7 +33,7 @@ def convert_normals(
     out: Annotated[Path, typer.Option(help="site file to write (YAML)")],
 ) -> None:
     """Write a station sheet of the WMO climate normals as a site whose weather is generated."""
-    from harvestgym.farm.entities.weather.wmo_normals import read_sheet, write_site
+    from harvestgym.farm.weather_data.wmo_normals import read_sheet, write_site
 
     out.write_text(write_site(read_sheet(file), name), encoding="utf-8")
     typer.echo(f"wrote {out}; use it as [Weather, {{extends: base, site: {out}}}]")

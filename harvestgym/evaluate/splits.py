@@ -149,7 +149,7 @@ def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
 
 def _years_of_entry(entry: Mapping[str, Any], file: SplitFile) -> list[int]:
     """Return the years of a weather in this split: those of its site, or decades of a table of thirty years."""
-    from harvestgym.farm.entities.weather.table import read_table
+    from harvestgym.farm.weather_data.table import read_table
 
     if not entry or entry.get("generate"):
         return []

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from .public_names import PUBLIC
 
 if TYPE_CHECKING:  # the types of the names in the table, for editors and type checkers
-    from harvestgym.farm.config.builders import BasicRule, BasicScore, Field
     from harvestgym.farm.engine.constraints import CostCap, Rule
     from harvestgym.farm.engine.farmers import BasicFarmer, Farmer, HourlyFarmer
     from harvestgym.farm.engine.reward_terms import Biodiversity, Market, SoilHealth, Tally, Term
@@ -24,10 +23,11 @@ if TYPE_CHECKING:  # the types of the names in the table, for editors and type c
     from harvestgym.farm.entities.soil import Soil
     from harvestgym.farm.entities.weather import Weather
     from harvestgym.farm.entities.weeds import Weeds
-    from harvestgym.farm.interface.action_wrappers import wrap_actions
-    from harvestgym.farm.interface.farm import Farm, FilesWritten
-    from harvestgym.farm.interface.jobs import Job, MacroJobs
-    from harvestgym.farm.interface.map_farm import MapFarm
+    from harvestgym.farm.learn.action_wrappers import wrap_actions
+    from harvestgym.farm.learn.jobs import Job, MacroJobs
+    from harvestgym.farm.learn.map_farm import MapFarm
+    from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field
+    from harvestgym.farm.paper.farm import Farm, FilesWritten
 
 __all__ = [*PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -18,13 +18,13 @@ from harvestgym.core.errors import ConfigError, check_keywords, check_name, name
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.tuning.rule_family import read_tuned
-from harvestgym.farm.config.compile import build
-from harvestgym.farm.config.context_compiler import replace_entry
+from harvestgym.farm.build.compile import build
+from harvestgym.farm.build.context_compiler import replace_entry
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.plant import Plant
-from harvestgym.farm.interface.action_wrappers import WRAPPERS, wrap_actions
-from harvestgym.farm.interface.map_farm import MapFarm
-from harvestgym.farm.interface.map_policies import translate_policy
+from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
+from harvestgym.farm.learn.map_farm import MapFarm
+from harvestgym.farm.learn.map_policies import translate_policy
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
@@ -65,7 +65,7 @@ def make(
         name: the file's name, `bean-clay-1x1-v1`.
         entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
             `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`, or single parameters, `{"Soil-0/depth#m": 0.8}`.
-        interface: "map" for maps and orders of three parts (`farm.interface.map_farm`), "discrete", "multidiscrete" or
+        interface: "map" for maps and orders of three parts (`farm.learn.map_farm`), "discrete", "multidiscrete" or
             "box" for actions as numbers (`wrap_actions`); by default the farm itself.
         overrides: entries of the farm file, merged into it (`mode="fo"`, `rules={"horizon#day": 90}`).
 

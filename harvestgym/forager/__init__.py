@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harvestgym.forager.numba_engine.env import ForagerEnv
+    from harvestgym.forager.host_engine.env import ForagerEnv
 
     from .config import ForagerConfig
 
@@ -14,7 +14,7 @@ __all__ = ["ForagerConfig", "ForagerEnv"]
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from .numba_engine import env  # here, so that importing the package imports no engine
+        from .host_engine import env  # here, so that importing the package imports no engine
 
         return getattr(env, name)
     raise AttributeError(f"module 'harvestgym.forager' has no attribute {name!r}")

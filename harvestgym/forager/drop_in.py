@@ -20,7 +20,7 @@ from pydantic import Field
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.loading import load_object
-from harvestgym.forager.numba_engine import env as host
+from harvestgym.forager.host_engine import env as host
 
 from . import config as ours
 from .config import WORLD_MODE, TranslatedConfig, build_world, warn_of_difference

@@ -185,7 +185,7 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
     """Return the same episodes on the host engine, as a Gymnasium environment; None without the extra `fast`."""
     if not FAST:
         return None
-    from harvestgym.forager.numba_engine.gym_env import ForagerGym
+    from harvestgym.forager.host_engine.gym_env import ForagerGym
 
     return ForagerGym.of(env, render_mode)
 

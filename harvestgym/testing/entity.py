@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import Meta, iterate_metas
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.engine.variables import EntitySlot

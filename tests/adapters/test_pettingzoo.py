@@ -15,7 +15,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel, make_shared_water
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.checkpoint import load, save
-from harvestgym.farm.interface.parallel_env import FarmsEnv
+from harvestgym.farm.learn.parallel_env import FarmsEnv
 
 SHORT: dict[str, dict[str, Any]] = {"fishing/fleets-v0": {"Tmax": 20}, "forager/several-v0": {"horizon": 20}}
 

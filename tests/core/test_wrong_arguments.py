@@ -14,7 +14,7 @@ from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import AutoReset, Exponential, Flatten, Log, Shortfall, TimeLimit, Utility
 from harvestgym.farm import Job, MacroJobs, MapFarm
-from harvestgym.farm.interface.multiobjective import MultiObjectiveEnv
+from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
 from harvestgym.forager import drop_in
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.family import policies, risk, summary
 from harvestgym.farm.schema import farm_spec

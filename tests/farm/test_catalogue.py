@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 import harvestgym
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.interface.action_wrappers import wrap_actions
+from harvestgym.farm.learn.action_wrappers import wrap_actions
 from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import FarmSpec, read_farm
 from harvestgym.gym.env import GymEnv

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import par, pytree, replace
-from harvestgym.farm.config.compile import build
-from harvestgym.farm.config.components import load_kind
+from harvestgym.farm.build.compile import build
+from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Place, publishes
 from harvestgym.farm.entities.messages import Air

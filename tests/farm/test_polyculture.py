@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import farm_spec

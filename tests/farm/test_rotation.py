@@ -12,7 +12,7 @@ import pytest
 
 from harvestgym.core.policy import Policy, constant_policy, together
 from harvestgym.evaluate.run import evaluate_together
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.stages import GLOBAL_STAGES, Stage
 from harvestgym.farm.entities.plant.state import global_stage

@@ -16,7 +16,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager import kinds
 from harvestgym.forager.config import warn_of_difference
 from harvestgym.forager.drop_in import Flower, ForagerConfig, ForagerEnv, ForagerObject, Palette, Thorns, Wall
-from harvestgym.forager.numba_engine.env import host_twin
+from harvestgym.forager.host_engine.env import host_twin
 
 NORTH, EAST = 0, 1
 TYPES = {"wall": Wall, "flower": Flower, "thorns": Thorns}

@@ -9,12 +9,12 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager.family import build_forager
+from harvestgym.forager.host_engine.env import host_twin
+from harvestgym.forager.host_engine.gym_env import ForagerGym
+from harvestgym.forager.host_engine.parallel_env import ForagerParallel
+from harvestgym.forager.host_engine.vector_env import ForagerVec
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
-from harvestgym.forager.numba_engine.env import host_twin
-from harvestgym.forager.numba_engine.gym_env import ForagerGym
-from harvestgym.forager.numba_engine.parallel_env import ForagerParallel
-from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.forager.observations import (
     GROUND,
     MODES,

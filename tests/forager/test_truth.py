@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harvestgym.forager.hashing import seed_words
+from harvestgym.forager.host_engine.arrays import STATE, WHAT
+from harvestgym.forager.host_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import NEVER, Delay, DelayLaw, Flower, Kind, ReturnPlace, Thorns, Wall
-from harvestgym.forager.numba_engine.arrays import STATE, WHAT
-from harvestgym.forager.numba_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.reward_laws import Fourier, Sine, Square
 from harvestgym.forager.world import STANDING, VACANT, Region, World
 

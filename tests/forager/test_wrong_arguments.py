@@ -13,11 +13,11 @@ import yaml
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import CATALOGUE, build_forager, make
+from harvestgym.forager.host_engine.gym_env import ForagerGym
+from harvestgym.forager.host_engine.parallel_env import ForagerParallel
+from harvestgym.forager.host_engine.vector_env import ForagerVec
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Delay, Flower, ForagerObject, Kind, ReturnPlace, Thorns, Wall
-from harvestgym.forager.numba_engine.gym_env import ForagerGym
-from harvestgym.forager.numba_engine.parallel_env import ForagerParallel
-from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.forager.reward_laws import LAWS, Constant, Fourier, RewardSeries, Sine, Square
 from harvestgym.forager.world import Region, World
 

@@ -20,8 +20,8 @@ import pytest
 import harvestgym
 from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
 from harvestgym.fishing.parallel_env import FleetsEnv
-from harvestgym.forager.numba_engine.parallel_env import ForagerParallel
-from harvestgym.forager.numba_engine.vector_env import ForagerVec
+from harvestgym.forager.host_engine.parallel_env import ForagerParallel
+from harvestgym.forager.host_engine.vector_env import ForagerVec
 from harvestgym.render.readings import sum_value
 
 STEPS = 5

@@ -22,7 +22,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.random import keys_for
 from harvestgym.core.view.timeline import Progress
 from harvestgym.evaluate.run import evaluation_keys
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import DayReport, FarmState

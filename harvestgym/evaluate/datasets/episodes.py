@@ -203,7 +203,7 @@ def collect_episodes(
 
 def _make_recorder(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
     """Return a function from an action and its step to obs, reward, flags, info and the action, in recorded form."""
-    from harvestgym.farm.interface.farm import Farm
+    from harvestgym.farm.paper.farm import Farm
 
     if not isinstance(env, Farm):
         return lambda action, step: (*step(), action)

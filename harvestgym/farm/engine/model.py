@@ -90,12 +90,12 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def recipe(self) -> dict[str, str]:
         """Return the text of its farm file, for `core.saving`; ConfigError if a part lives in Python only."""
-        return {"text": load_object("harvestgym.farm.config.farm_writer:write_farm")(self.spec)}
+        return {"text": load_object("harvestgym.farm.build.farm_writer:write_farm")(self.spec)}
 
     @classmethod
     def from_recipe(cls, text: str) -> FarmModel:
         """Return the farm of the text of a file."""
-        return load_object("harvestgym.farm.config.compile:build_text")(text)
+        return load_object("harvestgym.farm.build.compile:build_text")(text)
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined]

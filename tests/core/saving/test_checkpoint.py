@@ -29,12 +29,12 @@ from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Exponential, Log, TimeLimit, Utility
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.interface.multiobjective import MultiObjectiveEnv
+from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build_forager
+from harvestgym.forager.host_engine.vector_env import ForagerVec
 from harvestgym.forager.kinds import Flower, Wall
-from harvestgym.forager.numba_engine.vector_env import ForagerVec
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from tests.farm.ponds import STAGE, look, pour

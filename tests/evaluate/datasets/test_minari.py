@@ -20,8 +20,8 @@ from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, colle
 from harvestgym.evaluate.datasets.storage import read_demonstrations, write_demonstrations
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.interface.language import Language, ObservationRequest
-from harvestgym.farm.interface.observation_items import ObservationPath
+from harvestgym.farm.paper.action_tuples import Language, ObservationRequest
+from harvestgym.farm.paper.observation_items import ObservationPath
 from harvestgym.gym.env import GymEnv
 
 pytest.importorskip("pyarrow")

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.schema import farm_spec
 

@@ -12,7 +12,7 @@ import pytest
 from harvestgym.core.rollout import rollout
 from harvestgym.core.xla.fusion import tracing_single_kernel
 from harvestgym.evaluate.run import policy_named
-from harvestgym.farm.config.compile import build_text
+from harvestgym.farm.build.compile import build_text
 from harvestgym.farm.engine.alike import map_fields
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weeds.weeds import Weeds

@@ -21,7 +21,7 @@ from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Flatten, Log, TimeLimit
 from harvestgym.farm import BasicRule, Farm, Field
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.soil import Soil

@@ -16,7 +16,7 @@ from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import CVaR, Entropic
 from harvestgym.farm import BasicRule, BasicScore, Farm, Field, FilesWritten
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Market, RewardContext, SoilHealth
 from harvestgym.farm.entities.soil import equations

@@ -11,7 +11,7 @@ import pytest
 
 from examples.fungus import FUNGICIDE, Fungus
 from harvestgym.core.tree import pytree, replace
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Air, Canopy

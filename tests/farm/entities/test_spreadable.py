@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import pytree, replace
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
 from harvestgym.farm.entities.cide import Cide

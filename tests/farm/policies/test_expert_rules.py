@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import farm_spec
 from tests.farm.engine.test_engine import FILE, REED, SPRING

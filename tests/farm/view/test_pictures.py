@@ -21,7 +21,7 @@ from harvestgym.core.episode import make_frame
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Words
 from harvestgym.farm import Farm
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.entities.drawing import DrawContext

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import par, pytree, static
+from harvestgym.farm.weather_data.day import YEAR, Day
+from harvestgym.farm.weather_data.table import WeatherTable
+from harvestgym.farm.weather_data.table_checks import WeatherTableError
 
 from . import generator
 from .climate import LATENT, Climate
-from .day import YEAR, Day
-from .table import WeatherTable
-from .table_checks import WeatherTableError
 
 MEMORY = 1 + len(LATENT)
 """Length of what any sky remembers from one day to the next."""

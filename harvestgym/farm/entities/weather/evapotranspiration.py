@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import jax
@@ -66,8 +65,3 @@ def reference_evapotranspiration(
     sunlit = 0.0118 * power(dryness, 0.2) * power(spread, 0.3) * (radiation * power(warmth + 10, 0.5) - 40)
     windy = 0.1 * (warmth + 20) * dryness * power(jnp.asarray(wind, jnp.float32) / 2, 0.6)
     return jnp.maximum(sunlit + windy, 0.0)
-
-
-def wind_at_2m(speed: Any, height: float) -> Any:
-    """Return the wind speed at 2 m when `speed` was measured `height` m above short grass (FAO-56 eq. (47))."""
-    return speed * (4.87 / math.log(67.8 * height - 5.42))

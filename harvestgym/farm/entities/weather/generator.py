@@ -15,10 +15,11 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtri
 
+from harvestgym.farm.weather_data.day import YEAR, Day
+from harvestgym.farm.weather_data.normals import RAINY, WET, calendar
+from harvestgym.farm.weather_data.rain_amounts import NODES, REACH
+
 from .climate import LATENT, Climate
-from .day import YEAR, Day
-from .normals import RAINY, WET, calendar
-from .rain_amounts import NODES, REACH
 
 DRAWS = 2 + len(LATENT)
 """Uniforms in [0, 1) that a day takes: wet or dry, how much rain, and the departures."""

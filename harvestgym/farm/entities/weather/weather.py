@@ -24,16 +24,16 @@ from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import KMH, Air
+from harvestgym.farm.weather_data.day import YEAR, Day
+from harvestgym.farm.weather_data.normals import WET, measure_normals
+from harvestgym.farm.weather_data.table import read_table
 
 from . import drawing
 from .climate import compute_climate
-from .day import YEAR, Day
 from .day_source import MEMORY, DaySource, Generate, replay_table
 from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration, solar_radiation
 from .generator import DRAWS
-from .normals import WET, measure_normals
 from .site import WIND_DIRECTIONS, Site, load_site
-from .table import read_table
 
 LAPSE = 0.0065
 """degC per m of altitude (the standard atmosphere)."""

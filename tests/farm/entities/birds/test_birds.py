@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Ledger
 from harvestgym.farm.entities.birds import Birds

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.facility import Facility
 from harvestgym.farm.entities.facility.facility import FacilityState

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harvestgym.farm.entities.weather import evapotranspiration
 from harvestgym.farm.entities.weather.site import load_site
+from harvestgym.farm.weather_data.ghcn import wind_at_2m
 
 OBSERVED = ("seattle", "new_york_jfk", "new_york_lga", "newark")
 radiation = jax.jit(evapotranspiration.extraterrestrial_radiation)
@@ -68,7 +69,7 @@ def test_at_the_poles_half_a_year_is_day(latitude, summer):
 
 
 def test_wind_of_fao_56_example_14():
-    assert round(evapotranspiration.wind_at_2m(3.2, 10), 1) == 2.4
+    assert round(wind_at_2m(3.2, 10), 1) == 2.4
 
 
 @pytest.mark.parametrize("humidity", [20.0, 75.0])
@@ -87,7 +88,7 @@ def test_nothing_evaporates_into_saturated_air():
 
 def test_evapotranspiration_of_fao_56_example_18():
     """FAO-56 Penman-Monteith gives 3.9 with measured sunshine; this formula has to do without it."""
-    wind = evapotranspiration.wind_at_2m(10 / 3.6, 10)
+    wind = wind_at_2m(10 / 3.6, 10)
     ours = et0(12.3, 21.5, 16.9, (84 + 63) / 2, wind, radiation(50.8, 187))
     assert float(ours) == pytest.approx(3.9, abs=0.2)
 

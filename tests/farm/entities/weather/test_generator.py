@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.weather import generator as g
 from harvestgym.farm.entities.weather.climate import compute_climate
-from harvestgym.farm.entities.weather.day import YEAR
-from harvestgym.farm.entities.weather.normals import calendar, departure
 from harvestgym.farm.entities.weather.site import load_site
+from harvestgym.farm.weather_data.day import YEAR
+from harvestgym.farm.weather_data.normals import calendar, departure
 
 YEARS = 300
 SITES = ("montpellier", "lille")

@@ -7,8 +7,8 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import site as sites
-from harvestgym.farm.entities.weather.normals import calendar
 from harvestgym.farm.entities.weather.site import load_site, read_site, site_names
+from harvestgym.farm.weather_data.normals import calendar
 from tests.script import script
 
 INCH = 25.4

@@ -12,7 +12,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place
 from harvestgym.farm.entities.weather import Weather

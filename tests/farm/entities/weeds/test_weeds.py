@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chisquare
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.config.compile import build
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place

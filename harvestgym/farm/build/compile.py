@@ -1,0 +1,211 @@
+"""From a farm description to a `FarmModel` and its parameters, one compile step for each section; nothing is run.
+
+The steps are `compile_field`, `resolve_names`, `compile_actions`, `plan_observations`, `compile_initial_values`,
+`compile_conditions`, `compile_score` and `compile_context`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core import yaml_io
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.conditions import check_reachable, compile_conditions
+from harvestgym.farm.engine.constraints import Rule
+from harvestgym.farm.engine.farmers import Farmer
+from harvestgym.farm.engine.initial_values import compile_initial_values
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.name_table import NameTable
+from harvestgym.farm.engine.observations import ObservationPlan, plan_observations
+from harvestgym.farm.engine.reward_terms import Term
+from harvestgym.farm.engine.scoring import compile_score
+from harvestgym.farm.engine.state import FarmParams, FieldParams
+from harvestgym.farm.engine.variables import build_slots, entity_names, list_variables, number_repeats
+from harvestgym.farm.entities.base import Entity, Place
+from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.public_names import KINDS
+from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
+
+from harvestgym.farm.build.action_compiler import compile_actions
+from harvestgym.farm.build.components import ReadyComponents, build_component, load_kind
+from harvestgym.farm.build.context_compiler import compile_context
+from harvestgym.farm.build.names import resolve_names
+from harvestgym.farm.build.shared_weather import find_streams, share_starts
+from harvestgym.farm.build.user_predicates import prepare_predicates
+
+Entities = Mapping[str, Sequence[Entity]]
+"""The entities of some fields, by the name of the field."""
+
+STOPS = "rules > terminal_conditions"
+
+
+def build(
+    spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponents | None = None, on_host: bool = False
+) -> FarmModel:
+    """Return the model of a farm, its rules and its expert checked.
+
+    Args:
+        spec: the description.
+        entities: instances that take the place of what it says of some fields.
+        ready: instances of farmers, rules and terms.
+        on_host: call mappings of stopping conditions that cannot be compiled in Python, once a day.
+    """
+    try:
+        model = compile_context(_compile_farm(spec, entities or {}, ready or ReadyComponents(), on_host), compile_field)
+        if model.spec.expert:
+            rule_policy(model)
+        _check_terms(model)
+    except ConfigError as error:
+        _check_fields(spec, entities or {})
+        if str(error).startswith("expert"):
+            raise ConfigError(f"{error}; try correcting the rule, or leave the expert out: `expert: []`") from None
+        raise
+    return model
+
+
+def build_text(text: str) -> FarmModel:
+    """Return the model of the text of a farm file, as `Farm.to_yaml` writes it."""
+    return build(farm_spec(yaml_io.parse(text, "farm"), "farm"))
+
+
+def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on_host: bool) -> FarmModel:
+    fields = tuple(compile_field(field, entities.get(name)) for name, field in spec.fields.items())
+    farmers = ready.farmers or tuple(build_component(f, Farmer, f"farmers > {i}") for i, f in enumerate(spec.farmers))
+    own = [name for name, field in spec.fields.items() if field.own_weather]
+    names = name_farm(dict(zip(spec.fields, fields, strict=True)), farmers, own)
+    variables = names.variables
+    spec = resolve_names(spec, names)
+    rules, scoring = spec.rules, spec.scoring
+    if on_host:
+        rules = rules.model_copy(
+            update={"terminal_conditions": prepare_predicates(rules.terminal_conditions, variables, STOPS)}
+        )
+        spec = spec.model_copy(update={"rules": rules})
+    actions = compile_actions(names.farmers, names.fields, rules.interventions)
+    plan = plan_observations(variables, None if spec.mode == "fo" else rules.free_observations)
+    starts = compile_initial_values(
+        rules.init, variables, lambda f, e: fields[f].entities[e],
+        lambda f, e: fields[f].entities[e].limits(fields[f].place),
+    )  # fmt: skip
+    starts = share_starts(starts, names)
+    stops, stop_values = compile_conditions(rules.terminal_conditions, variables, STOPS)
+    check_reachable(stops, stop_values, STOPS)
+    further = {
+        n: ready.rules.get(n) or build_component(r, Rule, f"rules > further > {n}") for n, r in rules.further.items()
+    }
+    terms = {
+        n: ready.terms.get(n) or build_component(t, Term, f"scoring > terms > {n}") for n, t in scoring.terms.items()
+    }
+    defaults = FarmParams(
+        fields=fields,
+        farmers=farmers,
+        rules=further,
+        score=compile_score(scoring, actions, variables, terms),
+        starts=tuple(values for _, values in starts),
+        stops=stop_values,
+        horizon=_i32(rules.horizon),
+    )
+    parts: dict[str, Any] = dict(
+        fields=names.fields, actions=actions, variables=variables, plan=plan, starts=tuple(s for s, _ in starts),
+        stops=stops, schedule=rules.max_action_schedule_size, defaults=defaults, spec=spec,
+    )  # fmt: skip
+    tallies = _list_tallies(FarmModel(**parts, tallies=()))
+    if spec.mode != "ao":
+        return FarmModel(**parts, tallies=tallies)
+    return ActiveFarm(**parts, tallies=tallies, offered=_offer(plan_observations(variables, rules.observations), plan))
+
+
+def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
+    """Return the place and the entities of a field; instances `entities` replace those of the file."""
+    made = tuple(entities) if entities is not None else tuple(load_kind(k).named(s) for k, s in spec.entities)
+    labels = entity_names([type(e) for e in made])
+    hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
+    targets = sorted({target for entity in made for target in entity.targets})
+    at = spec.localization
+    place = Place(
+        shape=(spec.shape.length, spec.shape.width), hosts=hosts,
+        targets=tuple(targets),
+        latitude=_f32(at.latitude), longitude=_f32(at.longitude),
+        altitude=_f32(at.altitude), scale=_f32(spec.shape.scale),
+    )  # fmt: skip
+    return FieldParams(place=place, entities=made)
+
+
+def name_farm(
+    fields: Mapping[str, FieldParams], farmers: Sequence[Any] = (), own_weather: Collection[str] = ()
+) -> NameTable:
+    """Return the names of everything on a farm; the fields `own_weather` share no draws."""
+    streams = find_streams(fields, own_weather)
+    slots = tuple(build_slots(name, field.entities, field.place, streams[name]) for name, field in fields.items())
+    return NameTable(tuple(number_repeats([type(f).__name__ for f in farmers])), slots, list_variables(slots))
+
+
+def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
+    """Return the items that can be requested, each number once and none that is free."""
+    whole = {item.variable for item in (*requested.items, *free.items) if item.plot is None}
+    kept = (item for item in requested.items if item not in free.items)
+    return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))
+
+
+def _check_terms(model: FarmModel) -> None:
+    """Trace each further term of the score once, so that its errors have its path."""
+    terms = model.params.score.terms
+    if not terms:
+        return
+    state = jax.eval_shape(model.initial, _key(), model.params)
+    for name, term in terms.items():
+        try:
+            jax.eval_shape(lambda s: term.daily(model.reward_context(s, model.params)), state)  # noqa: B023
+            jax.eval_shape(lambda s: term.final(model.reward_context(s, model.params)), state)  # noqa: B023
+        except ConfigError as error:
+            raise ConfigError(f"scoring > terms > {name}: {error}") from None
+
+
+def _check_fields(spec: FarmSpec, entities: Entities) -> None:
+    """Build each field without rules or score: a missing entity explains many unknown names."""
+    for name, field in spec.fields.items():
+        try:
+            _compile_farm(FarmSpec(fields={name: field}), entities, ReadyComponents(), False)
+        except ConfigError as error:
+            raise ConfigError(f"fields > {name}: {error}{_advise(str(error))}") from None
+
+
+def _advise(error: str) -> str:
+    """Return the kind to add, where an error says that nobody sends a message."""
+    if "got 0" in error:
+        for name in KINDS:
+            if any(message.__name__ in error.split() for message, _ in load_kind(name).published):
+                return f"; try adding a {name} to its entities"
+    return ""
+
+
+def _f32(value: float) -> Any:
+    return np.float32(value)
+
+
+def _i32(value: int) -> Any:
+    return np.int32(value)
+
+
+def _list_tallies(model: FarmModel) -> tuple[str, ...]:
+    """Return the tallies of all entities, found by tracing one day (which also checks who needs whom)."""
+    return tuple(sorted(_first_day.eval_shape(model, _key(), model.defaults)))
+
+
+def _key() -> Any:
+    """Return the shape of a key, for which nothing is compiled."""
+    return jax.eval_shape(jax.random.key, 0)
+
+
+@partial(jax.jit, static_argnums=0)
+def _first_day(model: FarmModel, key: jax.Array, params: FarmParams) -> dict[str, jax.Array]:
+    """Jitted only so that JAX remembers the trace: farms of one structure pay for it once."""
+    none = model.actions.orders(jnp.zeros(model.schedule, jnp.int32))
+    return model.day(key, model.initial(key, params), none, params)[1].tally

@@ -1,0 +1,303 @@
+"""From the `context` of a farm file to a contextual farm: what is drawn is found by comparing parameters.
+
+Each choice is the farm with one thing written otherwise, so that every name and number is checked as in any
+farm file. Where the parameters of these farms differ, there is what the draw decides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from harvestgym.core.config import merge
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.contexts import (
+    ContextActiveFarm,
+    ContextDraw,
+    ContextFarm,
+    ContextParams,
+    ContextSampler,
+    LeafUpdate,
+)
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmParams, FieldParams
+from harvestgym.farm.engine.variables import entity_names
+from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, MixtureSpec, farm_spec
+
+from harvestgym.farm.build.components import load_kind
+
+WHERE = "context > draws"
+SMALL_TABLE = 64
+"""Leaves up to this size are written entry by entry, larger ones (tables of weather) as a whole."""
+
+
+class CompiledDraw(NamedTuple):
+    """One thing to draw, and the values of the entries that it decides."""
+
+    draw: ContextDraw
+    table: np.ndarray
+    decides: frozenset[tuple[int, int]]
+    single: bool
+
+
+def compile_context(model: FarmModel, read_field: Callable[[FieldSpec], FieldParams]) -> FarmModel:
+    """`model` with the contexts of its spec; the model itself if it has none. `read_field` reads a field of a spec.
+
+    Raises:
+        ConfigError: for an unknown path, with the nearest; for sets that do not share one shape; for two draws
+            that decide the same.
+    """
+    context = model.spec.context
+    if context is None:
+        return model
+    reader = _Reader(model, read_field)
+    shown = _shown(context)
+    reads = [reader.read(name, value, name in shown) for name, value in context.draws.items()]
+    reads = _restrict_choices(reads, context.only)
+    reads.sort(key=lambda read: read.single)
+    _check_disjoint(reads)
+    days, lookahead = _days(context, shown)
+    sampler = ContextSampler(tuple(read.draw for read in reads), days, context.every.episodes or 1, lookahead)
+    parts = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
+    noise: Any = np.float32(context.forecast.noise if context.forecast else 0.0)
+    plain = {f.name: getattr(model.defaults, f.name) for f in dataclasses.fields(model.defaults)}
+    tables: Any = tuple(read.table for read in reads)
+    parts["defaults"] = ContextParams(**plain, tables=tables, noise=noise)
+    kind = ContextActiveFarm if isinstance(model, ActiveFarm) else ContextFarm
+    return kind(**parts, sampler=sampler)
+
+
+def _shown(context: ContextSpec) -> list[str]:
+    if isinstance(context.shown, bool):
+        return list(context.draws) if context.shown else []
+    for name in context.shown:
+        check_name("draw", name, context.draws, "context > shown")
+    return context.shown
+
+
+def _restrict_choices(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence[str]]) -> list[CompiledDraw]:
+    """Return the draws with those choices that are held back taken out of what is drawn."""
+    choices = {read.draw.name: read.draw for read in reads if read.draw.kind == "choice"}
+    for name, wanted in only.items():
+        check_name("draw", name, choices, "context > only")
+        for label in wanted:
+            check_name("choice", label, choices[name].labels, f"context > only > {name}")
+    numbers = {name: tuple(choices[name].labels.index(label) for label in wanted) for name, wanted in only.items()}
+    return [r._replace(draw=dataclasses.replace(r.draw, only=numbers.get(r.draw.name, ()))) for r in reads]
+
+
+def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
+    """Return the days until a new context (0 for none within an episode), and the number of forecast days."""
+    days = context.every.days or 0
+    if context.forecast is None:
+        return days, 0
+    if days != 1:
+        raise ConfigError("context > forecast: expected a new context each day, got another period; try `every: step`")
+    if not shown:
+        raise ConfigError("context > forecast: expected a shown draw, got `shown: false`; try showing a "
+                          "draw")  # fmt: skip
+    return days, context.forecast.lookahead
+
+
+def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
+    for i, read in enumerate(reads):
+        for other in reads[:i]:
+            if read.single == other.single and read.decides & other.decides:
+                raise ConfigError(
+                    f"{WHERE}: expected draws of different parameters, got {other.draw.name} and {read.draw.name}; "
+                    "try leaving one out, or choices of a field for parameters that belong together"
+                )
+
+
+class _Reader:
+    """Reads draws against one model: its spec, its names and the leaves of its parameters."""
+
+    def __init__(self, model: FarmModel, read_field: Callable[[FieldSpec], FieldParams]) -> None:
+        self.model = model
+        self.read_field = read_field
+        self.base = _leaves(model.defaults)
+
+    def read(self, name: str, value: Interval | MixtureSpec | list[Any], shown: bool) -> CompiledDraw:
+        """Return the draw of one entry of the file."""
+        where, single = f"{WHERE} > {name}", name.count("/") > 1 or self._of_place(name)
+        if isinstance(value, Interval):
+            return self._range(name, value, shown, where)
+        if isinstance(value, MixtureSpec):
+            if isinstance(value.mix, dict):
+                return self._choice(name, [value], shown, single, where)
+            sets = [self._variant(name, which, where) for which in value.mix]
+            table, writes, decides = self._compared(sets, where)
+            for write in writes:
+                _check_finite(np.stack([leaves[write.leaf] for leaves in sets]), where)
+            return CompiledDraw(ContextDraw(name, "mixture", tuple(value.mix), writes, shown), table, decides, single)
+        return self._choice(name, value, shown, single, where)
+
+    def _of_place(self, name: str) -> bool:
+        field, _, key = name.partition("/")
+        return field in self.model.spec.fields and key in _places(self.model.spec, field)
+
+    def _choice(self, name: str, choices: Sequence[Any], shown: bool, single: bool, where: str) -> CompiledDraw:
+        if not choices:
+            raise ConfigError(f"{where}: expected one or more choices, got none")
+        table, writes, decides = self._compared([self._variant(name, c, where) for c in choices], where)
+        draw = ContextDraw(name, "choice", _labels(choices, "/" not in name), writes, shown)
+        return CompiledDraw(draw, table, decides, single)
+
+    def _range(self, name: str, ends: Interval, shown: bool, where: str) -> CompiledDraw:
+        if not ends.low < ends.high:
+            raise ConfigError(f"{where}: expected an interval with low < high, got ({ends.low:g}, {ends.high:g})")
+        variants = [self._variant(name, end, where) for end in ends.ends]
+        table, writes, decides = self._compared(variants, where)
+        if self.base[writes[0].leaf].dtype.kind == "i":
+            return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)
+        if table.shape != (2, 1) or not np.allclose(table[:, 0], (ends.low, ends.high)):
+            raise ConfigError(f"{where}: expected a parameter that is one number, got another; try a list of choices")
+        return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, decides, True)
+
+    def _variant(self, name: str, value: Any, where: str) -> list[np.ndarray]:
+        """Return the leaves of the farm's parameters with `value` written at `name`."""
+        mix = value.mix if isinstance(value, MixtureSpec) else value.get("mix") if isinstance(value, Mapping) else None
+        if mix is None:
+            return self._written(name, value, where)
+        shares = _shares(mix, where)
+        return _mixed([self._written(name, which, where) for which in mix], shares, where)
+
+    def _written(self, name: str, value: Any, where: str) -> list[np.ndarray]:
+        field = name.partition("/")[0]
+        check_name("field", field, self.model.spec.fields, WHERE)
+        if "/" in name:
+            changes: Mapping[str, Any] = {name: value}
+        elif isinstance(value, Mapping):
+            changes = {f"{name}/{path}": part for path, part in value.items()}
+        else:
+            raise ConfigError(f"{where}: expected choices that are mappings such as {{Soil-0: clay}}, got {value!r}")
+        try:
+            spec = reduce(lambda spec, item: replace_entry(spec, *item), changes.items(), self.model.spec)
+            index = list(spec.fields).index(field)
+            fields = list(self.model.defaults.fields)
+            fields[index] = self.read_field(spec.fields[field])
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {error}") from None
+        return self._fitting(dataclasses.replace(self.model.defaults, fields=tuple(fields)), value, where)
+
+    def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
+        """Return the leaves, if they are those of the model in number and shape."""
+        if jax.tree.structure(params) != jax.tree.structure(self.model.defaults):
+            what = "parameters of another structure"
+        else:
+            leaves = _leaves(params)
+            unlike = [(a.shape, b.shape) for a, b in zip(leaves, self.base, strict=True) if a.shape != b.shape]
+            if not unlike:
+                return leaves
+            what = f"a table of {unlike[0][0]} in place of {unlike[0][1]}"
+        raise ConfigError(
+            f"{where}: expected sets of one shape, for one compiled program, got {value!r} with {what}; "
+            "try `generate: true` for weather, which gives every site one shape, also in `entities`"
+        )
+
+    def _compared(
+        self, variants: Sequence[Sequence[np.ndarray]], where: str
+    ) -> tuple[np.ndarray, tuple[LeafUpdate, ...], frozenset[tuple[int, int]]]:
+        """Return where the variants differ from the farm or each other: values (variants, k), and what they are."""
+        columns, writes, decides = [], [], set()
+        for leaf, base in enumerate(self.base):
+            rows = np.stack([np.ravel(base), *(np.ravel(variant[leaf]) for variant in variants)])
+            same = (rows == rows[0]) | ((rows != rows) & (rows[0] != rows[0]))
+            differing = np.flatnonzero(~same.all(0))
+            if not len(differing):
+                continue
+            whole = len(differing) == base.size or base.size > SMALL_TABLE
+            entries = range(base.size) if whole else differing.tolist()
+            writes.append(LeafUpdate(leaf, len(entries), () if whole else tuple(entries)))
+            decides |= {(leaf, int(i)) for i in differing}
+            columns.append(rows[1:, list(entries)].astype(np.float32))
+        if not columns:
+            raise ConfigError(f"{where}: expected choices that change the farm, got none")
+        return np.concatenate(columns, 1), tuple(writes), frozenset(decides)
+
+
+def replace_entry(spec: FarmSpec, path: str, value: Any, where: str = "") -> FarmSpec:
+    """Replace the set of an entity (`Field-0/Soil-0`), one parameter of it or one number of a field's place."""
+    field, _, rest = path.partition("/")
+    data = spec.model_dump(by_alias=True)
+    at = data["fields"][field]
+    if rest in _places(spec, field):
+        at["localization" if rest in at["localization"] else "shape"][rest] = value
+        return farm_spec(data, where or field)
+    entity, _, key = rest.partition("/")
+    names = entity_names([load_kind(kind) for kind, _ in at["entities"]])
+    check_name("entity", entity, [*names, *_places(spec, field)] if not key else names, where)
+    i = names.index(entity)
+    kind, which = at["entities"][i]
+    at["entities"][i] = (kind, _with(which, key.split("/"), value) if key else value)
+    return farm_spec(data, where or field)
+
+
+def _places(spec: FarmSpec, field: str) -> list[str]:
+    """Return the numbers of a field's place that can be drawn."""
+    return [*spec.fields[field].localization.model_dump(by_alias=True), "scale#m"]
+
+
+def _with(which: str | Mapping[str, Any], keys: Sequence[str], value: Any) -> Mapping[str, Any]:
+    """Return a set with one parameter changed."""
+    nested = reduce(lambda inner, key: {key: inner}, reversed(keys), value)
+    return merge({"extends": which} if isinstance(which, str) else which, nested)
+
+
+def _leaves(params: FarmParams) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
+
+
+def _shares(mix: Any, where: str) -> list[float]:
+    shares = list(mix.values()) if isinstance(mix, Mapping) else []
+    numbers = all(isinstance(s, (int, float)) and not isinstance(s, bool) and s >= 0 for s in shares)
+    if not shares or not numbers or abs(sum(shares) - 1) > 1e-6:
+        expected = "a mix with shares that sum to 1, as {sand: 0.25, clay: 0.75}"
+        raise ConfigError(f"{where}: expected {expected}, got {mix!r}")
+    return [float(share) for share in shares]
+
+
+def _mixed(variants: Sequence[Sequence[np.ndarray]], shares: Sequence[float], where: str) -> list[np.ndarray]:
+    """Leaf by leaf the mean of the variants with these shares."""
+    return [_mean(np.stack(leaves), np.asarray(shares), where) for leaves in zip(*variants, strict=True)]
+
+
+def _mean(leaves: np.ndarray, shares: np.ndarray, where: str) -> np.ndarray:
+    if all(np.array_equal(leaf, leaves[0], equal_nan=leaves.dtype.kind == "f") for leaf in leaves):
+        return leaves[0]
+    _check_finite(leaves, where)
+    return np.tensordot(shares, leaves, 1).astype(leaves.dtype)
+
+
+def _check_finite(values: np.ndarray, where: str) -> None:
+    """Raise ConfigError unless the values are finite numbers, which can be mixed."""
+    if values.dtype.kind != "f" or not np.isfinite(values).all():
+        raise ConfigError(
+            f"{where}: expected sets that have a mean, got a difference in a label, a whole number or an "
+            "infinite bound; try the sets as choices"
+        )
+
+
+def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:
+    """Return a name for each choice; those of a field by the sets that they name, if these differ."""
+    if of_field:
+        short = tuple(", ".join(part for part in choice.values() if isinstance(part, str)) for choice in choices)
+        if all(short) and len(set(short)) == len(short):
+            return short
+    return tuple(_label(choice) for choice in choices)
+
+
+def _label(choice: Any) -> str:
+    if isinstance(choice, MixtureSpec):
+        return _label({"mix": choice.mix})
+    if not isinstance(choice, Mapping):
+        return f"{choice:g}" if isinstance(choice, float) else str(choice)
+    if "mix" in choice:
+        return " + ".join(f"{share:.0%} {name}" for name, share in choice["mix"].items())
+    return ", ".join(_label(part) if key == "extends" else f"{key} {_label(part)}" for key, part in choice.items())

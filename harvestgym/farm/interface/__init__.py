@@ -1,1 +1,0 @@
-"""Farm interfaces for people and learners: `Farm`, the action language, wrappers."""

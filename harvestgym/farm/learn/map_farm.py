@@ -1,0 +1,278 @@
+"""The map interface of a farm: channels over the plots, and one order (what, where, how much) per step.
+
+A day takes several steps: requests are answered at once, orders are collected, and the day passes on "stop" or when the
+schedule is full. The mask of an observation is exact for the orders chosen so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium import spaces
+
+from harvestgym.core.env import Timestep
+from harvestgym.core.random import keys_for
+from harvestgym.core.tree import replace
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmParams
+from harvestgym.farm.learn.action_wrappers import ActionWrapper
+from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, make_encoding
+from harvestgym.farm.learn.map_orders import PARTS, OrderSpace, OrderTable, build_order_table, check_mask, plot_cells
+
+EARNED = ("gain", "net", "wages", "reward/", "intervention cost", "observation cost")
+"""Beginnings of the names in the info of what a step earns and costs: 0 in a step in which no time passes."""
+
+
+class MapState(NamedTuple):
+    """The state of the farm, and the orders chosen today: their numbers in the action table, and how many."""
+
+    inner: Any
+    pending: jax.Array
+    placed: jax.Array
+
+
+@dataclass(frozen=True)
+class MapFarm(ActionWrapper):
+    """A farm observed as maps over its plots, with orders of three parts.
+
+    An observation has "plots", float32 (fields, X, Y, channels); "farm", float32 (numbers,); and "mask" with "what",
+    "where" and "amount": which orders are possible, on which places, with which amounts. An action is int32 (3,).
+    A masked action raises ConfigError in Gymnasium's environments; in compiled code it counts as "stop".
+    """
+
+    env: FarmModel
+    step_unit: ClassVar[str] = "orders"
+    shows_mask: ClassVar[bool] = True
+    """The observation has the mask of actions as "mask": `gym.driver` need not ask for it."""
+
+    # What is seen.
+
+    @cached_property
+    def plots(self) -> np.ndarray:
+        """The cells of the maps that are plots, bool (fields, X, Y)."""
+        return plot_cells(self.env)
+
+    @cached_property
+    def _encodings(self) -> tuple[Encoding, Encoding]:
+        """The encodings of the plots and of the farm."""
+        entries = list_entries(self.env)
+        return make_encoding(entries, self.plots), make_encoding(entries, None)
+
+    @property
+    def plot_channels(self) -> tuple[Channel, ...]:
+        """The channels of "plots": the plots, what is observed on them, and the orders chosen today."""
+        return (Channel("plot", "plot"), *self._encodings[0].channels, *self._today(np.any))
+
+    @property
+    def farm_channels(self) -> tuple[Channel, ...]:
+        """The entries of "farm": what is observed, and the orders chosen today that are for no plot."""
+        count = (Channel("orders today", "orders"),) if self.env.schedule > 1 else ()
+        return (*self._encodings[1].channels, *count, *self._today(lambda plots: not plots.any()))
+
+    def _today(self, wanted: Any) -> tuple[Channel, ...]:
+        """Return a channel of today's orders for each intervention whose places pass a test."""
+        return tuple(
+            Channel(f"today/{self.table.names[i]}", "orders", high=float(self.env.schedule))
+            for i in self._shown_orders(wanted)
+        )
+
+    def _shown_orders(self, wanted: Any) -> list[int]:
+        """Return the interventions whose places, bool (cells,), pass a test; none where a day has one order."""
+        if self.env.schedule == 1:
+            return []
+        table = self.table
+        return [int(i) for i in np.flatnonzero(table.first) if wanted(table.position[i, 1:] >= 0)]
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        orders, places, amounts = self.table.shape
+        return spaces.Dict({
+            "plots": _box(self.plot_channels, self.plots.shape),
+            "farm": _box(self.farm_channels, ()),
+            "mask": spaces.Dict({
+                "what": spaces.MultiBinary(orders),
+                "where": spaces.MultiBinary((orders, places)),
+                "amount": spaces.MultiBinary((orders, amounts)),
+            }),
+        })  # fmt: skip
+
+    def encode(self, seen: Any, amounts: jax.Array, count: jax.Array) -> dict[str, jax.Array]:
+        """Return "plots" and "farm" of an observation `seen` of the farm inside.
+
+        `amounts` (orders, places) and `count` are of the orders chosen today.
+        """
+        values, mask = (seen["values"], seen["mask"]) if isinstance(seen, dict) else (seen, jnp.ones_like(seen))
+        plots, farm = (encoding.encode(values, mask) for encoding in self._encodings)
+        there = jnp.asarray(self.plots, jnp.float32)[..., None]
+        at, whole = (jnp.asarray(self._shown_orders(w), jnp.int32) for w in (np.any, lambda plots: not plots.any()))
+        ordered = jnp.moveaxis(amounts[at, 1:].reshape(-1, *self.plots.shape), 0, -1)
+        share = [jnp.float32(count)[None] / self.env.schedule] if self.env.schedule > 1 else []
+        return {
+            "plots": jnp.concatenate([there, plots, ordered], -1),
+            "farm": jnp.concatenate([farm, *share, amounts[whole, 0]]),
+        }
+
+    def _shown(self, timestep: Timestep, state: MapState, params: FarmParams) -> Timestep:
+        """Return the outcome of a step of the farm inside with the observation of this one."""
+        obs = self.encode(timestep.obs, self._chosen_amounts(state), state.placed)
+        return timestep._replace(obs=obs | {"mask": self.action_mask(state, params)})
+
+    def _chosen_amounts(self, state: MapState) -> jax.Array:
+        """Return the sum over today's orders of (1 + amount) / amounts, float32 (orders, places)."""
+        what, where, amount = jax.vmap(self.table.order)(state.pending).T
+        size = jnp.where(state.pending > 0, jnp.float32(1 + amount) / jnp.asarray(self.table.amounts)[what], 0.0)
+        orders, places = (np.arange(number, dtype=np.int32) for number in self.table.shape[:2])
+        at = (what[:, None] == orders)[:, :, None] & (where[:, None] == places)[:, None]
+        return jnp.sum(jnp.where(at, size[:, None, None], 0.0), axis=0)
+
+    def flatten(self, obs: Any) -> Any:
+        """Return the observation of the farm inside, exactly: a vector, or values and mask."""
+        parts = (obs["plots"], self._encodings[0], 1), (obs["farm"], self._encodings[1], 0)
+        decoded = [
+            encoding.decode(array[..., start : start + len(encoding.channels)]) for array, encoding, start in parts
+        ]
+        values, mask = (sum(both) for both in zip(*decoded, strict=True))
+        return {"values": values, "mask": mask} if isinstance(self.env, ActiveFarm) else values
+
+    # What is possible.
+
+    @cached_property
+    def table(self) -> OrderTable:
+        """The orders of the farm."""
+        return build_order_table(self.env)
+
+    @property
+    def action_space(self) -> OrderSpace:
+        return OrderSpace(self.table)
+
+    def action_mask(self, state: MapState, params: FarmParams) -> dict[str, jax.Array]:
+        """Return which orders are possible after those chosen today, bool: "what", "where" and "amount".
+
+        Possible is what the rules permit and a farmer takes. Where a rule of Python depends on place and amount
+        together, a place counts as possible with one of the amounts.
+        """
+        valid, candidate = self.table.valid, self._candidate_at
+        accepted = jnp.append(self._accepts(state, params), jnp.asarray([True, False]))[candidate]
+        amount = accepted.any(1) if params.rules else accepted[:, 0]
+        where = accepted.any(2) if params.rules else jnp.asarray(valid["where"]) & amount.any(1, keepdims=True)
+        if self.requests:
+            answered = self._answers(state, params)[np.maximum(self.table.item, 0)] & (self.table.item >= 0)
+            asks = (self.table.item >= 0).any(1, keepdims=True)
+            where = jnp.where(asks, answered, where)
+            amount = jnp.where(asks, answered.any(1, keepdims=True) & valid["amount"], amount)
+        return {"what": where.any(1), "where": where, "amount": amount}
+
+    @cached_property
+    def _candidates(self) -> np.ndarray:
+        """The interventions to try: with every amount, on every place if there are rules, else on one."""
+        choices = self.table.choices
+        if self.env.defaults.rules or not len(choices):
+            return choices
+        return choices[np.unique(choices[:, [0, 2]], axis=0, return_index=True)[1]]
+
+    @cached_property
+    def _candidate_at(self) -> np.ndarray:
+        """The candidate of each order, place and amount, int; without rules one place stands for all.
+
+        The number after the last candidate is that of "stop", the one after it stands for none.
+        """
+        orders, places, amounts = self.table.shape
+        places = places if self.env.defaults.rules else 1
+        at = np.full((orders, places, amounts), len(self._candidates) + 1, np.int32)
+        what, where, amount = self._candidates.T
+        at[what, where if places > 1 else 0, amount] = np.arange(len(self._candidates))
+        at[0, 0, 0] = len(self._candidates)
+        return at
+
+    def _accepts(self, state: MapState, params: FarmParams) -> jax.Array:
+        """Return which candidates would be carried out after those chosen today, bool (candidates,)."""
+        if not len(self._candidates):
+            return jnp.zeros(0, bool)
+        numbers = jax.vmap(self.table.number)(jnp.asarray(self._candidates, jnp.int32))
+        return self.env.permits(state.inner, numbers, params, state.pending, state.placed)
+
+    def _answers(self, state: MapState, params: FarmParams) -> jax.Array:
+        """Return which requests would show something new, bool (offered,): all of them come before the orders."""
+        assert isinstance(self.env, ActiveFarm)
+        return self.env.can_answer(state.inner, params) & (state.placed == 0)
+
+    def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
+        """Raise ConfigError for an action, or one of a batch, that the mask forbids."""
+        check_mask(self.table, mask, action, waiting)
+
+    # What happens.
+
+    @property
+    def steps_per_day(self) -> int:
+        """The largest number of steps of a day."""
+        return self.requests + self.env.schedule
+
+    def inner(self, state: MapState) -> Any:
+        return state.inner
+
+    def read(self, action: jax.Array) -> Any:
+        first = jnp.arange(self.env.schedule, dtype=jnp.int32) == 0
+        return self._day_action(jnp.where(first, self.table.number(action), 0), self.table.request(action))
+
+    def _day_action(self, numbers: jax.Array, item: jax.Array) -> Any:
+        order = numbers if self.env.schedule > 1 else numbers[0]
+        return self._model_action((item == jnp.arange(self.requests, dtype=jnp.int32)).astype(jnp.int32), order)
+
+    def reset(self, key: jax.Array, params: FarmParams | None = None) -> tuple[MapState, Timestep]:
+        params = self.given(params)
+        return self._begin(*self.env.reset(key, params), params)
+
+    def again(self, key: jax.Array, last: MapState, renew: jax.Array, params: FarmParams) -> tuple[Any, Timestep]:
+        return self._begin(*self.env.again(key, last.inner, renew, params), params)
+
+    def _begin(self, inner: Any, first: Timestep, params: FarmParams) -> tuple[MapState, Timestep]:
+        state = MapState(inner, jnp.zeros(self.env.schedule, jnp.int32), jnp.int32(0))
+        return state, self._shown(first, state, params)
+
+    def step(
+        self, key: jax.Array, state: MapState, action: Any, params: FarmParams | None = None
+    ) -> tuple[MapState, Timestep]:
+        params = self.given(params)
+        chosen, item = self.table.number(action), self.table.request(action)
+        asks = self._may_ask(state, item, params)
+        pending = jnp.where(jnp.arange(self.env.schedule, dtype=jnp.int32) == state.placed, chosen, state.pending)
+        count = state.placed + (chosen > 0)
+        acts = ~asks & ((chosen == 0) | (count == self.env.schedule))
+        if isinstance(self.env, ActiveFarm):
+            state = state._replace(inner=replace(state.inner, acting=~asks))
+        passed = self.env.step(key, state.inner, self._day_action(pending, item), params)
+        if self.env.schedule == 1:  # no step in which nothing happens
+            inner, timestep = passed
+        else:
+            waiting = state.inner, self._pause(key, state.inner, params)
+            inner, timestep = jax.tree.map(lambda a, b: jnp.where(acts | asks, a, b), passed, waiting)
+        after = MapState(inner, jnp.where(acts, 0, pending), jnp.where(acts, 0, count).astype(jnp.int32))
+        return after, self._shown(timestep, after, params)
+
+    def _may_ask(self, state: MapState, item: jax.Array, params: FarmParams) -> jax.Array:
+        if not self.requests:
+            return jnp.asarray(False)
+        return (item >= 0) & self._answers(state, params)[jnp.maximum(item, 0)]
+
+    def _pause(self, key: jax.Array, inner: Any, params: FarmParams) -> Timestep:
+        """Return the outcome of a step in which no time passes."""
+        info = self.env.info(inner, params)
+        info |= {name: jnp.zeros_like(value) for name, value in info.items() if name.startswith(EARNED)}
+        seen = self.env.observation(keys_for(key, ("observation",))[0], inner, None, params)
+        return Timestep(seen, jnp.float32(0.0), jnp.asarray(False), jnp.asarray(False), info)
+
+
+def _box(channels: tuple[Channel, ...], shape: tuple[int, ...]) -> spaces.Box:
+    ends = (np.asarray([getattr(channel, end) for channel in channels], np.float32) for end in ("low", "high"))
+    low, high = (np.broadcast_to(end, (*shape, len(channels))) for end in ends)
+    return spaces.Box(low, high, dtype=np.float32)
+
+
+__all__ = ["PARTS", "MapFarm", "MapState"]

@@ -1,0 +1,262 @@
+"""The paper's language of actions (section 3.1): tuples, members of `MultiUnion[m]`, and arrays for compiled code.
+
+Behind all spellings an action is an `ObservationRequest` or the `Choice` of an intervention; there is one conversion
+per direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.spaces import MultiUnion
+from harvestgym.farm.engine.actions import ActionRow, Choice
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.name_table import parameter_keys
+from harvestgym.farm.learn.action_wrappers import ORDER_WIDTH
+from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath, is_free, requestable_paths
+
+ACTION_FORM = "(farmer, field, entity, name, parameters)"
+CACHED_ACTIONS = 4096
+"""Tuples whose meaning is remembered: to parse one takes as long as the day of a small farm."""
+
+
+class ObservationRequest(NamedTuple):
+    """One observation that a farmer makes."""
+
+    farmer: int
+    path: ObservationPath
+
+
+FarmerAction = ObservationRequest | Choice
+
+
+class Language:
+    """The spellings of the actions of a farm, and the items of its observations.
+
+    Args:
+        model: the farm.
+        paths: what can be requested; by default what the rules allow.
+    """
+
+    def __init__(self, model: FarmModel, paths: Sequence[ObservationPath] | None = None) -> None:
+        self.model, self._given = model, paths
+        self.names = model.names
+        self.paths = tuple(requestable_paths(model, self.names) if paths is None else paths)
+        farmers, rows = range(len(model.actions.farmers)), model.actions.rows
+        self._requests = [ObservationRequest(farmer, path) for farmer in farmers for path in self.paths]
+        self._rows = [(farmer, row) for farmer in farmers for row in rows]
+        self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
+        self._readers: dict[ObservationPath, ItemReader] = {}
+        self._parsed: dict[str, FarmerAction] = {}
+        self._known_free: dict[ObservationPath, bool] = {}
+        if not self._requests and not self._rows:
+            raise ConfigError("rules: expected at least one action, got none; try one, or mode 'ao' with an "
+                              "observation")  # fmt: skip
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle what it is made of: the rest are functions and caches."""
+        return Language, (self.model, self._given)
+
+    # Members of the Gymnasium space.
+
+    @cached_property
+    def space(self) -> MultiUnion:
+        """The gym actions: the observations of each farmer, `Discrete(1)`, and then the interventions."""
+        observe, of_rows = spaces.Discrete(1), [_row_space(row) for row in self.model.actions.rows]
+        each = [observe] * len(self._requests) + of_rows * len(self.model.actions.farmers)
+        return MultiUnion(each, self.model.schedule)
+
+    def from_pair(self, pair: tuple[Any, Any]) -> FarmerAction:
+        """Return the action of a pair (number, member of that space of the union)."""
+        number, member = int(pair[0]), pair[1]
+        if number < len(self._requests):
+            return self._requests[number]
+        farmer, row = self._rows[number - len(self._requests)]
+        plot = row.plots[int(member["plot"])] if row.action.plot else None
+        values = [
+            min(max(float(member[p.key]), p.range[0]), p.range[1]) if p.continuous else grid[int(member[p.key])]
+            for p, grid in zip(row.allowed, row.grids[1:], strict=True)
+        ]
+        return Choice(row, farmer, plot, tuple(values))
+
+    def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
+        """Return the pair of an action."""
+        if isinstance(action, ObservationRequest):
+            if action not in self._numbers:
+                raise ConfigError(f"{action.path.group}: expected an observation that costs, got a free one; try "
+                                  "leaving it out")  # fmt: skip
+            return np.int64(self._numbers[action]), np.int64(0)
+        row, first = action.row, len(self._requests) + action.farmer * len(self.model.actions.rows)
+        if not parameter_keys(row.action):
+            return np.int64(first + row.number), np.int64(0)
+        member: dict[str, Any] = {} if action.plot is None else {"plot": np.int64(row.plots.index(action.plot))}
+        for p, grid, value in zip(row.allowed, row.grids[1:], action.values, strict=True):
+            nearest = np.int64(np.argmin(np.abs(np.asarray(grid) - value)))
+            member[p.key] = np.asarray(value, np.float32) if p.continuous else nearest
+        return np.int64(first + row.number), {key: member[key] for key in sorted(member)}
+
+    # The paper's tuples.
+
+    def from_tuples(self, schedule: Any) -> list[FarmerAction]:
+        """Return the actions of a list of tuples; ConfigError unless all are allowed."""
+        if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
+            raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
+        if len(schedule) > self.model.schedule:
+            raise ConfigError(
+                f"schedule: expected at most {self.model.schedule} actions (max_action_schedule_size in the rules), "
+                f"got {len(schedule)}"
+            )
+        actions = []
+        for i, written in enumerate(schedule):
+            try:
+                actions.append(self.from_tuple(written))
+            except ConfigError as error:
+                raise ConfigError(f"schedule > {i}: {error}") from None
+        return actions
+
+    def from_tuple(self, written: Any) -> FarmerAction:
+        """Return the action of a tuple, remembered by its spelling; ConfigError unless it is allowed."""
+        key = repr(written)
+        if key not in self._parsed:
+            if len(self._parsed) == CACHED_ACTIONS:
+                self._parsed.clear()
+            self._parsed[key] = self._parse(written)
+        return self._parsed[key]
+
+    def _parse(self, written: Any) -> FarmerAction:
+        if not isinstance(written, (tuple, list)) or len(written) != 5:
+            raise ConfigError(f"expected {ACTION_FORM}, got {written!r}")
+        farmer, field, entity, name, last = written
+        if not isinstance(last, (Mapping, type(None), list, tuple, str)):
+            raise ConfigError(f"expected a dict of parameters, or a list that is a path, got {last!r}")
+        observes = isinstance(last, (list, tuple, str))
+        try:
+            if observes:
+                return ObservationRequest(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
+            return self.model.actions.parse(written)
+        except ConfigError as error:
+            raise ConfigError(f"{error}{self._hint((field, entity), name, observes)}") from None
+
+    def _hint(self, where: tuple[Any, Any], name: Any, observes: bool) -> str:
+        """Says what to write instead, where an intervention was given a path or an observation parameters."""
+        slots = self.names.slots
+        if where in slots and observes and name in {action.name for action in slots[where].kind.actions}:
+            return "; it is an intervention: try its parameters as a dict, {} if it has none"
+        if where in slots and not observes and name in self.names.tree[where]:
+            return "; it is an observation: try its path as a list, [] for the whole"
+        return ""
+
+    def _parse_path(self, observation: tuple[Any, ...]) -> ObservationPath:
+        path = ObservationPath.of(self.names.observation(observation))
+        if self.is_free(path):
+            return path
+        if not isinstance(self.model, ActiveFarm):
+            raise ConfigError(f"{path.group}: expected mode 'ao' for a request, got "
+                              f"{self.model.spec.mode!r}")  # fmt: skip
+        if path not in self._allowed:
+            near = [list(p.path) for p in self.paths if (p.where, p.name) == (path.where, path.name)]
+            hint = f"try one of {near[:8]}" if near else "try another: it is free, or the rules leave it out"
+            raise ConfigError(f"{path.group}: expected an allowed path, got {list(path.path)}; {hint}")
+        return path
+
+    def is_free(self, path: ObservationPath) -> bool:
+        """Return whether a path is observed every day: to request it does nothing and costs nothing."""
+        if path not in self._known_free:
+            self._known_free[path] = is_free(path, self.model, self.names)
+        return self._known_free[path]
+
+    @cached_property
+    def _allowed(self) -> frozenset[ObservationPath]:
+        return frozenset(self.paths)
+
+    def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
+        """Return the tuple of an action."""
+        if isinstance(action, Choice):
+            return self.model.actions.write(action)
+        path = action.path
+        return (self.model.actions.farmers[action.farmer], *path.where, path.name, list(path.path))
+
+    # Arrays for compiled code.
+
+    def to_array(self, actions: Iterable[FarmerAction]) -> np.ndarray:
+        """Actions as `ScheduleActions` takes them, int32 (places of the schedule, 4 + parameters)."""
+        array = self._empty.copy()
+        for row, numbers, action in zip(array, array.view(np.float32), actions, strict=False):
+            if isinstance(action, Choice):
+                row[:ORDER_WIDTH] = (1 + action.row.number, action.farmer, *(action.plot or (-1, -1)))
+                numbers[ORDER_WIDTH : ORDER_WIDTH + len(action.values)] = action.values
+            else:
+                path = action.path
+                row[:ORDER_WIDTH] = (-1 - self._groups[path.group], action.farmer, *(path.plot or (-1, -1)))
+        return array
+
+    @cached_property
+    def _empty(self) -> np.ndarray:
+        """The array of no actions."""
+        array = np.zeros((self.model.schedule, ORDER_WIDTH + self.model.actions.width), np.int32)
+        array[:, 2:ORDER_WIDTH] = -1
+        return array
+
+    @cached_property
+    def _groups(self) -> dict[str, int]:
+        """The number of each group of variables that can be requested."""
+        groups = self.model.request_table.groups if isinstance(self.model, ActiveFarm) else ()
+        return {name: number for number, name in enumerate(groups)}
+
+    def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
+        """Translate a gym action to the model's action space, in the half-step of acting or of observing.
+
+        What is not due in this half-step is left out. ConfigError if the model's space has no such action.
+        """
+        model, actions = self.model, [self.from_pair(pair) for pair in pairs]
+        orders = [action for action in actions if acting and isinstance(action, Choice)]
+        numbers = np.zeros(model.schedule, np.int32)
+        numbers[: len(orders)] = [model.actions.index(self.to_tuple(action)) for action in orders]
+        order = numbers if model.schedule > 1 else numbers[0]
+        if not isinstance(model, ActiveFarm):
+            return order
+        asked = [] if acting else [action for action in actions if isinstance(action, ObservationRequest)]
+        return {"order": order} | ({"request": self._request(model, asked)} if model.offered.items else {})
+
+    def _request(self, model: ActiveFarm, asked: Sequence[ObservationRequest]) -> np.ndarray:
+        """Return which of the offered observations are asked for, int32 (offered,)."""
+        requests = [(farmer, path.group, path.plot) for farmer, path in asked]
+        covered = np.asarray(model.request_table.covered(model.request_table.encode(requests, len(requests)))).any(0)
+        parts = np.split(covered, np.cumsum([item.size for item in model.offered.items])[:-1])
+        for part, item in zip(parts, model.offered.items, strict=True):
+            if part.any() and (not part.all() or any(action.farmer for action in asked)):
+                raise ConfigError(
+                    f"{item.variable.name}: expected a request for all of it by the first farmer in integer form, "
+                    f"got {[self.to_tuple(action) for action in asked]}"
+                )
+        return np.asarray([part.all() for part in parts], np.int32)
+
+    # Observations.
+
+    def reader(self, paths: Sequence[ObservationPath]) -> ItemReader:
+        """Return the reader of the items of some paths, to be made once."""
+        return ItemReader(paths, self.names, self.model.full_plan)
+
+    def item(self, path: ObservationPath, obs: Any) -> Item:
+        """Return the item of a path in an observation."""
+        if path not in self._readers:
+            self._readers[path] = self.reader([path])
+        return self._readers[path](obs)[0]
+
+
+def _row_space(row: ActionRow) -> spaces.Space[Any]:
+    """Return the parameters of an intervention; `Discrete(1)` for one that has none."""
+    if not parameter_keys(row.action):
+        return spaces.Discrete(1)
+    inside: dict[str, spaces.Space[Any]] = {"plot": spaces.Discrete(len(row.plots))} if row.action.plot else {}
+    for p in row.allowed:
+        box = spaces.Box(p.range[0], p.range[1], (), np.float32)
+        inside[p.key] = box if p.continuous else spaces.Discrete(len(p.choices))
+    return spaces.Dict(inside)

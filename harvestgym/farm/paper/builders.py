@@ -1,0 +1,280 @@
+"""The constructors of section 3.1 of the Farm-Gym paper: fields, rules and scores in Python, and the farm they make."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.checks import check_arguments
+from harvestgym.core.config import build_params, validate
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.farm.build.compile import build as build_farm
+from harvestgym.farm.build.components import KINDS, ReadyComponents, load_kind
+from harvestgym.farm.build.farm_writer import name_kind, write_component, write_parameters, write_set
+from harvestgym.farm.build.names import resolve_score
+from harvestgym.farm.build.user_predicates import Hosted
+from harvestgym.farm.engine.constraints import CostCap, Rule
+from harvestgym.farm.engine.farmers import BasicFarmer, Farmer
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.name_table import NameTable
+from harvestgym.farm.engine.reward_terms import Term
+from harvestgym.farm.entities.base import Entity
+from harvestgym.farm.paper import files as paper_files
+from harvestgym.farm.schema import FieldSpec, RulesSpec, ScoreSpec, farm_spec
+
+CAP = "max_action_schedule_cost"
+"""The name of the rule that `BasicRule(max_action_schedule_cost=...)` adds."""
+
+
+class Field:
+    """A field: where it lies, its plots, and the entities on it.
+
+    Args:
+        localization: `{'latitude#°': …, 'longitude#°': …, 'altitude#m': …}`.
+        shape: `{'length#nb': 4, 'width#nb': 3, 'scale#m': 1.}`; `scale` is its second name.
+        entities: each `(kind, set)`, the kind a class or a name, the set a name or a mapping of changes to one; or
+            an entity that is made already.
+        own_weather: whether its weather differs from that of other fields at the same place with the same set.
+
+    Raises:
+        ConfigError: with the path of the mistake and the nearest valid name.
+    """
+
+    @check_arguments
+    def __init__(
+        self,
+        localization: Mapping[str, float],
+        shape: Mapping[str, float] | None = None,
+        entities: Sequence[Any] = (),
+        *,
+        scale: Mapping[str, float] | None = None,
+        own_weather: bool = False,
+    ) -> None:
+        if (shape is None) == (scale is None):
+            raise ConfigError(
+                "Field: expected one shape, got none or two; try {'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
+            )
+        made = [_entity(e, f"Field > entities > {i}") for i, e in enumerate(entities)]
+        data: dict[str, Any] = {
+            "localization": localization,
+            "shape": shape or scale,
+            "entities": [(k, s) for k, s, _ in made],
+            "own_weather": own_weather,
+        }
+        self.spec = validate(FieldSpec, data, "Field")
+        self.entities = tuple(entity for _, _, entity in made)
+
+
+def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
+    """Kind, set and instance of an entity in any of its forms."""
+    if isinstance(given, Entity):
+        _check_shapes(given, f"{where} ({type(given).__name__})")
+        return name_kind(type(given)), write_set(given), given
+    kind, which = given if isinstance(given, (tuple, list)) and len(given) == 2 else (given, {})
+    if isinstance(kind, str):
+        kind = load_kind(next((k for k in KINDS if k.casefold() == kind.casefold()), kind))
+    if not (isinstance(kind, type) and issubclass(kind, Entity)) or not isinstance(which, (str, Mapping)):
+        raise ConfigError(f"{where}: expected (kind, set) such as (Plant, 'bean'), or an entity, got {given!r}")
+    return name_kind(kind), which, kind.named(which)
+
+
+def _check_shapes(group: Any, where: str) -> None:
+    """Raise ConfigError where a parameter is an array of values: a farm has one of each."""
+    for field in dataclasses.fields(group):
+        meta, value = field.metadata.get("meta"), getattr(group, field.name)
+        if meta is None and dataclasses.is_dataclass(value):
+            _check_shapes(value, f"{where} > {field.name}")
+        elif meta is not None and meta.kind == "par" and not meta.axes:
+            shape = (len(meta.keys),) if meta.stacked else ()
+            if np.shape(value) != shape:
+                expected = f"{len(meta.keys)} numbers" if meta.stacked else "a number"
+                raise ConfigError(
+                    f"{where} > {field.name}: expected {expected}, got an array of shape {np.shape(value)}"
+                )
+
+
+class BasicRule:
+    """The rules of a game (section 3.1.3), from files, from values, or left at their defaults.
+
+    Args:
+        init_configuration, actions_configuration: YAML files; one that is missing is generated, in its folder.
+        free_observations: `(field, entity, name, path)` each.
+        terminal_conditions: any-of(all-of) `(observation, mapping, operator, value)`.
+        init, interventions, observations: what those files would say, as mappings.
+        horizon: days after which the game is truncated.
+        max_action_schedule_size: the most actions of a step, 1 unless the file says otherwise.
+        max_action_schedule_cost: what the interventions of a day may cost.
+        further: custom rules by name.
+    """
+
+    @check_arguments
+    def __init__(
+        self,
+        init_configuration: str | Path | None = None,
+        actions_configuration: str | Path | None = None,
+        free_observations: Sequence[Any] = (),
+        terminal_conditions: Sequence[Any] = (),
+        *,
+        init: Mapping[str, Any] | None = None,
+        interventions: Mapping[str, Any] | None = None,
+        observations: Any = None,
+        horizon: int | None = None,
+        max_action_schedule_size: int | None = None,
+        max_action_schedule_cost: float | None = None,
+        further: Mapping[str, Any] | None = None,
+    ) -> None:
+        blocks = {"interventions": interventions, "observations": observations}
+        _once("init", init_configuration, init)
+        for block in (interventions, observations):
+            _once("interventions and observations", actions_configuration, block)
+        self._init = paper_files.Source(init_configuration, init)
+        given = {name: block for name, block in blocks.items() if block is not None}
+        self._actions = paper_files.Source(actions_configuration, given or None)
+        self._free, self._ends = free_observations, terminal_conditions
+        self._numbers = {"horizon#day": horizon, "max_action_schedule_size": max_action_schedule_size}
+        self.cap, self.further = max_action_schedule_cost, dict(further or {})
+
+    def read(self, actions: Collection[str]) -> dict[str, Any]:
+        """Return the rules in the form of a farm file, names as they were written; `actions` are those of the farm."""
+        where = self._actions.label("rules")
+        data = paper_files.read_actions(self._actions.read(), actions, where)
+        validate(RulesSpec, data, where)
+        data |= {name: value for name, value in self._numbers.items() if value is not None}
+        data["init"] = paper_files.read_init(self._init.read(), self._init.label("rules > init"))
+        return data | {"free_observations": list(self._free), "terminal_conditions": self._ends}
+
+    def origins(self) -> dict[str, str]:
+        """Return the files of some parts of the rules, by their path in a farm file."""
+        files = {"init": self._init.label("rules > init")}
+        files |= {part: f"{self._actions.label('rules')} > {part}" for part in ("interventions", "observations")}
+        return {f"rules > {part}": file for part, file in files.items()}
+
+    def missing(self, names: NameTable) -> dict[Path, str]:
+        """Return the texts of the files that are named and not there."""
+        size = RulesSpec.model_fields["max_action_schedule_size"].default
+        named = self._numbers["max_action_schedule_size"] or size
+        return self._init.missing(paper_files.init_text(names)) | self._actions.missing(
+            paper_files.actions_text(names, named)
+        )
+
+
+class BasicScore:
+    """The score of a game (section 3.1.2): what actions cost, and the weights of the rewards.
+
+    Args:
+        score_configuration: a YAML file with all of it; or
+        cost_configuration, reward_configuration: one for the costs and one for the rewards. A missing file is
+            generated, in its folder.
+        terms: further terms by name, custom or of `harvestgym.farm.engine.reward_terms`.
+        values: entries of those files, such as `intervention_cost=0.5, stage=1, yield_=1`.
+
+    Raises:
+        ConfigError: with the path of the mistake and the nearest valid name.
+    """
+
+    @check_arguments
+    def __init__(
+        self,
+        score_configuration: str | Path | None = None,
+        cost_configuration: str | Path | None = None,
+        reward_configuration: str | Path | None = None,
+        *,
+        terms: Mapping[str, Any] | None = None,
+        **values: Any,
+    ) -> None:
+        for path in (cost_configuration, reward_configuration):
+            _once("the score", score_configuration, path)
+        self._sources = [
+            (paper_files.Source(score_configuration, None), paper_files.COST_KEYS + paper_files.REWARDS),
+            (paper_files.Source(cost_configuration, None), paper_files.COST_KEYS),
+            (paper_files.Source(reward_configuration, None), paper_files.REWARDS),
+        ]
+        self._values = {name.rstrip("_"): value for name, value in values.items()}
+        for name in self._values:
+            check_name("entry", name, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
+        validate(ScoreSpec, self._values, "BasicScore")
+        self.terms = dict(terms or {})
+
+    def read(self) -> dict[str, Any]:
+        """Return the score in the form of a farm file, names as they were written."""
+        data: dict[str, Any] = {}
+        for source, keys in self._sources:
+            said = paper_files.read_score(source.read(), keys, source.label("scoring"))
+            validate(ScoreSpec, said, source.label("scoring"))
+            data |= said
+        return data | paper_files.read_score(self._values, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
+
+    def missing(self, names: NameTable) -> dict[Path, str]:
+        """Return the texts of the files that are named and not there."""
+        keys = paper_files.COST_KEYS + paper_files.REWARDS
+        score = ScoreSpec.model_validate(paper_files.read_score(self._values, keys, "BasicScore"))
+        score, out = resolve_score(names, score), {}
+        for source, keys in self._sources:
+            out |= source.missing(paper_files.score_text(names, score, keys))
+        return out
+
+
+def is_compiled(rules: RulesSpec) -> bool:
+    """Return whether no stopping condition is called in Python."""
+    return not any(isinstance(c.mapping, Hosted) for group in rules.terminal_conditions for c in group)
+
+
+def _once(what: str, *given: Any) -> None:
+    if all(g is not None for g in given):
+        raise ConfigError(f"{what}: expected a file or a value, got both; try keeping one")
+
+
+def build_farm_model(
+    fields: Sequence[Field], farmers: Sequence[Any], rules: BasicRule, scoring: BasicScore, mode: str, context: Any
+) -> FarmModel:
+    """Return the model of a farm from its parts.
+
+    Raises:
+        ConfigError: with the path of the mistake, in the configuration file where it stands in one.
+    """
+    _check_parts(fields, farmers, rules, scoring)
+    further = dict(rules.further) | ({} if rules.cap is None else {CAP: CostCap(most=rules.cap)})  # type: ignore[arg-type]
+    ready = ReadyComponents(
+        farmers=tuple(_rebuild(f, Farmer, f"farmers > {i}") for i, f in enumerate(farmers or [BasicFarmer()])),
+        rules={name: _rebuild(r, Rule, f"rules > further > {name}") for name, r in further.items()},
+        terms={name: _rebuild(t, Term, f"scoring > terms > {name}") for name, t in scoring.terms.items()},
+    )
+    actions = {action.name for field in fields for entity in field.entities for action in entity.actions}
+    score = scoring.read()
+    data = {
+        "fields": {f"Field-{i}": field.spec.model_dump(by_alias=True) for i, field in enumerate(fields)},
+        "farmers": [write_component(f) for f in ready.farmers],
+        "rules": rules.read(actions) | {"further": {name: write_component(r) for name, r in ready.rules.items()}},
+        "scoring": score | {"terms": score.get("terms", {}) | {n: write_component(t) for n, t in ready.terms.items()}},
+        "mode": mode, "context": context,
+    }  # fmt: skip
+    entities = {f"Field-{i}": field.entities for i, field in enumerate(fields)}
+    try:
+        return build_farm(farm_spec(data, "Farm"), entities, ready, on_host=True)
+    except ConfigError as error:
+        for inside, file in rules.origins().items():
+            if str(error).startswith(inside):
+                raise ConfigError(f"{file}{str(error).removeprefix(inside)}") from None
+        raise
+
+
+def _check_parts(fields: Any, farmers: Any, rules: Any, scoring: Any) -> None:
+    if not isinstance(rules, BasicRule) or not isinstance(scoring, BasicScore):
+        raise ConfigError(f"expected rules=BasicRule(…) and scoring=BasicScore(…), got {rules!r} and {scoring!r}")
+    for name, given, example in (("farmers", farmers, "BasicFarmer()"), ("fields", fields, "Field(…)")):
+        if not isinstance(given, (list, tuple)):
+            raise ConfigError(f"{name}: expected a list, [{example}], got {given!r}")
+    for i, field in enumerate(fields):
+        if not isinstance(field, Field):
+            raise ConfigError(f"fields > {i}: expected a Field, got {field!r}")
+
+
+def _rebuild(thing: Any, base: type, where: str) -> Any:
+    """Return a farmer, rule or term with its parameters checked and in the engine's types."""
+    if not isinstance(thing, base):
+        raise ConfigError(f"{where}: expected a {base.__name__} such as one of harvestgym.farm, got {thing!r}")
+    return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

@@ -1,0 +1,282 @@
+"""Farm: the class of the Farm-Gym paper, a `gymnasium.Env` with the actions and observations of section 3.1."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from harvestgym.core import yaml_io
+from harvestgym.core.autoreset import RunState
+from harvestgym.core.checks import check_arguments
+from harvestgym.core.errors import ConfigError, name_file
+from harvestgym.core.xla.setup import set_up_jax
+from harvestgym.farm.build.compile import build
+from harvestgym.farm.build.farm_writer import write_farm
+from harvestgym.farm.engine.actions import Choice
+from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.learn.action_wrappers import ScheduleActions
+from harvestgym.farm.paper.action_tuples import FarmerAction, Language, ObservationRequest
+from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model, is_compiled
+from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath
+from harvestgym.farm.paper.state_space import state_member, state_space
+from harvestgym.farm.paper.summary import summarise_farm
+from harvestgym.farm.schema import FarmSpec, farm_spec, read_farm
+from harvestgym.farm.view.events import find_last_event
+from harvestgym.farm.view.scene import scene
+from harvestgym.gym.base import Info
+from harvestgym.gym.env import GymEnv
+from harvestgym.render import video
+
+
+class FilesWritten(UserWarning):
+    """Says that configuration files were generated."""
+
+
+class Farm(GymEnv):
+    """A farm: fields, farmers, rules and a score, played with gym actions (`step`) or tuples (`farmgym_step`).
+
+    In mode `"ao"` a day is two steps, observations and then interventions; in `"po"` and `"fo"` it is one. The
+    reward is the gross gain of the paper; `info` has it as `gain`, less all costs as `net`, and the costs.
+
+    Args:
+        fields, farmers, scoring, rules: as in section 3.1.
+        mode: "ao", "po" or "fo".
+        seed: of the first episode, if `reset` is not given one.
+        context: the parameters that are drawn at random, and when, as in a farm file (section 2).
+        name: for `print`.
+        render_mode: as in Gymnasium.
+
+    Raises:
+        ConfigError: with the path of the mistake and the nearest valid name; no file was written then.
+    """
+
+    @check_arguments
+    def __init__(
+        self,
+        fields: Sequence[Field],
+        farmers: Sequence[Any] = (),
+        scoring: BasicScore | None = None,
+        rules: BasicRule | None = None,
+        mode: str = "ao",
+        seed: int | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        name: str = "farm",
+        render_mode: str | None = None,
+    ) -> None:
+        rules = BasicRule() if rules is None else rules
+        scoring = BasicScore() if scoring is None else scoring
+        model = build_farm_model(fields, farmers, rules, scoring, mode, context)
+        self._set_up(model, seed, name, render_mode)
+        written = rules.missing(model.names) | scoring.missing(model.names)
+        for path, text in written.items():
+            path.write_text(text, encoding="utf-8")
+        if written:
+            files = ", ".join(map(str, written))
+            warnings.warn(f"generated {files}: every entry at its default", FilesWritten, stacklevel=2)
+
+    @classmethod
+    def from_yaml(
+        cls, path: str | Path, *, mode: str | None = None, seed: int | None = None, render_mode: str | None = None
+    ) -> Farm:
+        """Build the farm of a declarative file (nothing is generated); ConfigError with every mistake."""
+        spec = read_farm(Path(path), {} if mode is None else {"mode": mode})
+        with name_file(Path(path)):
+            return cls._from_spec(spec, Path(path).stem, seed, render_mode)
+
+    @classmethod
+    def _from_spec(cls, spec: FarmSpec, name: str, seed: int | None, render_mode: str | None) -> Farm:
+        farm = cls.__new__(cls)
+        farm._set_up(build(spec), seed, name, render_mode)
+        return farm
+
+    def _set_up(self, model: FarmModel, seed: int | None, name: str, render_mode: str | None) -> None:
+        set_up_jax()
+        super().__init__(ScheduleActions(model), render_mode=render_mode)
+        self.name, self._seed, self._model = name, seed, model
+        self.language = Language(model)
+        self.action_space, self.state_space = self.language.space, state_space(self.language.names)
+        self._acting, self._obs = False, None
+        self._asked: list[ObservationRequest] = []
+        self._prepare()
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        if hasattr(self, "language"):
+            self._read = self.language.to_array
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_free"}
+
+    @property
+    def model(self) -> FarmModel:
+        """The functional environment inside; ConfigError if a stopping condition has to be called in Python."""
+        if not is_compiled(self.written.rules):
+            raise ConfigError(
+                "farm.model: expected terminal conditions that compile, got a mapping that works in this Farm only; "
+                "try jax.numpy without branches on values, or one of value, sum, mean, min, max"
+            )
+        return self._model
+
+    @property
+    def written(self) -> FarmSpec:
+        """The description that `to_yaml` writes, with canonical names."""
+        return self._model.spec
+
+    @property
+    def acting(self) -> bool:
+        """Return whether the next step is one of interventions: always, except in mode "ao"."""
+        return self._acting or not isinstance(self._model, ActiveFarm)
+
+    def _accept_run_state(self, run: RunState) -> None:
+        super()._accept_run_state(run)
+        self._acting = bool(getattr(run.state, "acting", False))
+        obs = self._model.observation(run.key, run.state, None, self.params)
+        self._asked, self._obs = [], jax.tree.map(np.asarray, obs)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Begin an episode; return the observation in `observation_space`, and info."""
+        if seed is None and not self._compiled.begun:
+            seed = self._seed
+        obs, info = super().reset(seed=seed, options=options)
+        self._acting, self._asked, self._obs = False, [], obs
+        return obs, info
+
+    def farmgym_reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[list[Item], Info]:
+        """Begin an episode; return the free observations as items, and info."""
+        _, info = self.reset(seed=seed, options=options)
+        return self.observations(), info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+        """Do `gym_step`."""
+        return self.gym_step(action)
+
+    def gym_step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+        """Do an action of `action_space`, a set of pairs; ConfigError, and nothing done, if it is outside."""
+        return self._do(self._from_gym(action))
+
+    def farmgym_step(self, schedule: Sequence[Any]) -> tuple[list[Item], float, bool, bool, Info]:
+        """Do a list of `(farmer, field, entity, name, parameters)`; return the observations as items.
+
+        In mode "ao" a half-step does only its own kind of actions; `info["refused"]` lists the others.
+        """
+        _, gain, terminated, truncated, info = self._do(self.language.from_tuples(schedule))
+        return self.observations(), gain, terminated, truncated, info
+
+    def _do(self, actions: list[FarmerAction]) -> tuple[Any, float, bool, bool, Info]:
+        requests = [action for action in actions if isinstance(action, ObservationRequest)]
+        choices = [action for action in actions if isinstance(action, Choice)]
+        obs, _, terminated, truncated, info = super().step(choices if self.acting else requests)
+        self._obs, self._asked = obs, [] if self.acting else requests
+        info["refused"] = [self.language.to_tuple(action) for action in self._refused(actions, info)]
+        self._acting = not self.acting if isinstance(self._model, ActiveFarm) else False
+        return obs, info["gain"], terminated, truncated, info
+
+    def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[FarmerAction]:
+        """Yield the actions that were not due in this step, or not permitted by a farmer or a rule."""
+        accepted = iter(info["accepted"])
+        for action in actions:
+            if isinstance(action, Choice):
+                done = self.acting and bool(next(accepted))
+            else:
+                seen = not self.acting and not _has_none(self.language.item(action.path, self._obs)[4])
+                done = self.language.is_free(action.path) or seen
+            if not done:
+                yield action
+
+    def observations(self) -> list[Item]:
+        """Return the last observations as items: the free ones, then those asked for (None if refused)."""
+        return [*self._free(self._obs), *(self.language.item(request.path, self._obs) for request in self._asked)]
+
+    @cached_property
+    def _free(self) -> ItemReader:
+        """The reader of the free observations; of all variables in mode "fo"."""
+        names, free = self.language.names, self.written.rules.free_observations
+        if self.written.mode == "fo":
+            free = [(*where, key, []) for where, tree in names.tree.items() for key in tree]
+        return self.language.reader([ObservationPath.of(names.observation(ref)) for ref in free])
+
+    def state(self) -> tuple[Any, ...]:
+        """Return the state of everything, a member of `state_space`."""
+        state, params = self.run_state.state, self.params
+        read = {v.name: self._model.value(v, state, params) for v in self._model.variables}
+        return state_member(self.language.names, jax.device_get(read))
+
+    def gymaction_to_farmgymaction(self, action: Any) -> Any:
+        """Convert a gym action to farm-gym tuples; a single pair to one tuple."""
+        if isinstance(action, (tuple, list)) and len(action) == 2 and isinstance(action[0], (int, np.integer)):
+            return self.gymaction_to_farmgymaction((action,))[0]
+        return [self.language.to_tuple(each) for each in self._from_gym(action)]
+
+    def farmgymaction_to_gymaction(self, schedule: Sequence[Any]) -> tuple[Any, ...]:
+        """Convert a list of farm-gym tuples to a gym action."""
+        return tuple(self.language.to_pair(action) for action in self.language.from_tuples(schedule))
+
+    def _from_gym(self, action: Any) -> list[FarmerAction]:
+        if not self.action_space.contains(action):
+            pairs = (
+                f"at most {self._model.schedule} pairs (number below {len(self.language.space)}, member of that space)"
+            )
+            raise ConfigError(f"action: expected a member of action_space, {pairs}, got {action!r}")
+        return [self.language.from_pair(pair) for pair in action]
+
+    def to_yaml(self, path: str | Path) -> None:
+        """Write the whole farm as one declarative file in canonical form.
+
+        Raises:
+            ConfigError: if a part of it is a Python object that no file can name.
+        """
+        text = write_farm(self.written)
+        Path(path).write_text(text, encoding="utf-8")
+
+    def generate_gif(self, path: str | Path = "farm.gif", fps: float = 10, width: int = 960) -> Path:
+        """Write the season so far as an animated GIF, a frame per step; the farm must have a `render_mode`."""
+        return self._write_film(video.check_video_path(path, ".gif"), fps, width)
+
+    def generate_video(self, path: str | Path = "farm.mp4", fps: float = 10, width: int = 960) -> Path:
+        """Write the season so far as an MP4, as `generate_gif` does; ConfigError without the extra `video`."""
+        return self._write_film(video.check_video_path(path, ".mp4"), fps, width)
+
+    def _write_film(self, target: Path, fps: float, width: int) -> Path:
+        record = {} if self.episode_log is None else self.episode_log.record
+        if not record:
+            raise ConfigError("film: expected a recorded season, got none; try render_mode='rgb_array', reset() and "
+                              "play")  # fmt: skip
+        film = video.EpisodeFrames.of_record(scene, self._model, record, width, find_last_event(record))
+        return video.write_video(film, target, fps)
+
+    def recipe(self) -> dict[str, Any]:
+        """Return the arguments of `from_recipe`, for `core.saving.checkpoint`: the text of `to_yaml`, and the name."""
+        text = write_farm(self.written)
+        return {"text": text, "name": self.name, "seed": self._seed, "render_mode": self.render_mode}
+
+    @classmethod
+    def from_recipe(cls, text: str, name: str, seed: int | None, render_mode: str | None) -> Farm:
+        """Build the farm of a `recipe`."""
+        return cls._from_spec(farm_spec(yaml_io.parse(text, name), name), name, seed, render_mode)
+
+    def kept(self) -> dict[str, Any]:
+        """Return the state to save, for `core.saving.checkpoint`."""
+        return super().kept() | {"acting": self._acting, "moves": self._asked, "obs": self._obs}
+
+    def restore(self, kept: dict[str, Any]) -> Farm:
+        """Continue from a saved state."""
+        super().restore(kept)
+        self._acting, self._asked, self._obs = kept["acting"], kept["moves"], kept["obs"]
+        return self
+
+    def __str__(self) -> str:
+        return summarise_farm(self.name, self.language)
+
+
+def _has_none(value: Any) -> bool:
+    return value is None or (isinstance(value, Mapping) and any(map(_has_none, value.values())))

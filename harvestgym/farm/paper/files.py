@@ -1,0 +1,231 @@
+"""The separate YAML files of the Farm-Gym paper (section 3.1.4): read if they exist, generated in full if they do not.
+
+They hold trees of fields, entities and names, plots as `'(0, 0)'`, intervals as `(1, 10)` and `'*'` for a whole
+observation. Reading brings them into the form of a farm file; names keep their spelling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core import yaml_io
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.tree import Meta
+from harvestgym.core.view.tables import describe_range
+from harvestgym.farm.build.farm_writer import to_yaml
+from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
+from harvestgym.farm.entities.base import Action
+from harvestgym.farm.schema import ScoreSpec, parse_plot
+
+COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
+REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "risk")
+ACTION_BLOCKS = ("interventions", "observations", "params")
+SIZE = "max_action_schedule_size"
+
+
+class Source:
+    """A part of the configuration: a file, or a value, or neither."""
+
+    def __init__(self, path: str | Path | None, value: Any) -> None:
+        self.path, self._value = None if path is None else Path(path), value
+
+    def label(self, otherwise: str) -> str:
+        """Return its name in errors."""
+        return otherwise if self.path is None else str(self.path)
+
+    def read(self) -> Mapping[str, Any]:
+        """Return its content; empty if the file is still to be generated; ConfigError if it has no folder."""
+        if self.path is None:
+            return _mapping({} if self._value is None else self._value, "rules")
+        if self.path.is_dir():
+            raise ConfigError(f"{self.path}: expected the name of a YAML file, got a folder")
+        if self.path.is_file():
+            return _mapping(yaml_io.read_file(self.path), str(self.path))
+        if not self.path.parent.is_dir():
+            raise ConfigError(f"{self.path}: expected an existing folder, got none; try creating "
+                              f"{self.path.parent}")  # fmt: skip
+        return {}
+
+    def missing(self, text: str) -> dict[Path, str]:
+        """`text` for the file, if it is named and not there."""
+        return {} if self.path is None or self.path.is_file() else {self.path: text}
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where}: expected a mapping, got {value!r}")
+    return value
+
+
+def read_init(tree: Any, where: str) -> dict[str, Any]:
+    """Starting conditions in the form of a farm file, the keys of nested variables joined."""
+    return {f: {e: _join_keys(below, at) for e, below, at in of} for f, of in _by_entity(tree, where)}
+
+
+def _by_entity(tree: Any, where: str) -> Iterator[tuple[str, list[tuple[str, Mapping[str, Any], str]]]]:
+    """Yield each field of a tree `field: entity: ...`, with the name, the content and the path of its entities."""
+    for field, entities in _mapping(tree, where).items():
+        listed = _mapping(entities, f"{where} > {field}").items()
+        paths = [(entity, f"{where} > {field} > {entity}", below) for entity, below in listed]
+        yield str(field), [(str(entity), _mapping(below, path), path) for entity, path, below in paths]
+
+
+def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """`{rain: {amount: 1}}` as `{rain/amount: 1}`."""
+    out: dict[str, Any] = {}
+    for key, value in given.items():
+        inside = {key: value}
+        if isinstance(value, Mapping):
+            inside = {f"{key}/{below}": leaf for below, leaf in _join_keys(value, f"{where} > {key}").items()}
+        for name, leaf in inside.items():
+            put_once(out, name, leaf, f"{where} > {key}")
+    return out
+
+
+def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str) -> dict[str, Any]:
+    """Return the allowed actions in the form of a farm file; a block that is not there restricts nothing.
+
+    `actions` are the names of all actions of the farm.
+    """
+    for key in blocks:
+        check_name("block", key, ACTION_BLOCKS, where)
+    out: dict[str, Any] = {}
+    if "interventions" in blocks:
+        out["interventions"] = _read_interventions(blocks["interventions"], actions, f"{where} > interventions")
+    if "observations" in blocks:
+        out["observations"] = _read_observations(blocks["observations"], f"{where} > observations")
+    for key, value in _mapping(blocks.get("params"), f"{where} > params").items():
+        check_name("parameter", key, [SIZE], f"{where} > params")
+        out[SIZE] = value
+    return out
+
+
+def _read_interventions(tree: Any, actions: Collection[str], where: str) -> dict[str, Any]:
+    """Return the allowed interventions; one that stands inside another, as the paper prints some, is put next to it."""
+    out: dict[str, Any] = {}
+    for field, entities in _by_entity(tree, where):
+        out[field] = {entity: _read_limits(below, actions, path) for entity, below, path in entities}
+    return out
+
+
+def _read_limits(given: Mapping[str, Any], actions: Collection[str], where: str) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, limits in given.items():
+        path, limits = f"{where} > {name}", dict(_mapping(limits, f"{where} > {name}"))
+        inner = {key: limits.pop(key) for key in [*limits] if key in actions}
+        for plot in limits["plot"] if isinstance(limits.get("plot"), list) else []:
+            _parse_step(plot, f"{path} > plot")
+        for key, allowed in ({name: limits} | _read_limits(inner, actions, path)).items():
+            put_once(out, key, allowed, path)
+    return out
+
+
+def _read_observations(tree: Any, where: str) -> list[Any]:
+    """Return the observations that can be requested: a list of `(field, entity, name, path)`, or the tree of a file."""
+    if isinstance(tree, (list, tuple)):
+        return list(tree)
+    return [
+        [field, entity, name, list(path)]
+        for field, entities in _by_entity(tree, where)
+        for entity, below, at in entities
+        if below
+        for name, *path in _list_paths(below, (), at)
+    ]
+
+
+def _list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tuple[Any, ...]]:
+    """Yield every path of a tree of observations, `'*'` and plots included."""
+    if below is None or below == {}:
+        yield above
+    elif isinstance(below, Mapping):
+        for key, value in below.items():
+            yield from _list_paths(value, (*above, _parse_step(key, where)), f"{where} > {key}")
+    else:
+        for key in below if isinstance(below, (list, tuple)) else (below,):
+            yield (*above, _parse_step(key, where))
+
+
+def _parse_step(written: Any, where: str) -> Any:
+    """Return a step of a path, or a plot; ConfigError for half of a plot that YAML has cut at its comma."""
+    if isinstance(written, str) and written.count("(") != written.count(")"):
+        raise ConfigError(f"{where}: expected a plot in quotes inside […], got {written!r}; try '(0, 1)'")
+    return parse_plot(written)
+
+
+def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> dict[str, Any]:
+    """Entries of a score in the form of a farm file; only those of `keys` are allowed."""
+    for key in values:
+        check_name("entry", key, keys, where)
+    out = dict(values)
+    if "observation_costs" in out:
+        out["observation_costs"] = read_init(out["observation_costs"], f"{where} > observation_costs")
+    return out
+
+
+def init_text(names: NameTable) -> str:
+    """Return an init file with every variable that a start may say; all are left to the entities."""
+    lines = ["# Initial values: one, a list to draw from, or an interval '(low, high)'; empty is left to the entity."]
+    for field in names.fields:
+        lines.append(f"{field.name}:")
+        for slot in field.slots:
+            free = [v for v in names.variables if v.where == (field.name, slot.name) and v.is_initial]
+            lines += [f"  {slot.name}:"] * bool(free)
+            lines += [f"    {v.key}:  # {_range(v.meta)}" for v in free]
+    return "\n".join(lines) + "\n"
+
+
+def _range(meta: Meta) -> str:
+    return ", ".join(meta.labels) or describe_range(meta)
+
+
+def actions_text(names: NameTable, size: int) -> str:
+    """Return an actions file that allows every intervention with every value, and every observation."""
+    plots = {field: [str(plot) for plot in np.ndindex(shape)] for field, shape in names.shapes.items()}
+    actions = [(entity, action) for entity, slot in names.slots.items() for action in slot.kind.actions]
+    blocks = {
+        "interventions": build_tree(((*entity, a.name), _every_value(a, plots[entity[0]])) for entity, a in actions),
+        "observations": build_tree((entity, _branch(tree, plots[entity[0]])) for entity, tree in names.tree.items()),
+    }
+    return to_yaml(blocks | {"params": {SIZE: size}})
+
+
+def _every_value(action: Action, plots: Sequence[str]) -> dict[str, Any] | None:
+    limits: dict[str, Any] = {"plot": list(plots)} if action.plot else {}
+    for p in action.parameters:
+        limits[p.key] = str(tuple(p.range)) if p.continuous else list(p.choices)
+    return limits or None
+
+
+def _branch(tree: Mapping[str, Any], plots: Sequence[str]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, below in tree.items():
+        if isinstance(below, Mapping):
+            out[key] = {WHOLE: None} | _branch(below, plots)
+        elif below.per_plot:
+            out[key] = [WHOLE, *plots]
+        else:
+            out[key] = None
+    return out
+
+
+def score_text(names: NameTable, score: ScoreSpec, keys: Sequence[str]) -> str:
+    """Return a score file, or the costs or the rewards of one, with every entry."""
+    entries = {k: v for k, v in score.model_dump(by_alias=True).items() if k in keys}
+    if "intervention_costs" in entries:
+        rows = [(*entity, action.name) for entity, slot in names.slots.items() for action in slot.kind.actions]
+        entries["intervention_costs"] = _every_cost(rows, score.intervention_cost, score.intervention_costs)
+    if "observation_costs" in entries:
+        rows = [(*v.where, v.key) for v in names.variables]
+        entries["observation_costs"] = _every_cost(rows, score.observation_cost, score.observation_costs)
+    return to_yaml(entries)
+
+
+def _every_cost(rows: Sequence[tuple[str, str, str]], each: float, known: Mapping[str, Any]) -> dict[str, Any]:
+    given = {tuple(path): cost for *path, cost in walk_tree(known)}
+    return build_tree((row, given.get(row, each)) for row in rows)

@@ -1,0 +1,1 @@
+"""Readers of weather: tables of daily observations, GHCN-Daily stations, monthly normals."""

@@ -1,0 +1,197 @@
+"""Monthly normals: the climate of a site as a short table, stated or measured from observations."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from harvestgym.core.config import Strict
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.weather_data.day import YEAR, Day
+
+WET = 0.1
+"""mm from which a day is wet; one that is wet but not rainy is one of drizzle."""
+RAINY = 1.0
+"""mm from which a day is rainy: what makes air humid, wind strong and days and nights alike."""
+FEWEST_DAYS = 8
+"""A month with fewer wet or rainy days takes what follows them from itself and both its neighbours."""
+MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+_Chance = Annotated[float, Field(ge=0, le=1)]
+_Positive = Annotated[float, Field(gt=0)]
+_Share = Annotated[float, Field(gt=-1, lt=1)]
+_Twelve = Field(min_length=12, max_length=12)
+Months = Annotated[tuple[float, ...], _Twelve]
+MonthlyShares = Annotated[tuple[_Chance, ...], _Twelve]
+Positives = Annotated[tuple[_Positive, ...], _Twelve]
+
+
+class Lag(Strict):
+    """Correlation of a day's departure from the season with the day before's."""
+
+    t_min: _Share
+    t_max: _Share
+    t_mean: _Share
+    humidity: _Share
+    wind: _Share
+
+
+class Correlation(Strict):
+    """Correlation of two departures from the season on the same day."""
+
+    t_min_t_max: _Share
+    t_mean_humidity: _Share
+
+
+class RainyMinusDry(Strict):
+    """Mean over the rainy days (1 mm or more) less that over the others."""
+
+    t_range: float
+    humidity: float
+    wind: float
+
+
+class Normals(Strict):
+    """The climate of a site: twelve monthly figures, January first, and a few for the whole year.
+
+    Temperatures in degC, humidity in %, rain in mm. `wind * wind_factor` is the daily mean at 2 m in m/s, so
+    that wind may be stated as it was measured. `wet` and `rainy` are the shares of days with 0.1 mm or more
+    and with 1 mm or more, `wet_after_wet` and `rainy_after_rainy` their shares on the day after one such;
+    `rain_shape` is the shape of the gamma distribution of the amounts of rainy days, mean**2 / variance.
+    """
+
+    t_min: Months
+    t_min_sd: Positives
+    t_max: Months
+    t_max_sd: Positives
+    t_mean: Months
+    humidity: Months
+    humidity_sd: Positives
+    wind: Positives
+    wind_sd: Positives
+    wind_factor: _Positive = 1.0
+    wet: MonthlyShares
+    wet_after_wet: MonthlyShares
+    rainy: MonthlyShares
+    rainy_after_rainy: MonthlyShares
+    rain_per_rainy_day: Annotated[tuple[Annotated[float, Field(gt=RAINY)], ...], _Twelve]
+    rain_shape: Positives
+    lag: Lag
+    correlation: Correlation
+    rainy_minus_dry: RainyMinusDry
+    source: str | None = None
+
+
+class Calendar(NamedTuple):
+    """For each day of the year: its month (0 to 11), and the mid-months before and after it.
+
+    A smooth value of day d is (1 - weight) * node[before] + weight * node[after].
+    """
+
+    month: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    weight: np.ndarray
+
+
+@functools.cache
+def calendar() -> Calendar:
+    """Return the calendar of the 365-day year; arrays of shape (365,), day 1 first."""
+    month = np.repeat(np.arange(12), MONTH_LENGTHS)
+    starts = np.cumsum((0, *MONTH_LENGTHS[:-1]))
+    position = month + (np.arange(YEAR) + 0.5 - starts[month]) / np.array(MONTH_LENGTHS)[month] - 0.5
+    before = np.floor(position).astype(np.int32)
+    weight = (position - before).astype(np.float32)
+    return Calendar(month.astype(np.int32), before % 12, (before + 1) % 12, weight)
+
+
+def measure_normals(days: Day, start_day: int = 1) -> Normals:
+    """Return the normals of consecutive days of weather (a whole number of years, best), the first on `start_day`.
+
+    Departures from the season are taken from a yearly sine fitted to all days. A month that rests on fewer
+    than eight wet or rainy days is pooled with its neighbours for the shares after such days and the shape.
+    Raises ConfigError unless every month has days.
+    """
+    columns = {name: np.asarray(values, np.float64) for name, values in days._asdict().items()}
+    day = (start_day - 1 + np.arange(len(columns["rain"]))) % YEAR
+    month = calendar().month[day]
+    if len(np.unique(month)) < 12:
+        raise ConfigError(f"expected days of every month to measure normals, got {len(np.unique(month))} months")
+    average = {n: tuple(v[month == m].mean() for m in range(12)) for n, v in columns.items()}
+    sd = {n: tuple(max(v[month == m].std(), 1e-3) for m in range(12)) for n, v in columns.items()}
+    off = {n: departure(v, day) for n, v in columns.items()}
+    monthly = {n: average[n] for n in ("t_min", "t_max", "t_mean", "humidity")}
+    monthly |= {f"{n}_sd": sd[n] for n in ("t_min", "t_max", "humidity", "wind")}
+    monthly |= {"wind": tuple(max(w, 1e-3) for w in average["wind"])} | _rain(columns["rain"], month)
+    return Normals(
+        **monthly,  # pyright: ignore[reportArgumentType]
+        lag=Lag(**{n: _correlation(off[n][:-1], off[n][1:]) for n in Lag.model_fields}),
+        correlation=Correlation(
+            t_min_t_max=_correlation(off["t_min"], off["t_max"]),
+            t_mean_humidity=_correlation(off["t_mean"], off["humidity"]),
+        ),
+        rainy_minus_dry=_rainy_minus_dry(columns),
+    )
+
+
+def departure(values: np.ndarray, day: np.ndarray) -> np.ndarray:
+    """Residuals of a yearly sine fitted to the values; `day` counts from 0, one per row."""
+    angle = 2 * np.pi * day / YEAR
+    season = np.stack((np.ones_like(angle), np.cos(angle), np.sin(angle)), axis=1)
+    return values - season @ np.linalg.lstsq(season, values, rcond=None)[0]
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """0 where one of them does not vary."""
+    scale = a.std() * b.std()
+    if scale < 1e-9:
+        return 0.0
+    return float(np.clip(((a - a.mean()) * (b - b.mean())).mean() / scale, -0.99, 0.99))
+
+
+def _rainy_minus_dry(columns: dict[str, np.ndarray]) -> RainyMinusDry:
+    rainy = columns["rain"] >= RAINY
+    both = rainy.any() and not rainy.all()
+    spread = columns["t_max"] - columns["t_min"]
+    observed = {"t_range": spread, "humidity": columns["humidity"], "wind": columns["wind"]}
+    difference = {n: v[rainy].mean() - v[~rainy].mean() if both else 0.0 for n, v in observed.items()}
+    return RainyMinusDry(**difference)
+
+
+def _rain(rain: np.ndarray, month: np.ndarray) -> dict[str, tuple[float, ...]]:
+    wet, rainy = rain >= WET, rain >= RAINY
+    own = [month == m for m in range(12)]
+    amounts = [rain[_enough(rainy, month, m) & rainy] for m in range(12)]
+    return {
+        "wet": tuple(wet[m].mean() for m in own),
+        "rainy": tuple(rainy[m].mean() for m in own),
+        "wet_after_wet": tuple(_again(wet, _enough(wet, month, m)) for m in range(12)),
+        "rainy_after_rainy": tuple(_again(rainy, _enough(rainy, month, m)) for m in range(12)),
+        "rain_per_rainy_day": tuple(_mean_amount(rain[m & rainy]) for m in own),
+        "rain_shape": tuple(_gamma_shape(a) for a in amounts),
+    }
+
+
+def _enough(happens: np.ndarray, month: np.ndarray, m: int) -> np.ndarray:
+    """Return the days of month `m`, and of both neighbours where it happens on too few of its own."""
+    own = month == m
+    return own if happens[own].sum() >= FEWEST_DAYS else np.isin(month, ((m - 1) % 12, m, (m + 1) % 12))
+
+
+def _again(happens: np.ndarray, chosen: np.ndarray) -> float:
+    """Share of the days after one on which it happens, among the chosen days, on which it happens too."""
+    after = happens[1:][chosen[1:] & happens[:-1]]
+    return float(after.mean()) if after.size else 0.0
+
+
+def _mean_amount(amounts: np.ndarray) -> float:
+    """Return an amount above `RAINY`, as the mean of rainy days is; a month without any does not need it."""
+    return max(float(amounts.mean()), 1.001 * RAINY) if amounts.size else 2 * RAINY
+
+
+def _gamma_shape(amounts: np.ndarray) -> float:
+    """Estimate the shape by moments; 1 for too few days."""
+    return float(amounts.mean() ** 2 / max(amounts.var(), 1e-3)) if amounts.size > 1 else 1.0

@@ -1,0 +1,89 @@
+"""Collisions on the host: what blocks the agent, what is taken, and when it will return."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
+from harvestgym.forager.host_engine import arrays as col
+from harvestgym.forager.host_engine.arrays import EpisodeArrays
+from harvestgym.forager.host_engine.lookup import find_region, find_slot, mark_cell, push_due
+from harvestgym.forager.host_engine.view import patch
+from harvestgym.forager.kinds import DelayLaw, ReturnPlace
+from harvestgym.forager.numba_support import compiled
+from harvestgym.forager.world import AWAY, EMPTY, GONE
+
+_U = np.uint64
+_WORD = 0xFFFFFFFF
+
+
+@compiled
+def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool]:
+    """Collide with the object of a kind that stands at (x, y): the kind that counts, and whether the way is free.
+
+    An object that is to be taken and must stay, as the bound on changes is reached, counts as nothing.
+    """
+    head, slot = arrays.head, find_slot(arrays.head, arrays.lookup, arrays.taken, x, y)
+    head[col.HIT_SLOT], head[col.HIT_CELL] = -1, x + y * head[col.WIDTH]
+    head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else head[col.HIT_CELL]
+    free = arrays.kinds[kind, col.BLOCKING] == 0
+    if arrays.kinds[kind, col.COLLECTABLE] == 0:
+        return kind, free
+    slot = take(arrays, slot, x + y * head[col.WIDTH], kind)
+    head[col.HIT_SLOT] = slot
+    if slot >= 0:
+        arrays.regions[find_region(arrays.regions, x, y), col.EATEN] += 1
+        arrays.slots[slot, col.DUE] = head[col.CLOCK]
+        if arrays.kinds[kind, col.PYTHON] == 0:
+            never = arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.NEVER
+            schedule_return(arrays, slot, -1 if never else draw_delay(arrays, kind, arrays.slots[slot, col.BORN]))
+    return kind if slot >= 0 else EMPTY, free
+
+
+@compiled
+def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
+    """Take an object away; its slot, or -1 if it must stay because the bound on changes is reached."""
+    head = arrays.head
+    if slot < 0:
+        slot = head[col.FREE]
+        if slot < 0 or head[col.USED] >= head[col.BOUND]:
+            head[col.REFUSED] += 1
+            return -1
+        head[col.FREE] = arrays.slots[slot, col.AT]
+        head[col.USED] += 1
+        arrays.slots[slot, col.HOME], arrays.slots[slot, col.WHAT] = cell, kind
+        mark_cell(arrays, cell, 1, slot)
+    else:
+        mark_cell(arrays, cell, 2, -1)
+    row = arrays.slots[slot]
+    row[col.BORN], row[col.AT], row[col.STATE] = head[col.EVENTS], cell, AWAY
+    if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # else it was put there alone, and returns there
+        row[col.WHERE] = arrays.kinds[kind, col.PLACE]
+        if row[col.WHERE] == ReturnPlace.FIXED:
+            row[col.AT] = arrays.kinds[kind, col.TARGET]
+    head[col.EVENTS] += 1
+    head[col.EATEN_ALL] += 1
+    patch(arrays, cell, EMPTY)
+    return slot
+
+
+@compiled
+def draw_delay(arrays: EpisodeArrays, kind: int, event: int) -> int:
+    """Return the steps that the `event`-th collected object stays away."""
+    k0, k1, low, high = _U(arrays.head[col.KEY_0]), _U(arrays.head[col.KEY_1]), _U(event & _WORD), _U(0)
+    a, b = arrays.kinds[kind, col.DELAY_A], arrays.kinds[kind, col.DELAY_B]
+    if arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.UNIFORM:
+        return a + np.int64(scale_word(draw_word(k0, k1, _U(DELAY), low, high), _U(b - a + 1)))
+    size, negative = draw_bell(k0, k1, _U(DELAY), low, high)
+    off = (np.int64(size) * b) >> 16
+    return max(a - off if negative else a + off, 0)
+
+
+@compiled
+def schedule_return(arrays: EpisodeArrays, slot: int, delay: int) -> None:
+    """Let a taken object return after `delay` steps from its collision; -1 for never."""
+    if delay < 0:
+        arrays.slots[slot, col.STATE] = GONE
+        return
+    arrays.slots[slot, col.DUE] = arrays.slots[slot, col.DUE] + max(delay, 1)
+    push_due(arrays, slot)

@@ -1,0 +1,203 @@
+"""An episode on the host as it can be read: the observation, the cells, the agent, the counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from harvestgym.forager.config import ForagerConfig, Observation, build_world
+from harvestgym.forager.hashing import seed_words
+from harvestgym.forager.host_engine import arrays as col
+from harvestgym.forager.host_engine import lookup, view
+from harvestgym.forager.host_engine.rewards import region_values
+from harvestgym.forager.kinds import Color, ForagerObject, check_color
+from harvestgym.forager.observations import (
+    MODES,
+    add_hint,
+    check_aperture,
+    check_hint,
+    check_mode,
+    check_survey,
+    color_table,
+    make_space,
+)
+from harvestgym.forager.reward_context import HostContext
+from harvestgym.forager.world import EMPTY, STANDING, VACANT, World
+
+
+class ReadableEpisode:
+    """An episode of one agent: its arrays, and everything that can be read without changing it.
+
+    Attributes:
+        arrays: the state of the episode, see `arrays.EpisodeArrays`.
+        met: the index of the kind that the last step met, or -1.
+    """
+
+    def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
+        self.config = config
+        self.world = world or build_world(config)
+        check_mode(config.observation_mode, self.world)
+        check_hint(config.hint)
+        self._mode = MODES[config.observation_mode]
+        self._aperture = (1, 1) if self._mode.whole else check_aperture(config.aperture, self.world)
+        self._table = self._mode.table(self.world)
+        self._shape = (*self._aperture, self._table.shape[2])
+        self._words = seed_words(config.seed)
+        self.arrays = col.new_arrays(self.world, self._table, self._aperture)
+        self.met = EMPTY
+        self._things: dict[int, ForagerObject] = {}
+        self._tints: dict[int, Color] = {}
+
+    # -- what is seen ----------------------------------------------------------------------------------------
+
+    def observe(self) -> Observation:
+        """Return the observation now."""
+        cells = np.empty(self._shape, np.uint8)
+        cells.reshape(-1)[:] = self.arrays.views[0, self.arrays.head[col.SIDE]]
+        return self._observe_cells(cells)
+
+    def _observe_cells(self, encoded: np.ndarray) -> Any:
+        """Return the observation of an encoded view."""
+        if self._mode.whole:
+            cells = self._encode_world()
+        else:
+            self._tint(encoded)
+            cells = encoded.view(self._table.dtype)
+        seen = self._mode.observe(cells, np)
+        if not self.config.hint[0]:
+            return seen
+        phase = np.asarray(self.clock % self.config.hint[1])
+        return add_hint(self.world, self.config.hint, seen, phase, np.asarray(self.biome))
+
+    def _encode_world(self) -> np.ndarray:
+        x, y = self.position
+        agent = np.zeros((self.world.height, self.world.width, 1), np.bool_)
+        agent[self.world.height - 1 - y, x] = True
+        return np.concatenate([self.cells()[..., None] == np.arange(len(self.world.kinds)), agent], -1)
+
+    def cells(self) -> np.ndarray:
+        """int16 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds.
+
+        The cells are those of the last observation: objects that expire do so when the next step begins.
+        """
+        check_survey(self.world)
+        out = np.empty((self.world.height, self.world.width), np.int16)
+        with self._as_observed():
+            view.survey(self.arrays, out)
+        return out
+
+    @contextmanager
+    def _as_observed(self) -> Iterator[None]:
+        """Set the clock to that of the last observation, which a step makes before it advances the clock."""
+        now = int(self.arrays.head[col.CLOCK])
+        self.arrays.head[col.CLOCK] = max(now - 1, 0)
+        try:
+            yield
+        finally:
+            self.arrays.head[col.CLOCK] = now
+
+    def in_view(self) -> np.ndarray:
+        """int8 (rows, columns): the kind in each cell in view, -1 for none, the number of kinds for the outside."""
+        rows, cols = check_aperture(self.config.aperture, self.world)
+        x, y = self.position
+        seen = np.empty((rows, cols), np.int8)
+        with self._as_observed():
+            for row, across in np.ndindex(rows, cols):
+                seen[row, across] = self.kind_at(x + across - cols // 2, y + rows // 2 - row)
+        return seen
+
+    def kind_at(self, x: int, y: int) -> int:
+        """Return the kind in a cell, -1 for none, the number of kinds outside a walled world."""
+        width, height = self.world.width, self.world.height
+        if self.world.edge == "wall" and not (0 <= x < width and 0 <= y < height):
+            return len(self.world.kinds)
+        return int(lookup.find_kind(self.arrays, x % width, y % height))
+
+    def generated_kind_at(self, x: int, y: int) -> int:
+        """Return the kind that the world put in a cell at first, or -1."""
+        return int(lookup.generate_kind(self.arrays.regions, self.arrays.layers, x, y))
+
+    def _recolor(self, home: int, thing: ForagerObject) -> None:
+        if self._mode.table is color_table and vars(thing).get("color") is not None:
+            self._tints[home] = check_color(thing.color, thing.name)
+
+    def _tint(self, encoded: np.ndarray) -> None:
+        """Colour the objects whose instance has its own colour."""
+        slots, (x, y) = self.arrays.slots, self.position
+        for home, color in self._tints.items():
+            row = slots[(slots[:, col.HOME] == home) & (slots[:, col.STATE] != VACANT)]
+            if len(row) and row[0, col.STATE] != STANDING:
+                continue
+            cell = int(row[0, col.AT]) if len(row) else home
+            cell_x, cell_y = cell % self.world.width, cell // self.world.width
+            across, down = cell_x - x + self._shape[1] // 2, y - cell_y + self._shape[0] // 2
+            if self.world.edge == "torus":
+                across, down = across % self.world.width, down % self.world.height
+            in_view = 0 <= across < self._shape[1] and 0 <= down < self._shape[0]
+            if in_view and self.kind_at(cell_x, cell_y) >= 0:
+                encoded[down, across] = color
+
+    # -- numbers ---------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the kinds, in the order of the channels."""
+        return self.world.names
+
+    @property
+    def things(self) -> list[ForagerObject]:
+        """The Python objects that were met so far, or have their own target location."""
+        return list(self._things.values())
+
+    @property
+    def clock(self) -> int:
+        """Steps since the start."""
+        return int(self.arrays.head[col.CLOCK])
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """(x, y) of the agent."""
+        return int(self.arrays.agents[0, col.AGENT_X]), int(self.arrays.agents[0, col.AGENT_Y])
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """The space of observations."""
+        return make_space(self.world, self.config.observation_mode, self._aperture, self.config.hint)
+
+    @property
+    def biome(self) -> int:
+        """The region in which the agent stands."""
+        return int(lookup.find_region(self.arrays.regions, *self.position))
+
+    @property
+    def biome_values(self) -> list[float]:
+        """Expected reward of the collectable objects per cell, now, as generated, for each region."""
+        kinds, generations = self.world.kinds, self.arrays.regions[:, col.GENERATION].tolist()
+        now = lambda kind, region: HostContext(self.clock, self._words, kind, generations[region])  # noqa: E731
+        return [float(v) for v in region_values(self.world, lambda kind, r: kinds[kind].reward(now(kind, r)))]
+
+    @property
+    def collided(self) -> str | None:
+        """The name of the kind that the last step met."""
+        return None if self.met < 0 else self.world.names[self.met]
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """Return the bytes held and the most there can be, objects changed and their bound, and collections.
+
+        `refused` counts the objects that stayed because of the bound.
+        """
+        head = self.arrays.head
+        return {
+            "bytes": col.count_bytes(self.arrays),
+            "most_bytes": col.count_most_bytes(self.arrays),
+            "changed": int(head[col.USED]),
+            "capacity": int(head[col.BOUND]),
+            "away": int(head[col.PENDING]),
+            "collected": int(head[col.EATEN_ALL]),
+            "refused": int(head[col.REFUSED]),
+        }

@@ -1,0 +1,283 @@
+"""Cell look-up on the host: the kind in a cell as generated, overlaid by the objects that were changed.
+
+An open-addressing index finds the changed objects by cell, a heap those that are due.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harvestgym.forager.hashing import SEASON, draw_word, permute, scale_word
+from harvestgym.forager.host_engine import arrays as col
+from harvestgym.forager.host_engine.arrays import EpisodeArrays, slot_tables
+from harvestgym.forager.numba_support import compiled, inlined
+from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT
+
+_U = np.uint64
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+# ---- kinds -----------------------------------------------------------------------------------------------
+
+
+@inlined
+def find_grid_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
+    """Return the position of a cell in the grid of region `r`, which the bijection permutes."""
+    p, q = x - regions[r, col.X0], y - regions[r, col.Y0]
+    if regions[r, col.NARROW]:
+        i = p + q * regions[r, col.W]
+        return i % regions[r, col.A], i // regions[r, col.A]
+    return p, q
+
+
+@compiled
+def permute_pairs(p: np.ndarray, q: np.ndarray, a: int, b: int, k0: int, k1: int) -> None:
+    """`permute` of many pairs in place: without a branch, so that it is vectorised."""
+    for i in range(len(p)):
+        u, v = permute(_U(p[i]), _U(q[i]), _U(a), _U(b), _U(k0), _U(k1))
+        p[i], q[i] = u, v
+
+
+@compiled
+def rank_cells(regions: np.ndarray, r: int, p: np.ndarray, q: np.ndarray) -> None:
+    """Turn grid positions into rank pairs (p, q), uint32, in place, before the reserved cell changes places."""
+    a, b, cells = regions[r, col.A], regions[r, col.B], regions[r, col.W] * regions[r, col.H]
+    k0, k1 = regions[r, col.KEY_P], regions[r, col.KEY_Q]
+    permute_pairs(p, q, a, b, k0, k1)
+    if a * b > cells:
+        for i in range(len(p)):
+            while np.int64(q[i]) * a + np.int64(p[i]) >= cells:
+                permute_pairs(p[i : i + 1], q[i : i + 1], a, b, k0, k1)
+
+
+@inlined
+def rank_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
+    """Return the rank pair of one cell in region `r`."""
+    a, b, cells = regions[r, col.A], regions[r, col.B], regions[r, col.W] * regions[r, col.H]
+    k0, k1 = _U(regions[r, col.KEY_P]), _U(regions[r, col.KEY_Q])
+    p, q = find_grid_cell(regions, r, x, y)
+    u, v = permute(_U(p), _U(q), _U(a), _U(b), k0, k1)
+    while np.int64(v) * a + np.int64(u) >= cells:
+        u, v = permute(u, v, _U(a), _U(b), k0, k1)
+    return int(u), int(v)
+
+
+@inlined
+def find_region(regions: np.ndarray, x: int, y: int) -> int:
+    """Return the region of a cell: the last that contains it."""
+    for r in range(len(regions) - 1, 0, -1):
+        if 0 <= x - regions[r, col.X0] < regions[r, col.W] and 0 <= y - regions[r, col.Y0] < regions[r, col.H]:
+            return r
+    return 0
+
+
+@inlined
+def kind_at_rank(regions: np.ndarray, layers: np.ndarray, r: int, p: int, q: int) -> int:
+    """Return the kind that the world put at first in the cell of a rank pair of region `r`."""
+    a, last = regions[r, col.A], regions[r, col.W] * regions[r, col.H] - 1
+    keep_p, keep_q = regions[r, col.KEEP_P], regions[r, col.KEEP_Q]
+    if p == keep_p and q == keep_q:
+        p, q = last % a, last // a
+    elif keep_p >= 0 and p + q * a == last:
+        p, q = keep_p, keep_q
+    for i in range(len(layers)):
+        if layers[i, col.LAYER_REGION] == r and (
+            q < layers[i, col.LAYER_Q] or (q == layers[i, col.LAYER_Q] and p < layers[i, col.LAYER_P])
+        ):
+            return layers[i, col.LAYER_KIND]
+    return EMPTY
+
+
+@inlined
+def generate_kind(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> int:
+    """Return the kind that the world put in a cell at first."""
+    r = find_region(regions, x, y)
+    p, q = rank_cell(regions, r, x, y)
+    return kind_at_rank(regions, layers, r, p, q)
+
+
+@inlined
+def hash_bucket(index: np.ndarray, cell: int) -> int:
+    """Return the row where the search for a cell begins."""
+    return int((_U(cell) * _SPREAD) >> _U(32)) & (len(index) - 1)
+
+
+@inlined
+def is_taken(taken: np.ndarray, i: int) -> bool:
+    """Return whether a row of the index holds a cell."""
+    return (taken[_U(i) >> _U(6)] >> _U(i & 63)) & _U(1) != _U(0)
+
+
+@inlined
+def find_row(index: np.ndarray, taken: np.ndarray, cell: int) -> int:
+    """Return the row of a cell in the index, or the free row where it would stand."""
+    i = hash_bucket(index, cell)
+    while is_taken(taken, i) and index[i, 0] != cell + 1:
+        i = (i + 1) & (len(index) - 1)
+    return i
+
+
+@inlined
+def find_slot(head: np.ndarray, index: np.ndarray, taken: np.ndarray, x: int, y: int) -> int:
+    """Return the slot of the object that stands in a cell; -1 if the cell is as at first, -2 if it was emptied."""
+    if head[col.ENTRIES] == 0:
+        return -1
+    i = find_row(index, taken, x + y * head[col.WIDTH])
+    if not is_taken(taken, i):
+        return -1
+    if index[i, 2]:
+        return index[i, 2] - 1
+    return -2 if index[i, 1] else -1
+
+
+@inlined
+def find_standing_kind(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, slots: np.ndarray, index: np.ndarray,
+            taken: np.ndarray, x: int, y: int) -> int:  # fmt: skip
+    """Return the kind, or EMPTY, that stands in a cell now."""
+    slot = find_slot(head, index, taken, x, y)
+    if slot == -1:
+        return generate_kind(regions, layers, x, y)
+    return slots[slot, col.WHAT] if slot >= 0 else EMPTY
+
+
+@inlined
+def is_in_season(head: np.ndarray, kinds: np.ndarray, kind: int, home: int, cell: int) -> bool:
+    """Return whether an object that comes from the cell `home`, or else has its place in `cell`, stands now."""
+    period = kinds[kind, col.LASTS] + kinds[kind, col.RESTS]
+    if period == 0:
+        return True
+    root = home if home >= 0 else cell
+    x, y = _U(root % head[col.WIDTH]), _U(root // head[col.WIDTH])
+    first = np.int64(scale_word(draw_word(_U(head[col.KEY_0]), _U(head[col.KEY_1]), _U(SEASON), x, y), _U(period)))
+    return (head[col.CLOCK] % period + first) % period < kinds[kind, col.LASTS]
+
+
+@inlined
+def hide_out_of_season(head: np.ndarray, kinds: np.ndarray, slots: np.ndarray, index: np.ndarray,
+                         taken: np.ndarray, kind: int, x: int, y: int) -> int:  # fmt: skip
+    """`kind`, which stands in a cell, or EMPTY while it is out of season."""
+    if head[col.PERISHES] and kind != EMPTY:
+        cell, slot = x + y * head[col.WIDTH], find_slot(head, index, taken, x, y)
+        if not is_in_season(head, kinds, kind, slots[slot, col.HOME] if slot >= 0 else cell, cell):
+            return EMPTY
+    return kind
+
+
+@inlined
+def find_visible_kind(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, slots: np.ndarray,
+            index: np.ndarray, taken: np.ndarray, x: int, y: int) -> int:  # fmt: skip
+    """`find_standing_kind`, or EMPTY while the object there is out of season."""
+    kind = find_standing_kind(head, regions, layers, slots, index, taken, x, y)
+    return hide_out_of_season(head, kinds, slots, index, taken, kind, x, y)
+
+
+@compiled
+def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
+    """Return the kind, or EMPTY, in a cell now, less what is out of season."""
+    return find_visible_kind(
+        arrays.head, arrays.regions, arrays.layers, arrays.kinds, arrays.slots, arrays.lookup, arrays.taken, x, y
+    )
+
+
+# ---- the index and the heap ------------------------------------------------------------------------------
+
+
+@compiled
+def mark_cell(arrays: EpisodeArrays, cell: int, column: int, slot: int) -> None:
+    """Store in the index that `slot` comes from (column 1) or stands in (column 2) a cell; -1 to remove it."""
+    i = find_row(arrays.lookup, arrays.taken, cell)
+    if not is_taken(arrays.taken, i):
+        arrays.lookup[i, 0] = cell + 1
+        arrays.taken[i >> 6] |= _U(1) << _U(i & 63)
+        arrays.head[col.ENTRIES] += 1
+    arrays.lookup[i, column] = slot + 1
+    if arrays.lookup[i, 1] == 0 and arrays.lookup[i, 2] == 0:
+        _erase(arrays.lookup, arrays.taken, i)
+        arrays.head[col.ENTRIES] -= 1
+
+
+@compiled
+def _erase(index: np.ndarray, taken: np.ndarray, hole: int) -> None:
+    size = len(index) - 1
+    i = hole
+    while True:
+        i = (i + 1) & size
+        if not is_taken(taken, i):
+            break
+        wanted = hash_bucket(index, index[i, 0] - 1)
+        if ((i - wanted) & size) >= ((i - hole) & size):
+            index[hole] = index[i]
+            hole = i
+    index[hole] = 0
+    taken[hole >> 6] &= ~(_U(1) << _U(hole & 63))
+
+
+@compiled
+def _before(heap: np.ndarray, i: int, j: int) -> bool:
+    return heap[i, 0] < heap[j, 0] or (heap[i, 0] == heap[j, 0] and heap[i, 1] < heap[j, 1])
+
+
+@compiled
+def _swap(heap: np.ndarray, i: int, j: int) -> None:
+    for c in range(3):
+        heap[i, c], heap[j, c] = heap[j, c], heap[i, c]
+
+
+@compiled
+def push_due(arrays: EpisodeArrays, slot: int) -> None:
+    """Queue a slot for its return."""
+    heap, i = arrays.heap, arrays.head[col.PENDING]
+    heap[i, 0], heap[i, 1], heap[i, 2] = arrays.slots[slot, col.DUE], arrays.slots[slot, col.BORN], slot
+    arrays.head[col.PENDING] += 1
+    while i > 0 and _before(heap, i, (i - 1) // 2):
+        _swap(heap, i, (i - 1) // 2)
+        i = (i - 1) // 2
+
+
+@compiled
+def pop_due(arrays: EpisodeArrays) -> int:
+    """Remove the slot that is due first from the queue."""
+    heap, slot = arrays.heap, arrays.heap[0, 2]
+    arrays.head[col.PENDING] -= 1
+    n = arrays.head[col.PENDING]
+    heap[0] = heap[n]
+    i = 0
+    while 2 * i + 1 < n:
+        child = 2 * i + 1
+        if child + 1 < n and _before(heap, child + 1, child):
+            child += 1
+        if not _before(heap, child, i):
+            break
+        _swap(heap, child, i)
+        i = child
+    return slot
+
+
+@compiled
+def rebuild_index(arrays: EpisodeArrays) -> None:
+    """Build the index, the queue and the chain of vacant slots from the slots."""
+    arrays.lookup[:] = 0
+    arrays.taken[:] = 0
+    head = arrays.head
+    head[col.ENTRIES], head[col.PENDING], head[col.USED], head[col.FREE] = 0, 0, 0, -1
+    for slot in range(len(arrays.slots) - 1, -1, -1):
+        row = arrays.slots[slot]
+        if row[col.STATE] == VACANT:
+            row[col.AT] = head[col.FREE]
+            head[col.FREE] = slot
+            continue
+        head[col.USED] += 1
+        if row[col.HOME] >= 0:
+            mark_cell(arrays, row[col.HOME], 1, slot)
+        if row[col.STATE] == STANDING:
+            mark_cell(arrays, row[col.AT], 2, slot)
+        elif row[col.STATE] == AWAY:
+            push_due(arrays, slot)
+
+
+def grow_arrays(arrays: EpisodeArrays, room: int) -> EpisodeArrays:
+    """Return the same episode with tables for `room` changed objects; its slots keep their numbers."""
+    tables = slot_tables(room)
+    tables["slots"][: len(arrays.slots)] = arrays.slots
+    bigger = arrays._replace(**tables)
+    rebuild_index(bigger)
+    return bigger

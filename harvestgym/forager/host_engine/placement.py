@@ -1,0 +1,131 @@
+"""Objects put into an episode: layers, which take no memory, and single objects with their own target location."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.forager.config import ForagerConfig
+from harvestgym.forager.host_engine import arrays as col
+from harvestgym.forager.host_engine import dynamics, lookup, step, view
+from harvestgym.forager.host_engine.inspection import ReadableEpisode
+from harvestgym.forager.kinds import ForagerObject, Kind, ReturnPlace
+from harvestgym.forager.reward_payment import ring_length
+from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, check_cell, count_objects
+
+
+class PlacedObject(NamedTuple):
+    """A single object: its kind, its target location (None: any free cell), and the attributes that it begins with."""
+
+    kind: int
+    target: tuple[int, int] | None
+    attributes: dict[str, Any]
+
+
+def _refuse_step(*_: object) -> int:
+    raise RuntimeError("step: expected a started world, got none; try obs = env.start() first")
+
+
+class EditableEpisode(ReadableEpisode):
+    """An episode into which objects can be put, before it starts and later."""
+
+    def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
+        super().__init__(config, world)
+        self._placed: list[PlacedObject] = []
+        self._started = False
+        self._advance: Callable[..., int] = _refuse_step
+
+    def generate_objects(self, freq: float, name: str) -> None:
+        """Put floor(freq * cells) objects of a kind on free cells, never under the agent; at once in any world."""
+        kind = self.world.index(name)
+        ground = self.world.regions[0]
+        count = count_objects(freq, self.world.count_room(ground), ground.cells)
+        if self._has_target(name):
+            self._place([self._describe_object(kind, self._make(kind, None)) for _ in range(count)])
+            return
+        layered = dataclasses.replace(ground, layers=(*ground.layers, (kind, count)))
+        self.world = dataclasses.replace(self.world, regions=(layered, *self.world.regions[1:]))
+        self.arrays = self.arrays._replace(layers=col.region_tables(self.world)[1])
+        if self._started:
+            self._make_way(kind)
+            self._bind()
+            view.refresh(self.arrays)
+
+    def add_object(self, thing: ForagerObject) -> None:
+        """Put one object, of a declared name, on its `target_location`; without one on a random free cell.
+
+        Where the cell is taken the object waits. It is there again after each start.
+        """
+        if not isinstance(thing, ForagerObject):
+            raise ConfigError(f"add_object: expected a ForagerObject, got {thing!r}")
+        self._place([self._describe_object(self.world.index(thing.name), thing)])
+
+    def _describe_object(self, kind: int, thing: ForagerObject) -> PlacedObject:
+        target = thing.target_location
+        cell = None if target is None else self._check_cell(target, thing.name)
+        return PlacedObject(kind, cell, dict(vars(thing)))
+
+    def _has_target(self, name: str) -> bool:
+        factory = self.config.object_types[name]
+        return not isinstance(factory, Kind) and factory().target_location is not None
+
+    def _place(self, new: list[PlacedObject]) -> None:
+        count = len(self._placed) + len(new)
+        if count > self.config.capacity:
+            raise ConfigError(f"capacity: expected at least {count}, one for each object with its own target location, "
+                              f"got {self.config.capacity}")  # fmt: skip
+        self._placed += new
+        if self._started:
+            self._insert_all(new)
+            dynamics.return_objects(self.arrays)
+            self._bind()
+
+    def _insert_all(self, placed: Sequence[PlacedObject]) -> None:
+        """Let objects come to their target location as soon as it is free."""
+        first = -2 - sum(home < 0 for home in self._things)
+        for i, (kind, target, attributes) in enumerate(placed):
+            self._things[first - i] = thing = self._make(kind, target)
+            vars(thing).update(attributes | {"current_location": target})
+            self._insert(first - i, kind, None if target is None else target[0] + target[1] * self.world.width)
+
+    def _insert(self, home: int, kind: int, cell: int | None) -> None:
+        """Fill a slot with an object that is away and due now, in a cell or anywhere."""
+        while self.arrays.head[col.USED] >= len(self.arrays.slots):
+            self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
+        slots = self.arrays.slots
+        row = int(np.flatnonzero(slots[:, col.STATE] == VACANT)[0])
+        slots[row, [col.HOME, col.AT, col.DUE, col.WHAT, col.STATE]] = home, cell or 0, self.clock, kind, AWAY
+        slots[row, col.WHERE] = ReturnPlace.ANYWHERE if cell is None else ReturnPlace.FIXED
+        slots[row, col.BORN] = -home
+        lookup.rebuild_index(self.arrays)
+
+    def _make_way(self, kind: int) -> None:
+        """Let a layer's object wait for its cell where it meets the agent or an object that moved."""
+        slots, width = self.arrays.slots, self.world.width
+        here = self.position[0] + self.position[1] * width
+        taken = {here, *slots[slots[:, col.STATE] == STANDING, col.AT].tolist()}
+        emptied = set(slots[slots[:, col.STATE] != VACANT, col.HOME].tolist())
+        for cell in taken - emptied:
+            if self.generated_kind_at(cell % width, cell // width) != EMPTY:
+                self._insert(cell, kind, cell)
+
+    def _make(self, kind: int, location: tuple[int, int] | None) -> ForagerObject:
+        name = self.world.kinds[kind].name
+        factory = self.config.object_types[name]
+        thing = factory() if not isinstance(factory, Kind) else ForagerObject()
+        thing.name, thing.current_location = name, location
+        return thing
+
+    def _check_cell(self, location: tuple[int, int], name: str) -> tuple[int, int]:
+        return check_cell(location, self.world.width, self.world.height, f"target_location of {name!r}")
+
+    def _bind(self) -> None:
+        """Bind the compiled step to the arrays."""
+        self._advance = partial(step.step, *self.arrays)
+        at_once = ring_length(self.world.kinds) == 1
+        self._plain = self._mode.is_picture and not self.config.hint[0] and at_once

@@ -1,0 +1,165 @@
+"""The views on the host, kept encoded: a move copies the view by one cell and looks up one row or column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harvestgym.forager.hashing import TINT, draw_word, scale_word
+from harvestgym.forager.host_engine import arrays as col
+from harvestgym.forager.host_engine.arrays import EpisodeArrays
+from harvestgym.forager.host_engine.lookup import (
+    find_grid_cell,
+    find_kind,
+    find_region,
+    find_slot,
+    hide_out_of_season,
+    kind_at_rank,
+    rank_cells,
+)
+from harvestgym.forager.numba_support import compiled, inlined
+from harvestgym.forager.world import EAST, EMPTY, NORTH, SOUTH
+
+_U = np.uint64
+
+
+@inlined
+def find_cell_ahead(head: np.ndarray, agents: np.ndarray, agent: int, action: int) -> tuple[int, int]:
+    """Return the cell that an action leads to; the agent's own where a wall ends the world."""
+    x, y = agents[agent, col.AGENT_X], agents[agent, col.AGENT_Y]
+    to_x = x + (1 if action == EAST else (-1 if action > SOUTH else 0))
+    to_y = y + (1 if action == NORTH else (-1 if action == SOUTH else 0))
+    if 0 <= to_x < head[col.WIDTH] and 0 <= to_y < head[col.HEIGHT]:
+        return to_x, to_y
+    if head[col.WALL_EDGE]:
+        return x, y
+    return to_x % head[col.WIDTH], to_y % head[col.HEIGHT]
+
+
+@inlined
+def encode_cell(head: np.ndarray, kinds: np.ndarray, codes: np.ndarray, view: np.ndarray, at: int,
+           x: int, y: int, kind: int) -> None:  # fmt: skip
+    """Write the bytes of a kind standing at (x, y) into a view, from byte `at`."""
+    tint = 0
+    if 0 <= kind < len(kinds) and kinds[kind, col.TINTS] > 1:
+        word = draw_word(_U(head[col.KEY_0]), _U(head[col.KEY_1]), _U(TINT), _U(x), _U(y))
+        tint = np.int64(scale_word(word, _U(kinds[kind, col.TINTS])))
+    for d in range(head[col.DEPTH]):
+        view[at + d] = codes[kind + 1, tint, d]
+
+
+@inlined
+def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
+    """Return a cell at most one world away from the map, on it if the world is a torus."""
+    if head[col.WALL_EDGE]:
+        return x, y
+    x = x + head[col.WIDTH] if x < 0 else (x - head[col.WIDTH] if x >= head[col.WIDTH] else x)
+    return x, y + head[col.HEIGHT] if y < 0 else (y - head[col.HEIGHT] if y >= head[col.HEIGHT] else y)
+
+
+@compiled
+def rank_block(head: np.ndarray, regions: np.ndarray, west: int, north: int, rows: tuple[int, int],
+               cols: tuple[int, int], found: np.ndarray) -> None:  # fmt: skip
+    """Find the rank pair and the region + 1 (0 for the outside) of the cells of a block, region by region."""
+    i, first, before = 0, 0, -1
+    for row in range(rows[0], rows[1]):
+        for across in range(cols[0], cols[1]):
+            x, y = wrap_cell(head, west + across, north - row)
+            r = find_region(regions, x, y) if 0 <= x < head[col.WIDTH] and 0 <= y < head[col.HEIGHT] else -1
+            if r != before:
+                if before >= 0:
+                    rank_cells(regions, before, found[0, first:i], found[1, first:i])
+                first, before = i, r
+            if r >= 0:
+                p, q = find_grid_cell(regions, r, x, y)
+                found[0, i], found[1, i] = p, q
+            found[2, i] = r + 1
+            i += 1
+    if before >= 0:
+        rank_cells(regions, before, found[0, first:i], found[1, first:i])
+
+
+@compiled
+def refresh_block(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, slots: np.ndarray,
+           index: np.ndarray, taken: np.ndarray, codes: np.ndarray, view: np.ndarray, x: int, y: int,
+           rows: tuple[int, int], cols: tuple[int, int]) -> None:  # fmt: skip
+    """Look up a block of the view of an agent at (x, y): the rows and columns from first to last."""
+    west, north, depth = x - head[col.COLS] // 2, y + head[col.ROWS] // 2, head[col.DEPTH]
+    found = np.empty((3, (rows[1] - rows[0]) * (cols[1] - cols[0])), np.uint32)
+    rank_block(head, regions, west, north, rows, cols, found)
+    i = 0
+    for row in range(rows[0], rows[1]):
+        for across in range(cols[0], cols[1]):
+            at, r = (row * head[col.COLS] + across) * depth, np.int64(found[2, i]) - 1
+            x, y = wrap_cell(head, west + across, north - row)
+            kind = len(kinds)
+            if r >= 0:
+                slot = find_slot(head, index, taken, x, y)
+                if slot == -1:
+                    kind = kind_at_rank(regions, layers, r, np.int64(found[0, i]), np.int64(found[1, i]))
+                else:
+                    kind = slots[slot, col.WHAT] if slot >= 0 else EMPTY
+                kind = hide_out_of_season(head, kinds, slots, index, taken, kind, x, y)
+            encode_cell(head, kinds, codes, view, at, x, y, kind)
+            i += 1
+
+
+@compiled
+def refresh(arrays: EpisodeArrays) -> None:
+    """Look up all views."""
+    head = arrays.head
+    for agent in range(len(arrays.agents)):
+        x, y, view = arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y], arrays.views[agent]
+        refresh_block(head, arrays.regions, arrays.layers, arrays.kinds, arrays.slots, arrays.lookup, arrays.taken,
+                      arrays.codes, view[head[col.SIDE]], x, y, (0, head[col.ROWS]), (0, head[col.COLS]))  # fmt: skip
+
+
+@inlined
+def find_front(head: np.ndarray, action: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the rows and columns that come into view with a move."""
+    rows, cols = head[col.ROWS], head[col.COLS]
+    if action == NORTH:
+        return (0, 1), (0, cols)
+    if action == SOUTH:
+        return (rows - 1, rows), (0, cols)
+    return ((0, rows), (cols - 1, cols)) if action == EAST else ((0, rows), (0, 1))
+
+
+@inlined
+def copy_bytes(new: np.ndarray, to: int, old: np.ndarray, start: int, number: int) -> None:
+    """Copy bytes. The positions are unsigned: a sign would be tested for every byte, twenty times slower."""
+    first, source = _U(to), _U(start)
+    for i in range(_U(number)):
+        new[first + _U(i)] = old[source + _U(i)]
+
+
+@inlined
+def slide(head: np.ndarray, action: int, old: np.ndarray, new: np.ndarray) -> None:
+    """Copy a view moved by one cell; the row or column that comes into view is looked up afterwards."""
+    by = head[col.COLS] * head[col.DEPTH] if action in (NORTH, SOUTH) else head[col.DEPTH]
+    if action == NORTH or action > SOUTH:
+        copy_bytes(new, by, old, 0, len(old) - by)
+    else:
+        copy_bytes(new, 0, old, by, len(old) - by)
+
+
+@compiled
+def patch(arrays: EpisodeArrays, cell: int, kind: int) -> None:
+    """Show a kind in one cell, in every view that holds it."""
+    head = arrays.head
+    x, y = cell % head[col.WIDTH], cell // head[col.WIDTH]
+    for agent in range(len(arrays.agents)):
+        dx = x - arrays.agents[agent, col.AGENT_X] + head[col.COLS] // 2
+        dy = arrays.agents[agent, col.AGENT_Y] - y + head[col.ROWS] // 2
+        if not head[col.WALL_EDGE]:
+            dx, dy = dx % head[col.WIDTH], dy % head[col.HEIGHT]
+        if 0 <= dx < head[col.COLS] and 0 <= dy < head[col.ROWS]:
+            at = (dy * head[col.COLS] + dx) * head[col.DEPTH]
+            encode_cell(head, arrays.kinds, arrays.codes, arrays.views[agent, head[col.SIDE]], at, x, y, kind)
+
+
+@compiled
+def survey(arrays: EpisodeArrays, out: np.ndarray) -> None:
+    """Write the kind (or EMPTY) in every cell, int16 (height, width), the first row northernmost."""
+    for row in range(arrays.head[col.HEIGHT]):
+        for x in range(arrays.head[col.WIDTH]):
+            out[row, x] = find_kind(arrays, x, arrays.head[col.HEIGHT] - 1 - row)

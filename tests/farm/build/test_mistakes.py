@@ -1,0 +1,191 @@
+"""Mistakes in a farm file: each is an error with its path and the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import pytest
+
+import harvestgym
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.weather_data.table import read_table
+
+ID = "farm/bean-clay-1x1-v1"
+INF, NAN = float("inf"), float("nan")
+STAGE = ["Field-0", "Plant-0", "global_stage", []]
+WATER = ["Field-0", "Soil-0", "available_Water#L"]
+
+
+def soil(**changes: Any) -> dict[str, Any]:
+    return {"entities": {"Soil-0": {"extends": "clay", **changes}}}
+
+
+def weather(**changes: Any) -> dict[str, Any]:
+    return {"entities": {"Weather-0": {"extends": "seattle", **changes}}}
+
+
+def init(**values: Any) -> dict[str, Any]:
+    return {"rules": {"init": {"Field-0": {"Weather-0": values}}}}
+
+
+def ends(mapping: Any, operator: str, value: Any, variable: Any = STAGE) -> dict[str, Any]:
+    return {"rules": {"terminal_conditions": [[[variable, mapping, operator, value]]]}}
+
+
+def expert(*rules: dict[str, Any]) -> dict[str, Any]:
+    return {"expert": list(rules)}
+
+
+NUMBERS = [
+    (soil(**{"depth#m": INF}), "fields > Field-0: Soil (extends clay): 1 mistake\n  depth#m: expected a finite number"),
+    (soil(**{"depth#m": NAN}), "depth#m: expected a number, not NaN"),
+    (soil(**{"depth#m": 101}), "depth#m: expected less than or equal to 100, got 101"),
+    (soil(**{"wilting_point#L.m-3": 1e39}), "wilting_point#L.m-3: expected less than or equal to 1000, got 1e+39"),
+    (soil(survival={"cide": {"low": 1e9}}), "cide > low: expected a number from -1e+06 to 1e+06, or an infinite one"),
+    (soil(survival={"cide": {"sensitivity": INF}}), "survival > cide > sensitivity: expected a finite number"),
+    (soil(survival={"cide": {"low": 3, "high": 1}}), "survival > cide > low: expected at most high (1), got 3"),
+    (soil(survival={"cide": {"low": INF, "high": INF}}), "cide > low: expected a number, or -.inf for no bound"),
+    (soil(survival={"cide": {"high": -INF}}), "survival > cide > high: expected a number, or .inf for no bound"),
+    (soil(**{"wilting_point#L.m-3": 900}), "wilting_point#L.m-3: expected less than max_water_capacity#L.m-3 (360)"),
+    (soil(start={"water_max#%": 0.1}), "start > water_min#%: expected at most water_max#% (0.1)"),
+    (soil(start={"K_max#g.m-2": 0}), "start > K_min#g.m-2: expected at most K_max#g.m-2 (0)"),
+    ({"scoring": {"yield": NAN}}, "scoring > yield: expected a finite number, got nan"),
+    ({"fields": {"Field-0": {"localization": {"latitude#°": NAN}}}}, "localization > latitude#°: expected a finite"),
+    (soil(**{"depth#m": "0.4"}), "depth#m: expected a number without quotes, got '0.4'"),
+    ({"rules": {"horizon#day": 2**40}}, "rules > horizon#day: expected less than or equal to 2147483647"),
+]  # fmt: skip
+WEATHER = [
+    (weather(sit="lille"), "Weather (extends seattle): 1 mistake\n  sit: expected a known key, got 'sit'; try 'site'"),
+    (weather(rain_hevy=1), "rain_hevy: expected a known key, got 'rain_hevy'; try 'rain_heavy#mm'"),
+    (weather(generate="yes"), "generate: expected a valid boolean, got 'yes'"),
+    (weather(rain="mmm"), "rain: expected 'auto', 'mm' or 'occurrence', got 'mmm'"),
+    (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
+    (weather(table=5), "table: expected the path of a CSV file, or a data frame, got 5"),
+    (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),
+    (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: expected no value, "
+     "as Weather computes it at the start of an episode, got one; try one of day#int365"),
+    ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: expected "
+     "a number in [0, 180], got 500"),
+    ({"rules": {"init": {"Field-0": {"Plant-0": {"size#cm": "(10, 61)"}}}}}, "Plant-0 > size#cm: expected a number "
+     "in [0, 60], got 61"),
+]  # fmt: skip
+PARTS = [
+    ({"fields": {"Field-0": {"shape": {"length#nb": 1000, "width#nb": 1000}}}, "rules": {"interventions": None}},
+     "rules > interventions: expected at most 10,000,000 actions, got "),
+    ({"rules": {"init": {"Field-0": {"Plant-0": {"stage": ["seed"], "fruits_per_plant#nb": 3}}}}}, "Plant-0 > "
+     "fruits_per_plant#nb: expected 0 in the stage seed, got 3; try the stage fruit"),
+    ({"context": {"every": [], "draws": {"Field-0/Soil-0": ["sand", "clay"]}}}, "every: expected episode, step, "),
+    ({"rules": {"interventions": {"Field-0": {"Soil-0": {"watering_discrete": {"plot": []}}}}}}, "watering_discrete > "
+     "plot: expected at least one plot, got none"),
+    (ends("value", "==", 3.7), "global_stage: expected one of none, "),
+    (ends("value", ">", 400, ["Field-0", "Weather-0", "day#int365", []]), "expected a value within its range [1, 365]"),
+    ({"entities": ["Weather-0"]}, "entities: expected a mapping such as {'Weather-0': 'lille'}, got ['Weather-0']"),
+    ({"entities": {5: "lille"}}, "entities: expected a known entity, got '5'"),
+    ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: expected a string, or a mapping {name: value}, got 5"),
+    ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "Soil set: expected a known name, got ['clay']; try 'clay'"),
+    ({"rules": [1]}, "rules: expected a mapping {name: value}, got [1]"),
+    ({"fields": {"Field-0": {"entities": [["Weather", "seattle"], ["Plant", "bean"]]}}},
+     "fields > Field-0: Plant-0: expected one Ground on its field, got 0; try adding a Soil to its"),
+    ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "got 0; try adding a Weather to"),
+]  # fmt: skip
+CONDITIONS = [
+    ({"scoring": {"terms": {"yield": {"kind": "Tally", "prices": {"water#L": 0}}}}}, "scoring > terms > yield: "
+     "expected a new name, got a built-in term"),
+    ({"rules": {"interventions": {"field-0": {"Soil-0": {"watering_discrete": None}}}}, "expert": []},
+     "interventions > field-0: expected one spelling, got two"),
+    ({"rules": {"interventions": {"Field-0": {"soil-0": {"watering_discrete": None}}}}, "expert": []},
+     "interventions > Field-0 > soil-0: expected one spelling, got two"),
+    (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "water_discrete", {"amount": 1, "amount#L": 1}]}),
+     "expert > 0 > watering_discrete > amount#L: expected one spelling, got two"),
+    (init(**{"day": [3]}), "rules > init > Field-0 > Weather-0 > day: expected one spelling, got two"),
+    ({"scoring": {"intervention_costs": {"Field-0": {"Soil-0": {"water_discrete": 1, "watering_discrete": 1}}}}},
+     "intervention_costs > Field-0 > Soil-0 > watering_discrete: expected one spelling, got two"),
+    (ends(lambda x: 1 if x[0] > 3 else 0, "==", 1), "conditions > 0 > 0: expected a function of an array"),
+    (ends(lambda x: None, "==", 1), "expected a function of an array of 1 in jax.numpy"),
+    (ends([1], "==", 1), "expected a known mapping, got [1]; try one of max, mean, min, sum, value"),
+    (ends("value", "in", [[1]]), "expected a number or a label, got [1]"),
+    (ends("value", "in", []), "expected a list of values for 'in', got []"),
+    (ends("value", "==", NAN), "expected a number or a label, got nan"),
+    (ends("value", "==", True), "expected a number or a label, got True"),
+    (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0 > Field-0 > Plant-0: "
+     "expected a known variable, got 'globl_stage'; try 'global_stage'"),
+    ({"rules": {"terminal_conditions": [[]]}}, "rules > terminal_conditions > 0: expected at least 1 item"),
+    ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: expected a key, '*' or a plot"),
+    ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
+    (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "waterin", {}]}), "expected a known action, got 'waterin'; "
+     "try 'watering_discrete'; try correcting the rule, or leave the expert out: `expert: []`"),
+    (expert({"when": [[[["Field-0", "Plant-0", "age_seed#day", []], "value", ">", 1]]],
+             "do": ["BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}]}), "expert > 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "words"), NUMBERS + WEATHER + PARTS + CONDITIONS)
+def test_a_mistake_is_refused_in_words(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        harvestgym.make(ID, **changes)
+    assert words in str(error.value), f"{words!r} is not in {error.value}"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        soil(survival={"cide": {"low": -INF, "high": INF}}),
+        init(**{"consecutive_dry#day": [3]}),
+        ends(jnp.sum, ">", 5),
+        ends(lambda x: 2 * x, ">", 5),
+        ends("mean", ">=", 4.4),
+        {"rules": {"free_observations": [[*WATER, ["(0, 0)"]]]}, "expert": []},
+    ],
+)
+def test_what_looks_like_a_mistake_and_is_none(changes: dict[str, Any]) -> None:
+    harvestgym.make(ID, **changes)
+
+
+def test_yes_and_no_are_values_of_a_truth() -> None:
+    from harvestgym.core.tree import Meta
+    from harvestgym.farm.engine.variables import encode_label
+
+    truth = Meta("var", ("wet",), "whether it is wet", "bool", 0, 1)
+    assert (encode_label(True, truth, ""), encode_label(False, truth, "")) == (1.0, 0.0)
+
+
+def test_a_plot_as_text_is_that_plot() -> None:
+    refs = [[*WATER, [plot]] for plot in ("(0, 0)", [0, 0], (0, 0))]
+    envs = [harvestgym.make(ID, rules={"free_observations": [ref]}, expert=[]) for ref in refs]
+    assert len({tuple(env.plan.labels) for env in envs}) == 1
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda path: path.write_bytes("Tmin,Tmax,T,RH,U,Rain\n1,9,5,80,2,0\n°".encode("latin-1")), "expected UTF-8"),
+        (lambda path: path.write_text('Tmin,Tmax\n"' + "x" * 200_000), "expected a CSV file"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path, write: Callable[[Path], Any], words: str) -> None:
+    write(tmp_path / "mine.csv")
+    with pytest.raises(ConfigError, match=words):
+        read_table(tmp_path / "mine.csv")
+
+
+@pytest.mark.parametrize("key", ["horizon", "horizon#day"])
+def test_a_key_of_the_rules_may_lack_its_unit(key: str) -> None:
+    """The catalogue file writes `horizon#day`."""
+    assert int(harvestgym.make(ID, rules={key: 10}).params.horizon) == 10
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ("horizon", "rules={'horizon#day': ...}"),
+        ("observation_cost", "scoring={'observation_cost': ...}"),
+        ("modus", "'mode'"),
+    ],
+)
+def test_a_keyword_that_belongs_to_a_part_says_so(keyword: str, hint: str) -> None:
+    with pytest.raises(TypeError) as error:
+        harvestgym.make(ID, **{keyword: 1})
+    assert str(error.value) == f"make() got an unexpected keyword argument {keyword!r}; try {hint}"
