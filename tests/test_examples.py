@@ -21,6 +21,7 @@ def example(
 
     def run(name: str) -> str:
         monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(EXAMPLES)
         monkeypatch.setattr(sys, "argv", [name])
         runpy.run_path(str(EXAMPLES / name), run_name="__main__")
         assert not list(tmp_path.iterdir())
@@ -59,3 +60,8 @@ def test_a_data_frame_is_a_weather(example: Callable[[str], str]) -> None:
     pytest.importorskip("pandas")
     was, warmer = (numbers(line) for line in example("dataframe_weather.py").splitlines())
     assert was[0] > 0.25 and warmer[1] > was[1], "with more heat and less rain, the expert waters more"
+
+
+def test_ppo_learns_on_a_class_of_ones_own(example: Callable[[str], str]) -> None:
+    lines = dict(line.split(": ", 1) for line in example("woodlot.py").splitlines())
+    assert float(lines["PPO"]) > max(float(lines[f"cut {share} % each year"]) for share in (0, 10, 20, 30))

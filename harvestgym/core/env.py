@@ -84,7 +84,8 @@ class Env(Generic[State, Params]):
 
     def describe(self, *batch: int) -> str:
         """Name the environment, or a batch of so many, in a message."""
-        return f"{type(self).__name__} ({self.summary})" + "".join(f", {number} at once" for number in batch)
+        summary = f" ({self.summary})" if self.summary else ""
+        return f"{type(self).__name__}{summary}" + "".join(f", {number} at once" for number in batch)
 
     @property
     def params(self) -> Params:
