@@ -19,6 +19,7 @@ from harvestgym.farm import BasicRule, BasicScore, Farm, Field, FilesWritten
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Market, RewardContext, SoilHealth
+from harvestgym.farm.engine.scoring import SCORE_TERMS, Score
 from harvestgym.farm.entities.soil import equations
 from harvestgym.farm.family import from_yaml, risk
 from harvestgym.farm.schema import farm_spec, json_schema
@@ -69,6 +70,23 @@ def test_each_crop_fetches_its_own_price() -> None:
     context = RewardContext({}, {}, {}, lambda field, plant, key: kilograms[plant], jnp.int32(0))
     term = Market(prices={"Field-0/Plant-0": jnp.float32(4.0), "Field-0/Plant-1": jnp.float32(-0.5)})
     assert float(term.final(context)) == 0.75 * 4 - 3 * 0.5 and float(term.daily(context)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("term", "unit", "worth"),
+    [
+        ("resource", "water#L", -1.0), ("resource", "fertilizer#kg", -1.0), ("resource", "cide#g", -0.001),
+        ("bio", "birds#nb", 1.0), ("bio", "pollinators#nb", 0.5), ("bio", "weeds#nb", 0.1), ("bio", "pests#nb", 0.01),
+        ("yield", "harvest#kg", 1.0),
+    ],
+)  # fmt: skip
+def test_what_a_unit_of_a_tally_is_worth(term: str, unit: str, worth: float) -> None:
+    """The weights of the reference implementation."""
+    none: Any = np.zeros(0)
+    weights: Any = np.ones(len(SCORE_TERMS))
+    score = Score(intervention_costs=none, observation_costs=none, stage=np.float32(0), weights=weights, terms={})
+    context = RewardContext({}, {unit: jnp.float32(2.0)}, {}, lambda *_: jnp.zeros(()), jnp.int32(0))
+    assert float(score.final(context)[term]) == pytest.approx(2 * worth)
 
 
 @pytest.mark.parametrize(

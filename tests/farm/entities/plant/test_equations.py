@@ -346,3 +346,19 @@ def test_every_cause_and_limit_has_its_term() -> None:
     groups = (BEAN.seed.survive, BEAN.grow.survive, BEAN.bloom.survive, BEAN.fruit.survive)
     assert sum(1 + len(dataclasses.fields(group)) for group in groups) == len(CAUSES) - 2, "strain is one more"
     assert len(growth.growth_exponents(BEAN, stand(1, Stage.GROW), day())) == len(GROWTH_FACTORS) - 1
+
+
+@pytest.mark.parametrize(("share", "lives"), [(0.099, False), (0.101, True)])
+def test_a_fruit_that_stress_keeps_below_a_tenth_of_the_largest_neither_gains_nor_ripens(
+    share: float, lives: bool
+) -> None:
+    stressed = {"stress": {"low": -math.inf, "high": 0, "sensitivity": 1}}
+    fruit = {"fruit_rate_sigma2": 0, "ripen": {"intercept": 0} | stressed}
+    crop = Plant.named({"extends": "bean", "fruit_weight_start#g": 0.001, "fruit": fruit})
+    most, today = float(crop.fruit_weight_max), day(stress=-math.log(share))
+    assert float(growth.compute_ceilings(crop, today).weight[0, 0]) == pytest.approx(share * most, rel=1e-4)
+    after = growth.grow(crop, stand(1, Stage.FRUIT, fruit_weight=0.05 * most), today, grid(1))
+    assert (float(after.fruit_weight[0, 0]) > 0.051 * most) == lives
+    marks = growth.Thresholds(*[jnp.full((1, 1), share * most)] * 2)
+    full = stand(1, Stage.FRUIT, fruit_weight=share * most)
+    assert (float(growth.transition_probability(crop, full, today, marks)[0, 0]) > 0) == lives
