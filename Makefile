@@ -1,0 +1,38 @@
+# The commands of a developer; `make` lists them. They use the environment that is active.
+.PHONY: help test nightly lint format docs golden experiments mutants release
+
+help:           ## list the commands
+	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/:[^#]*##/:/'
+
+test:           ## all tests in their short form; `pytest tests/core` runs one folder
+	pytest
+
+nightly:        ## all tests in their long form, examples and experiments too: hours
+	HARVESTGYM_TESTS=all pytest
+
+lint:           ## check style, format and types
+	ruff check .
+	ruff format --check .
+	pyright
+
+format:         ## format all files
+	ruff check --fix .
+	ruff format .
+
+docs:           ## build the site into out/site and check its links
+	sphinx-build -W --keep-going -q docs out/site
+	python tools/check_links.py out/site
+
+golden:         ## write the golden trajectories of ID=...; they change with the version of an id only
+	python tools/make_golden.py $(ID)
+
+experiments:    ## make every published table and picture, or those of PARTS="studies training": hours
+	python tools/make_docs.py $(PARTS)
+
+mutants:        ## count the changes of a number or an operator that no test notices: an hour or two
+	python tools/mutate.py --out out/mutants.json
+
+release:        ## run everything in fresh environments, then build the wheel and the archive into dist
+	bash .ci/run
+	python -m build
+	twine check --strict dist/*
