@@ -1,6 +1,6 @@
 """Settings of the documentation site.
 
-pip install '.[docs]' && sphinx-build -W --keep-going docs out/site
+pip install -e '.[docs]' && sphinx-build -W --keep-going docs out/site
 
 Nothing is fetched, neither while the site is built nor while it is read. Notebooks are shown without their results,
 unless the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that changed) or `force` (run all).
@@ -22,6 +22,7 @@ from typing import Any
 import harvestgym
 
 DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS.parent))  # for tools
 SOURCE = "https://github.com/harvestgym/harvestgym/blob/main"
 
 project = "HarvestGym"
@@ -86,6 +87,13 @@ def read_page(app: Any, page: str, source: list[str]) -> None:
     source[0] = LINK.sub(relink, source[0])
 
 
+def make_pages(app: Any) -> None:
+    """Write the page of every id and parameter set, and their lists, from metadata and the leaderboard."""
+    from tools import make_pages
+
+    make_pages.write_pages()
+
+
 def list_commands() -> str:
     """Return the reference of the command line in Markdown, as Typer writes it, without its lists of cut texts."""
     command = [sys.executable, "-m", "typer", "harvestgym.cli", "utils", "docs", "--name", "harvestgym"]
@@ -112,5 +120,6 @@ def skip_field(app: Any, what: str, name: str, item: Any, skip: bool, options: A
 
 def setup(app: Any) -> None:
     """Connect the functions of this file."""
+    app.connect("builder-inited", make_pages)
     app.connect("autodoc-skip-member", skip_field)
     app.connect("source-read", read_page)

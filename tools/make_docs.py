@@ -50,9 +50,7 @@ PARTS = {
         "-m experiments.board.reference_points",
         "-m experiments.rule_search farm fishing forager --out experiments/results/rule-search.json",
         "-m experiments.make_scores",
-        "tools/make_pages.py",
     ],
-    "pages": ["tools/make_pages.py"],
     "pictures": [
         "tools/make_pictures.py",
         "tools/make_monitor.py",
@@ -81,7 +79,6 @@ def agents() -> None:
     rows = json.loads((ROOT / "docs" / "leaderboard.json").read_text(encoding="utf-8"))["rows"]
     for command in dict.fromkeys(row["training"]["command"] for row in rows if row.get("training")):
         python(f"{command.removeprefix('python ')} --out docs")
-    python("tools/make_pages.py")
 
 
 def python(arguments: str, **environment: str) -> None:

@@ -1,9 +1,8 @@
 """Write a page for every registered id under docs/<family>/, and the galleries, all of it from metadata.
 
-python tools/make_pages.py           # write
-python tools/make_pages.py --check   # exit 1 and name the pages that are out of date
+    python tools/make_pages.py
 
-The scores on the pages are those of docs/leaderboard.json, so run this after the leaderboard.
+`docs/conf.py` calls it when the site is built. The scores on the pages are those of docs/leaderboard.json.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import functools
 import inspect
 import itertools
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,7 @@ from harvestgym.farm.view.describe import make_parameter_table
 from harvestgym.registry import FAMILIES, doc, family_function, hard, history
 
 DOCS = Path(__file__).parent.parent / "docs"
-NOTE = "<!-- Made by `python tools/make_pages.py`; do not edit. -->"
+NOTE = "<!-- Made with the site by tools/make_pages.py; do not edit. -->"
 COLUMNS = 3
 """Pictures in a row of a gallery."""
 LONG = 25
@@ -253,24 +251,27 @@ def index() -> str:
     return "\n".join([*lines, *(f"- `{id}`: {what}" for id, what in describe_parallel().items()), ""])
 
 
+def list_paths() -> list[Path]:
+    """List the paths of all pages, without making them."""
+    sets = [(load_kind(kind), kind.lower()) for kind in KINDS]
+    names = [f"farm/sets/{prefix}-{name}" for kind, prefix in sets for name in read_sets(kind.file())]
+    lists = ["ids", "farm/sets/index", *(f"{family}/index" for family in FAMILIES)]
+    return [DOCS / f"{name}.md" for name in (*harvestgym.ids(), *names, *lists)]
+
+
 def pages() -> dict[Path, str]:
     """Return every page and its text."""
     made = {DOCS / f"{id}.md": page(id) for id in harvestgym.ids()} | {DOCS / "ids.md": index()} | set_pages()
     return made | {DOCS / family / "index.md": gallery(family) for family in FAMILIES}
 
 
-def main() -> None:
-    """Write the pages, or check them."""
-    made = pages()
-    stale = [path for path, text in made.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
-    if "--check" in sys.argv:
-        print("\n".join(f"{path.relative_to(DOCS.parent)} is out of date" for path in stale))
-        sys.exit(bool(stale))
-    for path in stale:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(made[path], encoding="utf-8")
-    print(f"wrote {len(stale)} of {len(made)} pages")
+def write_pages() -> None:
+    """Write the pages that changed."""
+    for path, text in pages().items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    write_pages()
