@@ -16,21 +16,12 @@ import numpy as np
 
 from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.engine.contexts import (
-    ContextActiveFarm,
-    ContextDraw,
-    ContextFarm,
-    ContextParams,
-    ContextSampler,
-    LeafUpdate,
-)
+from harvestgym.farm.build.components import load_kind
+from harvestgym.farm.engine.contexts import ContextDraw, ContextSampler, LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.state import FarmParams, FieldParams
+from harvestgym.farm.engine.state import ContextParams, FarmParams, FieldParams
 from harvestgym.farm.engine.variables import entity_names
 from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, MixtureSpec, farm_spec
-
-from harvestgym.farm.build.components import load_kind
 
 WHERE = "context > draws"
 SMALL_TABLE = 64
@@ -64,13 +55,10 @@ def compile_context(model: FarmModel, read_field: Callable[[FieldSpec], FieldPar
     _check_disjoint(reads)
     days, lookahead = _days(context, shown)
     sampler = ContextSampler(tuple(read.draw for read in reads), days, context.every.episodes or 1, lookahead)
-    parts = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
     noise: Any = np.float32(context.forecast.noise if context.forecast else 0.0)
-    plain = {f.name: getattr(model.defaults, f.name) for f in dataclasses.fields(model.defaults)}
     tables: Any = tuple(read.table for read in reads)
-    parts["defaults"] = ContextParams(**plain, tables=tables, noise=noise)
-    kind = ContextActiveFarm if isinstance(model, ActiveFarm) else ContextFarm
-    return kind(**parts, sampler=sampler)
+    defaults = dataclasses.replace(model.defaults, context=ContextParams(tables=tables, noise=noise))
+    return dataclasses.replace(model, defaults=defaults, contexts=sampler)
 
 
 def _shown(context: ContextSpec) -> list[str]:

@@ -12,7 +12,6 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 
 STOP = 0
@@ -139,7 +138,7 @@ def plot_cells(model: FarmModel) -> np.ndarray:
 def _requests(model: FarmModel) -> dict[str, dict[tuple[int, int, int] | None, int]]:
     """Return the offered observations by the name of their variable: the cell of each, None for the whole."""
     found: dict[str, dict[tuple[int, int, int] | None, int]] = {}
-    for i, item in enumerate(model.offered.items if isinstance(model, ActiveFarm) else ()):
+    for i, item in enumerate(model.offered.items):
         cell = None if item.plot is None else (item.variable.field, *item.plot)
         found.setdefault(item.variable.name, {})[cell] = i
     return found

@@ -16,7 +16,6 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Wrapper
 from harvestgym.farm.engine.actions import Choice
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 
 WATER_AMOUNT = "amount#L"
@@ -58,7 +57,7 @@ class SharedWater(Wrapper[Any]):
     sets: Any = field(compare=False)
 
     def __post_init__(self) -> None:
-        if self.env.schedule != 1 or isinstance(self.env, ActiveFarm):
+        if self.env.schedule != 1 or self.env.asks:
             raise ConfigError("shared water: expected a farm with one order a day in mode po or fo, got another")
         if not self.quota > 0:
             raise ConfigError(f"quota: expected litres above 0, got {self.quota}")

@@ -16,7 +16,6 @@ from gymnasium import spaces
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.spaces import MultiUnion
 from harvestgym.farm.engine.actions import ActionRow, Choice
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 from harvestgym.farm.learn.action_wrappers import ORDER_WIDTH
@@ -157,7 +156,7 @@ class Language:
         path = ObservationPath.of(self.names.observation(observation))
         if self.is_free(path):
             return path
-        if not isinstance(self.model, ActiveFarm):
+        if not self.model.asks:
             raise ConfigError(f"{path.group}: expected mode 'ao' for a request, got "
                               f"{self.model.spec.mode!r}")  # fmt: skip
         if path not in self._allowed:
@@ -207,8 +206,7 @@ class Language:
     @cached_property
     def _groups(self) -> dict[str, int]:
         """The number of each group of variables that can be requested."""
-        groups = self.model.request_table.groups if isinstance(self.model, ActiveFarm) else ()
-        return {name: number for number, name in enumerate(groups)}
+        return {name: number for number, name in enumerate(self.model.requests.groups)}
 
     def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
         """Translate a gym action to the model's action space, in the half-step of acting or of observing.
@@ -220,17 +218,15 @@ class Language:
         numbers = np.zeros(model.schedule, np.int32)
         numbers[: len(orders)] = [model.actions.index(self.to_tuple(action)) for action in orders]
         order = numbers if model.schedule > 1 else numbers[0]
-        if not isinstance(model, ActiveFarm):
-            return order
         asked = [] if acting else [action for action in actions if isinstance(action, ObservationRequest)]
-        return {"order": order} | ({"request": self._request(model, asked)} if model.offered.items else {})
+        return model.make_action(self._request(asked) if model.offered.items else None, order)
 
-    def _request(self, model: ActiveFarm, asked: Sequence[ObservationRequest]) -> np.ndarray:
+    def _request(self, asked: Sequence[ObservationRequest]) -> np.ndarray:
         """Return which of the offered observations are asked for, int32 (offered,)."""
-        requests = [(farmer, path.group, path.plot) for farmer, path in asked]
-        covered = np.asarray(model.request_table.covered(model.request_table.encode(requests, len(requests)))).any(0)
-        parts = np.split(covered, np.cumsum([item.size for item in model.offered.items])[:-1])
-        for part, item in zip(parts, model.offered.items, strict=True):
+        table, offered = self.model.requests, self.model.offered.items
+        requests = table.encode([(farmer, path.group, path.plot) for farmer, path in asked], len(asked))
+        parts = np.split(np.asarray(table.covered(requests)).any(0), np.cumsum([item.size for item in offered])[:-1])
+        for part, item in zip(parts, offered, strict=True):
             if part.any() and (not part.all() or any(action.farmer for action in asked)):
                 raise ConfigError(
                     f"{item.variable.name}: expected a request for all of it by the first farmer in integer form, "

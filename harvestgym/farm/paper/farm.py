@@ -19,7 +19,6 @@ from harvestgym.core.xla.setup import set_up_jax
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.farm_writer import write_farm
 from harvestgym.farm.engine.actions import Choice
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.farm.paper.action_tuples import FarmerAction, Language, ObservationRequest
@@ -133,11 +132,11 @@ class Farm(GymEnv):
     @property
     def acting(self) -> bool:
         """Return whether the next step is one of interventions: always, except in mode "ao"."""
-        return self._acting or not isinstance(self._model, ActiveFarm)
+        return self._acting or not self._model.asks
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
-        self._acting = bool(getattr(run.state, "acting", False))
+        self._acting = bool(run.state.acting)
         obs = self._model.observation(run.key, run.state, None, self.params)
         self._asked, self._obs = [], jax.tree.map(np.asarray, obs)
 
@@ -178,7 +177,7 @@ class Farm(GymEnv):
         obs, _, terminated, truncated, info = super().step(choices if self.acting else requests)
         self._obs, self._asked = obs, [] if self.acting else requests
         info["refused"] = [self.language.to_tuple(action) for action in self._refused(actions, info)]
-        self._acting = not self.acting if isinstance(self._model, ActiveFarm) else False
+        self._acting = not self.acting
         return obs, info["gain"], terminated, truncated, info
 
     def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[FarmerAction]:

@@ -12,7 +12,6 @@ import numpy as np
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import DURATION, ActionRow, Choice
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.engine.variables import Variable
@@ -81,7 +80,7 @@ def ordered_actions(env: FarmModel, record: Record, step: int) -> Iterator[Logge
 
 def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[ObservedItem, float]]:
     """Return the observations that were requested and made in a morning step, with their prices."""
-    if not isinstance(env, ActiveFarm) or not is_morning(record, step):
+    if not is_morning(record, step):
         return []
     prices = np.asarray(env.params.score.observation_prices(env.offered, env.variables)).tolist()
     # What another request or the rules show is observed too; the request says what was paid for, where it is kept.

@@ -14,7 +14,6 @@ import pytest
 import harvestgym
 from harvestgym.core.wrappers import Flatten, TimeLimit
 from harvestgym.farm import wrap_actions
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.learn.map_farm import MapFarm, MapState
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -78,7 +77,7 @@ def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str)
 def test_requests_are_possible_until_they_are_answered() -> None:
     """In turns, a request is masked when it was made today; in half-steps, the actions of the other half are masked."""
     farm = make(PAID)
-    assert isinstance(farm, ActiveFarm)
+    assert farm.asks
     turns, requests = GymEnv(wrap_actions(farm, "discrete")), len(farm.offered.items)
     turns.reset(seed=0)
     assert turns.action_masks().all()
