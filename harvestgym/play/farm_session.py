@@ -11,7 +11,7 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.view.action_log import COST_NAMES, describe_action, find_gains
+from harvestgym.farm.view.action_log import COST_NAMES, describe_order, find_gains
 from harvestgym.farm.view.events import list_events
 from harvestgym.farm.view.goal import goal_lines
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
@@ -191,7 +191,7 @@ class FarmSession(Session):
         at = int(np.ravel_multi_index((plots.index(plot), *values), [len(plots), *sizes]))
         number = table.numbers(chosen, farmer)[at]
         cost = float(np.asarray(self.env.params.score.intervention_costs)[row])
-        order = PlayerOrder(number, describe_action(self.env, table.choices[number]), chosen.field, plot, cost)
+        order = PlayerOrder(number, describe_order(self.env, table.order(number)), chosen.field, plot, cost)
         self.orders.append(order)
         return order
 

@@ -96,7 +96,7 @@ def _check_days(model: FarmModel, slot: EntitySlot, state: FarmState, days: int,
     day = jax.jit(model.day)
     rng = np.random.default_rng(seed)
     for t in range(days):
-        orders = model.actions.orders(jnp.asarray(rng.integers(len(model.actions.choices))))
+        orders = model.actions.orders(jnp.asarray(rng.integers(model.actions.size)))
         after, report = day(jax.random.fold_in(jax.random.key(seed), t), state, orders, model.params)
         _check_state(slot, after.fields[0][0], f"day {t + 1}")
         _check_balance(model, state, after, report.flows[0], t + 1)

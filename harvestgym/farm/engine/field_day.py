@@ -92,24 +92,24 @@ def publish(
     field: FieldSlots, entities: tuple[Entity, ...], states: Sequence[Any], place: Place, draws: list[Draws]
 ) -> Posts:
     """Return all messages of a field on one day, rank by rank, the allocator's share among them."""
-    speakers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
+    publishers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
     posts: Posts = {}
-    for rank in sorted({message.rank for message, _, _ in speakers} | {ALLOCATION_RANK}):
-        said: Posts = {}
-        for message, e, method in speakers:
+    for rank in sorted({message.rank for message, _, _ in publishers} | {ALLOCATION_RANK}):
+        of_rank: Posts = {}
+        for message, e, method in publishers:
             if message.rank == rank:
                 board = Board(place, posts, field.slots[e].name, rank)
-                spoken = getattr(entities[e], method)(states[e], place, board, draws[e])
-                said.setdefault(message, {})[field.slots[e].name] = spoken
+                made = getattr(entities[e], method)(states[e], place, board, draws[e])
+                of_rank.setdefault(message, {})[field.slots[e].name] = made
         if rank == ALLOCATION_RANK and field.hosts:
-            said[Share] = {"allocator": _shared(field, place, posts)}
-        posts |= said
+            of_rank[Share] = {"allocator": _shared(field, place, posts)}
+        posts |= of_rank
     return posts
 
 
 def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
     board = Board(place, posts, "the allocator", ALLOCATION_RANK)
-    return allocate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
+    return allocate(board.read_hosts(Need), board.read_one(Ground), [s.kind.priority for s in field.hosts])
 
 
 @partial(jax.jit, static_argnames="fields", inline=True)

@@ -24,7 +24,7 @@ from harvestgym.farm.entities.base import Entity, Ledger, Place
 from .actions import Orders
 from .alike import map_fields
 from .conditions import occurs
-from .farmers import WorkRequest, WorkResult, delegate
+from .farmers import Work, WorkResult, delegate
 from .field_day import draw_day, simulate_day
 from .initial_values import draw_initial_states
 from .reward_terms import RewardContext
@@ -159,7 +159,7 @@ class FarmModel(FarmStructure):
 
         Farmers do not know the plot of an order, so that without rules the first plot stands for all.
         """
-        numbers = np.arange(len(self.actions.choices))
+        numbers = np.arange(self.actions.size)
         tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
         none, place = jnp.zeros(self.schedule, jnp.int32), place.astype(np.int32)
         return self.permits(state, jnp.asarray(tried, jnp.int32), params, none, 0)[place] | (numbers == 0)
@@ -187,7 +187,7 @@ class FarmModel(FarmStructure):
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
         minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape, jnp.float32)
-        request = WorkRequest(asked, minutes, prices, none, state.day)
+        request = Work(asked, minutes, prices, none, state.day)
         return delegate(params.farmers, state.farmers, orders.farmer, request, lambda each, *given: each.work(*given))
 
     def _report(self, ledgers: Sequence[Sequence[Ledger]]) -> DayReport:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .farmers import WorkRequest, delegate
+from .farmers import Work, delegate
 from .observations import ObservationPlan
 from .state import FarmParams, FarmState
 from .variables import Variable
@@ -126,7 +126,7 @@ class RequestTable:
         sizes = np.asarray([item.size for item in self.offered.items], np.int32)
         prices = params.score.observation_prices(self.offered, self.variables)
         minutes = jnp.zeros(len(sizes), jnp.float32)
-        work = WorkRequest(wanted, minutes, prices, jnp.asarray(sizes, jnp.float32), state.day)
+        work = Work(wanted, minutes, prices, jnp.asarray(sizes, jnp.float32), state.day)
         result = params.farmers[0].look(state.farmers[0], work)
         done = result.done & wanted
         shown = done[np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)]
@@ -147,7 +147,7 @@ class RequestTable:
         unit = jnp.asarray(params.score.observation_costs)[self.owner]
         prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
         wanted = jnp.asarray(requests.group) > 0
-        work = WorkRequest(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
+        work = Work(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
         taken, memories, wages = delegate(
             params.farmers, state.farmers, requests.farmer, work, lambda each, *given: each.look(*given)
         )

@@ -25,7 +25,7 @@ class FieldParams:
 
 @pytree
 class ContextParams:
-    """What contexts are drawn from.
+    """The distributions of contexts.
 
     `tables` has for each draw the entries that it decides: a row for each choice or mixed set, or for the two
     ends of a range.

@@ -33,7 +33,7 @@ from .variables import FieldSlots, Variable
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FarmStructure(Env[FarmState, FarmParams]):
-    """What a farm is made of; farms of equal structure share one compiled program.
+    """The parts of a farm; farms of equal structure share one compiled program.
 
     An action is an integer, or `schedule` of them; it may also be `Orders`. An observation is a flat vector. On a farm
     that `asks`, an action is `{"request": which items of `offered` to observe, "order": the intervention}`, and the
@@ -120,7 +120,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
 
     @property
     def step_unit(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What one step is, in the plural."""
+        """The name of a step, in the plural."""
         return "half days" if self.asks else "days"
 
     @cached_property
@@ -162,7 +162,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        n, requests = len(self.actions.choices), len(self.offered.items)
+        n, requests = self.actions.size, len(self.offered.items)
         several = gymnasium.spaces.MultiDiscrete(np.full(self.schedule, n))
         order = gymnasium.spaces.Discrete(n) if self.schedule == 1 else several
         action = self.make_action(gymnasium.spaces.MultiBinary(requests) if requests else None, order)

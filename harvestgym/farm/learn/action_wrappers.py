@@ -61,7 +61,7 @@ class DiscreteActions(ActionWrapper):
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        n = self.requests + len(self.env.actions.choices)
+        n = self.requests + self.env.actions.size
         return spaces.MultiDiscrete([n] * self.env.schedule) if self.whole_schedule else spaces.Discrete(n)
 
     def read(self, action: jax.Array) -> Any:

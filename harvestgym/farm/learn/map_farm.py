@@ -23,7 +23,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.action_wrappers import ActionWrapper
 from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, make_encoding
-from harvestgym.farm.learn.map_orders import PARTS, OrderSpace, OrderTable, build_order_table, check_mask, plot_cells
+from harvestgym.farm.learn.map_orders import PARTS, MapSpace, MapTable, build_map_table, check_mask, plot_cells
 
 EARNED = ("gain", "net", "wages", "reward/", "intervention cost", "observation cost")
 """Beginnings of the names in the info of what a step earns and costs: 0 in a step in which no time passes."""
@@ -143,13 +143,13 @@ class MapFarm(ActionWrapper):
     # What is possible.
 
     @cached_property
-    def table(self) -> OrderTable:
+    def table(self) -> MapTable:
         """The orders of the farm."""
-        return build_order_table(self.env)
+        return build_map_table(self.env)
 
     @property
-    def action_space(self) -> OrderSpace:
-        return OrderSpace(self.table)
+    def action_space(self) -> MapSpace:
+        return MapSpace(self.table)
 
     def action_mask(self, state: MapState, params: FarmParams) -> dict[str, jax.Array]:
         """Return which orders are possible after those chosen today, bool: "what", "where" and "amount".
@@ -171,7 +171,7 @@ class MapFarm(ActionWrapper):
     @cached_property
     def _candidates(self) -> np.ndarray:
         """The interventions to try: with every amount, on every place if there are rules, else on one."""
-        choices = self.table.choices
+        choices = self.table.interventions
         if self.env.defaults.rules or not len(choices):
             return choices
         return choices[np.unique(choices[:, [0, 2]], axis=0, return_index=True)[1]]

@@ -1,7 +1,7 @@
 """The paper's language of actions (section 3.1): tuples, members of `MultiUnion[m]`, and arrays for compiled code.
 
-Behind all spellings an action is an `ObservationRequest` or the `Choice` of an intervention; there is one conversion
-per direction.
+Behind all spellings an action is a `Request` for an observation or the `Order` of an intervention; there is one
+conversion per direction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gymnasium import spaces
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.spaces import MultiUnion
-from harvestgym.farm.engine.actions import ActionRow, Choice
+from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 from harvestgym.farm.learn.action_wrappers import ORDER_WIDTH
@@ -26,14 +26,14 @@ CACHED_ACTIONS = 4096
 """Tuples whose meaning is remembered: to parse one takes as long as the day of a small farm."""
 
 
-class ObservationRequest(NamedTuple):
-    """One observation that a farmer makes."""
+class Request(NamedTuple):
+    """An observation that somebody asks a farmer to make."""
 
     farmer: int
     path: ObservationPath
 
 
-FarmerAction = ObservationRequest | Choice
+FarmerAction = Request | Order
 
 
 class Language:
@@ -49,7 +49,7 @@ class Language:
         self.names = model.names
         self.paths = tuple(requestable_paths(model, self.names) if paths is None else paths)
         farmers, rows = range(len(model.actions.farmers)), model.actions.rows
-        self._requests = [ObservationRequest(farmer, path) for farmer in farmers for path in self.paths]
+        self._requests = [Request(farmer, path) for farmer in farmers for path in self.paths]
         self._rows = [(farmer, row) for farmer in farmers for row in rows]
         self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
         self._readers: dict[ObservationPath, ItemReader] = {}
@@ -83,11 +83,11 @@ class Language:
             min(max(float(member[p.key]), p.range[0]), p.range[1]) if p.continuous else grid[int(member[p.key])]
             for p, grid in zip(row.allowed, row.grids[1:], strict=True)
         ]
-        return Choice(row, farmer, plot, tuple(values))
+        return Order(row, farmer, plot, tuple(values))
 
     def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
         """Return the pair of an action."""
-        if isinstance(action, ObservationRequest):
+        if isinstance(action, Request):
             if action not in self._numbers:
                 raise ConfigError(f"{action.path.group}: expected an observation that costs, got a free one; try "
                                   "leaving it out")  # fmt: skip
@@ -138,7 +138,7 @@ class Language:
         observes = isinstance(last, (list, tuple, str))
         try:
             if observes:
-                return ObservationRequest(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
+                return Request(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
             return self.model.actions.parse(written)
         except ConfigError as error:
             raise ConfigError(f"{error}{self._hint((field, entity), name, observes)}") from None
@@ -177,7 +177,7 @@ class Language:
 
     def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
         """Return the tuple of an action."""
-        if isinstance(action, Choice):
+        if isinstance(action, Order):
             return self.model.actions.write(action)
         path = action.path
         return (self.model.actions.farmers[action.farmer], *path.where, path.name, list(path.path))
@@ -188,7 +188,7 @@ class Language:
         """Actions as `ScheduleActions` takes them, int32 (places of the schedule, 4 + parameters)."""
         array = self._empty.copy()
         for row, numbers, action in zip(array, array.view(np.float32), actions, strict=False):
-            if isinstance(action, Choice):
+            if isinstance(action, Order):
                 row[:ORDER_WIDTH] = (1 + action.row.number, action.farmer, *(action.plot or (-1, -1)))
                 numbers[ORDER_WIDTH : ORDER_WIDTH + len(action.values)] = action.values
             else:
@@ -214,14 +214,14 @@ class Language:
         What is not due in this half-step is left out. ConfigError if the model's space has no such action.
         """
         model, actions = self.model, [self.from_pair(pair) for pair in pairs]
-        orders = [action for action in actions if acting and isinstance(action, Choice)]
+        orders = [action for action in actions if acting and isinstance(action, Order)]
         numbers = np.zeros(model.schedule, np.int32)
         numbers[: len(orders)] = [model.actions.index(self.to_tuple(action)) for action in orders]
         order = numbers if model.schedule > 1 else numbers[0]
-        asked = [] if acting else [action for action in actions if isinstance(action, ObservationRequest)]
+        asked = [] if acting else [action for action in actions if isinstance(action, Request)]
         return model.make_action(self._request(asked) if model.offered.items else None, order)
 
-    def _request(self, asked: Sequence[ObservationRequest]) -> np.ndarray:
+    def _request(self, asked: Sequence[Request]) -> np.ndarray:
         """Return which of the offered observations are asked for, int32 (offered,)."""
         table, offered = self.model.requests, self.model.offered.items
         requests = table.encode([(farmer, path.group, path.plot) for farmer, path in asked], len(asked))

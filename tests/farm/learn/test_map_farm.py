@@ -98,7 +98,7 @@ def test_mask_is_what_the_farm_accepts(limits: str) -> None:
     key, (state, shown) = jax.random.key(0), jax.jit(env.reset)(jax.random.key(0))
     space, refused = env.action_space, 0
     space.seed(0)
-    choices = env.table.choices
+    choices = env.table.interventions
     numbers = jax.vmap(env.table.number)(choices)
     for _ in range(7):
         schedules = np.repeat(np.asarray(state.pending)[None], len(choices), 0)
