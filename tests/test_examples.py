@@ -59,3 +59,8 @@ def test_a_data_frame_is_a_weather(example: Callable[[str], str]) -> None:
     pytest.importorskip("pandas")
     was, warmer = (numbers(line) for line in example("dataframe_weather.py").splitlines())
     assert was[0] > 0.25 and warmer[1] > was[1], "with more heat and less rain, the expert waters more"
+
+
+def test_kinds_of_ones_own_act_on_the_soil(example: Callable[[str], str]) -> None:
+    bare, mulched, without, worms = (numbers(line)[-1] for line in example("mulch.py").splitlines())
+    assert mulched > bare + 5 and worms > 2 * without

@@ -44,9 +44,12 @@ def simulate_day(
     remembers the trace: a start needs it several times.
     """
     field, rows = structure
+    readers = {e for e, method, _ in rows if getattr(field.slots[e].kind, method).action.reads_board}
+    morning = publish(field, entities, states, place, draws) if readers else {}
+    boards = {e: Board(place, morning, field.slots[e].name, float("inf")) for e in readers}
 
     def follow(now: tuple[Any, ...], order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
-        after, ledgers, hit = _follow(now, *order, rows, kinds, place, entities)
+        after, ledgers, hit = _follow(now, *order, rows, kinds, place, entities, boards)
         same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), after, now)
         return same, (ledgers, hit)
 
@@ -69,13 +72,16 @@ def _follow(
     kinds: jax.Array,
     place: Place,
     entities: tuple[Entity, ...],
+    boards: Mapping[int, Board],
 ) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
     """Return the states after an order, what crossed the boundary through each action, and whether it had an effect."""
     now, ledgers, hit = list(states), [], jnp.asarray(False)
     for kind, (e, method, width) in zip(kinds, rows, strict=True):
         aim = _aim(order.plot, place.shape)  # for each row: what all share would be kept in memory
         where = accepted & (order.kind == kind) & aim
-        result = getattr(entities[e], method)(now[e], place, where, *(order.values[i] for i in range(width)))
+        act, values = getattr(entities[e], method), [order.values[i] for i in range(width)]
+        board = {"board": boards[e]} if act.action.reads_board else {}
+        result = act(now[e], place, where, *values, **board)
         now[e] = result.state
         ledgers.append(result.ledger)
         hit = hit | jnp.any(result.done)

@@ -199,8 +199,9 @@ class FarmModel(FarmStructure):
         """Return the values that scores and rules may read."""
         params = self.in_force(state, params)
         return RewardContext(
-            state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day
-        )
+            state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day,
+            [(field.name, slot.name) for field in self.fields for slot in field.slots],
+        )  # fmt: skip
 
     def _reader(self, state: FarmState, params: FarmParams) -> Any:
         def read(field: str, entity: str, key: str) -> jax.Array:

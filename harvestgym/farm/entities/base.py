@@ -111,17 +111,20 @@ class Action:
     plot: bool
     parameters: tuple[Parameter, ...]
     doc: str
+    reads_board: bool = False
 
 
 def action(name: str, *parameters: Parameter, plot: bool = True) -> Callable[[Any], Any]:
     """Declare a method `(self, state, place, where, *values) -> ActionResult` as the intervention `name`.
 
-    `where` is a bool array over the plots; where it is False everywhere the method changes nothing.
+    `where` is a bool array over the plots; where it is False everywhere the method changes nothing. A method with a
+    last parameter `board` also reads the messages of this morning, before any order of the day.
     """
 
     def declare(method: Any) -> Any:
         doc = (inspect.getdoc(method) or "").partition("\n")[0]
-        method.action = Action(name, method.__name__, plot, parameters, doc)
+        reads_board = "board" in inspect.signature(method).parameters
+        method.action = Action(name, method.__name__, plot, parameters, doc, reads_board)
         return method
 
     return declare

@@ -28,7 +28,7 @@ from harvestgym.farm.entities.base import (
     publishes,
 )
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
+from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share, Tilth
 
 from . import drawing, equations
 from .equations import Bucket, Survival, WaterBalance
@@ -181,7 +181,8 @@ class Soil(Entity):
     def update(self, state: SoilState, place: Place, board: Board, draws: Draws) -> tuple[SoilState, Ledger]:
         """Serve the hosts, then leach and evaporate from the remainder, then add what comes in."""
         air, water = board.read_one(Air), self._water(state, place, board)
-        surplus = water.surplus / self.bucket(place).capacity
+        drained = jnp.minimum(board.read_sum(Tilth).drainage, 1.0)
+        surplus = water.surplus / self.bucket(place).capacity * (1 - drained)
         strength, life = equations.leaching_strength(air.rain_intensity, surplus), state.microlife / 100
         kept = jnp.maximum(state.nutrients - board.read_sum(Share).nutrients.sum(1), 0.0)
         leached = kept * equations.leached_share(strength, life)
@@ -205,8 +206,8 @@ class Soil(Entity):
 
     def _water(self, state: SoilState, place: Place, board: Board) -> WaterBalance:
         air, served = board.read_one(Air), board.read_sum(Share).water.sum(0)
-        shade = board.read_sum(Canopy).shade
-        dry = equations.evaporable(air.et0, shade, state.wet_surface, place.surface)
+        shade, cover = board.read_sum(Canopy).shade, jnp.minimum(board.read_sum(Tilth).cover, 1.0)
+        dry = equations.evaporable(air.et0, shade, state.wet_surface, place.surface) * (1 - cover)
         rain = jnp.broadcast_to(air.rain * place.surface, place.shape)
         return equations.water_balance(state.water, self.bucket(place), served, dry, rain)
 
