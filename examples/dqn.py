@@ -81,7 +81,7 @@ class Masked(Wrapper[Any]):
     def observation_space(self) -> gymnasium.Space[Any]:
         width = self.farm.plots.size * len(self.farm.plot_channels) + len(self.farm.farm_channels)
         features = spaces.Box(-np.inf, np.inf, (width,), np.float32)
-        mask = spaces.MultiBinary(len(self.env.actions.choices))
+        mask = spaces.MultiBinary(self.env.actions.size)
         return spaces.Dict({"seen": self.env.observation_space, "features": features, "mask": mask})
 
     def inner(self, state: Any) -> Any:

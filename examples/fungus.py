@@ -63,7 +63,7 @@ class Fungus(Entity):
     @publishes(Strain)
     def strain(self, state: FungusState, place: Place, board: Board, draws: Draws) -> Strain:
         """Return the harm to each host, in proportion to its infected leaves."""
-        there = state.infected * (board.by_host(Canopy).alive > 0)
+        there = state.infected * (board.read_hosts(Canopy).alive > 0)
         death, growth, harvest = jnp.asarray(self.harm)[:, None, None, None] * there
         return Strain(death=death, growth=growth, harvest=harvest)
 
@@ -74,13 +74,13 @@ class Fungus(Entity):
 
     def update(self, state: FungusState, place: Place, board: Board, draws: Draws) -> tuple[FungusState, Ledger]:
         """Spores come, leaves infect leaves, a fungicide heals; without leaves nothing is left."""
-        air = board.one(Air)
+        air = board.read_one(Air)
         good = expglm(self.favour, humidity=air.humidity, temperature=air.t_mean)
         spores = bernoulli(draws["spores"], good * self.arrival) * self.first
         near = state.infected + self.spread * _neighbours(state.infected)
         more = state.infected + (1 - state.infected) * jnp.minimum(spores + good * self.growth * near, 1.0)
         healed = more * jnp.exp(-self.cure * board.toxin("fungus") / place.surface)
-        alive = board.by_host(Canopy).alive.sum(0) > 0
+        alive = board.read_hosts(Canopy).alive.sum(0) > 0
         return FungusState(infected=jnp.where(alive, healed, 0.0)), Ledger({}, {})
 
 

@@ -98,7 +98,7 @@ class Scorer:
     def numbers(self) -> np.ndarray:
         """The number of each order in the action table, (orders, places, amounts); 0 for what is no intervention."""
         table, found = self.farm.table, np.zeros(self.farm.table.shape, int)
-        what, where, amount = table.choices.T
+        what, where, amount = table.interventions.T
         found[what, where, amount] = table.first[what] + table.position[what, where] * table.amounts[what] + amount
         return found
 

@@ -45,7 +45,6 @@ from harvestgym.core.wrappers import Wrapper
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import MapFarm
-from harvestgym.farm.engine.active import ActiveFarm
 
 
 class Notes(NamedTuple):
@@ -103,7 +102,7 @@ class Taught(Wrapper[Any]):
 
     def _shown(self, inner: Any, timestep: Timestep, notes: Notes) -> tuple[TaughtState, Timestep]:
         seen, key, table = self.farm.flatten(timestep.obs), jax.random.key(0), self.farm.table
-        if isinstance(self.farm.env, ActiveFarm):
+        if self.farm.env.asks:
             asked, action = self.expert.act(notes.start, seen, key)
             wants = jnp.asarray(action.get("request", notes.wants) > 0)
             notes = select(notes.dawn, notes._replace(asked=asked, wants=wants), notes)

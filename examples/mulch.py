@@ -92,14 +92,14 @@ WATER = ("Field-0", "Soil-0", "available_Water#L", [(0, 0)])
 NITROGEN = ("Field-0", "Soil-0", "available_N#g", [(0, 0)])
 SPREAD = ("BasicFarmer-0", "Field-0", "Mulch-0", "spread", {"plot": (0, 0), "amount#kg": 1.0})
 SOAK = ("BasicFarmer-0", "Field-0", "Soil-0", "watering_discrete", {"plot": (0, 0), "amount#L": 20, "duration#min": 60})
-DRIZZLE = (*SOAK[:-1], {"plot": (0, 0), "amount#L": 2, "duration#min": 60})
+DRIZZLE = (*SOAK[:-1], {"plot": (0, 0), "amount#L": 1, "duration#min": 60})
 
 
 def play(entities: list[Any], orders: list[Any]) -> list[float]:
     """Return the water and the nitrogen of a bare soil after these orders, one a day."""
     place = {"latitude#°": 47.6, "longitude#°": -122.3, "altitude#m": 20}
     field = Field(place, {"length#nb": 1, "width#nb": 1}, [(Weather, "seattle"), (Soil, "clay"), *entities])
-    start = {"Field-0": {"Weather-0": {"day#int365": 190}, "Soil-0": {"available_Water#L": 250}}}
+    start = {"Field-0": {"Weather-0": {"day#int365": 190}, "Soil-0": {"available_Water#L": 150}}}
     farm = Farm([field], rules=BasicRule(init=start, free_observations=[WATER, NITROGEN]), mode="po")
     farm.farmgym_reset(seed=0)
     seen = [farm.farmgym_step(order)[0] for order in orders]

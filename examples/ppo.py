@@ -40,7 +40,7 @@ from harvestgym.core.xla.sharding import SHARDS, map_over_shards
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
-from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.model import FarmModel
 
 average = partial(jax.lax.pmean, axis_name=SHARDS)  # over the devices, of what each of them has
 LONG = 30.0  # days after which it does not matter how long ago something was seen
@@ -70,7 +70,7 @@ class Settings:
 class Evening(Wrapper[Any]):
     """A farm on which looking costs, with one choice a day: what to do now, and what to look at tomorrow morning."""
 
-    env: ActiveFarm
+    env: FarmModel
 
     def inner(self, state: Any) -> Any:
         return state
@@ -331,7 +331,7 @@ class Learner:
 
 def task(env: Env[Any, Any]) -> Env[Any, Any]:
     """Return the environment of an agent: where observations cost, with one choice per day."""
-    return Evening(env) if isinstance(env, ActiveFarm) else env
+    return Evening(env) if isinstance(env, FarmModel) and env.asks else env
 
 
 def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:

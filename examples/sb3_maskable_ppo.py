@@ -41,7 +41,7 @@ class Masked(FarmModel):
         """Return whether each action is permitted, as on every farm, and can do something: bool, one for each."""
         stages = [self.value(v, state, params).ravel() for v in self.variables if v.key == "stage"]
         has_fruit = jnp.isin(jnp.concatenate(stages), jnp.asarray([Stage.FRUIT, Stage.RIPE])).any()
-        harvests = [choice is not None and choice.row.action.name == "harvest" for choice in self.actions.choices]
+        harvests = [order is not None and order.row.action.name == "harvest" for order in self.actions.list_orders()]
         return super().action_mask(state, params) & jnp.where(np.asarray(harvests), has_fruit, True)
 
 

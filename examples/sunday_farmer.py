@@ -14,7 +14,7 @@ import numpy as np
 
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm import BasicRule, BasicScore, Farm, Farmer, Field, Plant, Soil, Weather
-from harvestgym.farm.engine.farmers import WorkRequest, WorkResult
+from harvestgym.farm.engine.farmers import Work, WorkResult
 
 DAYS = 70
 WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -33,7 +33,7 @@ class SundayFarmer(Farmer):
         """Return the money left."""
         return jnp.float32(self.budget)
 
-    def work(self, memory: jax.Array, work: WorkRequest) -> WorkResult:
+    def work(self, memory: jax.Array, work: Work) -> WorkResult:
         """Return the first orders of the list that are not too dear, all prices added up."""
         price = work.price + self.wage
         spent = jnp.cumsum(jnp.where(work.wanted, price, 0.0))

@@ -65,3 +65,8 @@ def test_a_data_frame_is_a_weather(example: Callable[[str], str]) -> None:
 def test_ppo_learns_on_a_class_of_ones_own(example: Callable[[str], str]) -> None:
     lines = dict(line.split(": ", 1) for line in example("woodlot.py").splitlines())
     assert float(lines["PPO"]) > max(float(lines[f"cut {share} % each year"]) for share in (0, 10, 20, 30))
+
+
+def test_kinds_of_ones_own_act_on_the_soil(example: Callable[[str], str]) -> None:
+    bare, mulched, without, worms = (numbers(line)[-1] for line in example("mulch.py").splitlines())
+    assert mulched > bare + 5 and worms > 2 * without

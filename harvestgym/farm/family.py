@@ -19,7 +19,7 @@ from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.farm.build.compile import build
-from harvestgym.farm.build.context_compiler import replace_entry
+from harvestgym.farm.build.context_compiler import replace_part
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
@@ -106,6 +106,7 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     """Replace the parameter sets of the named entities."""
     if not isinstance(entities, Mapping):
         raise ConfigError(f"entities: expected a mapping such as {{'Weather-0': 'lille'}}, got {entities!r}")
+    fields = dict(spec.fields)
     for target, which in sorted(entities.items(), key=lambda entry: str(entry[0]).count("/")):  # sets before parameters
         field, _, entity = str(target).partition("/")
         if field not in spec.fields and (not entity or "#" in str(target).rpartition("/")[2]):
@@ -115,8 +116,8 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
                               f"{list(spec.fields)}")  # fmt: skip
         field = field or next(iter(spec.fields))
         check_name("field", field, spec.fields, "entities")
-        spec = replace_entry(spec, f"{field}/{entity}", which, "entities")
-    return spec
+        fields[field] = replace_part(fields[field], entity, which, "entities")
+    return spec.model_copy(update={"fields": fields})
 
 
 def policies(env: FarmModel | MapFarm) -> dict[str, Any]:

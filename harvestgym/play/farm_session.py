@@ -11,8 +11,7 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.view.action_log import COST_NAMES, describe_action, find_gains
+from harvestgym.farm.view.action_log import COST_NAMES, describe_order, find_gains
 from harvestgym.farm.view.events import list_events
 from harvestgym.farm.view.goal import goal_lines
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
@@ -95,7 +94,7 @@ class FarmSession(Session):
     @property
     def asks(self) -> bool:
         """Return whether observing is a step of its own."""
-        return isinstance(self.env, ActiveFarm)
+        return self.env.asks
 
     @property
     def looked(self) -> bool:
@@ -105,7 +104,7 @@ class FarmSession(Session):
     @cached_property
     def offered(self) -> tuple[Any, ...]:
         """The observations that can be bought."""
-        return self.env.offered.items if self.asks else ()
+        return self.env.offered.items
 
     @cached_property
     def prices(self) -> np.ndarray:
@@ -128,7 +127,7 @@ class FarmSession(Session):
 
     def facts(self, field: int, plot: Plot | None) -> list[Fact]:
         """Return the known values of a plot of a field or, without a plot, of the field as a whole."""
-        facts, steps_per_day = [], getattr(self.env, "steps_per_day", 1)
+        facts, steps_per_day = [], self.env.steps_per_day
         for variable in self.env.variables:
             if variable.field != field or variable.per_plot != (plot is not None):
                 continue
@@ -192,7 +191,7 @@ class FarmSession(Session):
         at = int(np.ravel_multi_index((plots.index(plot), *values), [len(plots), *sizes]))
         number = table.numbers(chosen, farmer)[at]
         cost = float(np.asarray(self.env.params.score.intervention_costs)[row])
-        order = PlayerOrder(number, describe_action(self.env, table.choices[number]), chosen.field, plot, cost)
+        order = PlayerOrder(number, describe_order(self.env, table.order(number)), chosen.field, plot, cost)
         self.orders.append(order)
         return order
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.farm.build.compile import build
+from harvestgym.farm.engine.field_day import draw_day, publish
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.engine.variables import EntitySlot
-from harvestgym.farm.entities.base import Entity
+from harvestgym.farm.entities.base import Board, Entity
 from harvestgym.farm.entities.messages import meta_shape
 from harvestgym.farm.schema import farm_spec
 
@@ -82,11 +83,15 @@ def _check_range(values: np.ndarray, meta: Meta, where: str) -> None:
 
 def _check_actions(model: FarmModel, slot: EntitySlot, state: FarmState) -> None:
     place, entities = model.params.fields[0].place, model.params.fields[0].entities
-    nowhere = jnp.zeros(SHAPE, bool)
+    nowhere, draws = jnp.zeros(SHAPE, bool), draw_day(jax.random.key(0), model.fields)[0]
+    posts = publish(model.fields[0], entities, state.fields[0], place, draws)
+    board = {"board": Board(place, posts, slot.name, float("inf"))}
     for action in slot.kind.actions:
         where = f"{slot.kind.__name__}.{action.method}"
         values = [jnp.float32(0.0)] * len(action.parameters)
-        result = getattr(entities[0], action.method)(state.fields[0][0], place, nowhere, *values)
+        result = getattr(entities[0], action.method)(
+            state.fields[0][0], place, nowhere, *values, **(board if action.reads_board else {})
+        )  # fmt: skip
         assert not np.any(result.done), f"{where} says it did something where it was not aimed"
         for a, b in zip(jax.tree.leaves(state.fields[0][0]), jax.tree.leaves(result.state), strict=True):
             np.testing.assert_array_equal(a, b, err_msg=f"{where} changes plots that it was not aimed at")
@@ -96,7 +101,7 @@ def _check_days(model: FarmModel, slot: EntitySlot, state: FarmState, days: int,
     day = jax.jit(model.day)
     rng = np.random.default_rng(seed)
     for t in range(days):
-        orders = model.actions.orders(jnp.asarray(rng.integers(len(model.actions.choices))))
+        orders = model.actions.orders(jnp.asarray(rng.integers(model.actions.size)))
         after, report = day(jax.random.fold_in(jax.random.key(seed), t), state, orders, model.params)
         _check_state(slot, after.fields[0][0], f"day {t + 1}")
         _check_balance(model, state, after, report.flows[0], t + 1)

@@ -56,7 +56,7 @@ class Spring(Entity):
         return ActionResult(replace(state, water=state.water + given), where, ledger)
 
     def update(self, state: SpringState, place: Place, board: Board, draws: Draws) -> tuple[SpringState, Ledger]:
-        share = board.heard(Share)
+        share = board.read_sum(Share)
         inflow = self.flow * 2 * draws["flow"]
         new = SpringState(
             water=state.water - share.water.sum(0) + inflow, nutrients=state.nutrients - share.nutrients.sum(1)
@@ -109,7 +109,7 @@ class Reed(Entity):
         return ActionResult(new, done, Ledger(flows, {"harvest#kg": kg.sum()}))
 
     def update(self, state: ReedState, place: Place, board: Board, draws: Draws) -> tuple[ReedState, Ledger]:
-        share = board.mine(Share)
+        share = board.read_own(Share)
         store = state.store + share.water
         old = store > 5.0
         tally: dict[str, Any] = {"stages#nb": jnp.sum(old & (state.stage == 0)).astype(jnp.float32)}
@@ -141,4 +141,4 @@ class Gauge(Entity):
     State: ClassVar[type] = GaugeState
 
     def update(self, state: GaugeState, place: Place, board: Board, draws: Draws) -> tuple[GaugeState, Ledger]:
-        return GaugeState(level=board.one(Ground).water), Ledger({}, {})
+        return GaugeState(level=board.read_one(Ground).water), Ledger({}, {})

@@ -9,7 +9,6 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.farm.learn.action_wrappers import wrap_actions
 from harvestgym.farm.public_names import KINDS
@@ -51,7 +50,7 @@ def test_stable_baselines3_checker_passes(id: str) -> None:
     """An active farm has dict actions, which SB3 does not support: there the Discrete wrapper is checked."""
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     env = harvestgym.make(id)
-    asks = isinstance(env, ActiveFarm)
+    asks = env.asks
     checker.check_env(GymEnv(wrap_actions(env, "discrete")) if asks else gymnasium.make(id).unwrapped)
 
 

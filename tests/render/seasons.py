@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.family import make
 
@@ -35,7 +34,7 @@ def company(shape: tuple[int, int]) -> FarmModel:
 def blank(env: FarmModel, steps: int = 3) -> Record:
     """Return a season in which nothing stands on the fields and nothing happens, on mild and sunny days."""
     record = {v.name: np.full((steps, *v.shape), MILD.get(v.key, 0), float) for v in env.variables}
-    for look in (*env.plan.items, *(env.offered.items if isinstance(env, ActiveFarm) else ())):
+    for look in env.full_plan.items:
         record[f"seen/{look.variable.name}"] = np.zeros((steps, *look.variable.shape), bool)
     places = (steps, env.schedule)
     record |= {f"orders/{name}": np.zeros(places, np.int32) for name in ("kind", "farmer")}

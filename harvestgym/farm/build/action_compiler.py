@@ -34,9 +34,9 @@ MOST_ACTIONS = 10_000_000
 
 
 def _check_count(table: ActionTable) -> ActionTable:
-    if len(table.choices) > MOST_ACTIONS:
+    if table.size > MOST_ACTIONS:
         raise ConfigError(f"rules > interventions: expected at most {MOST_ACTIONS:,} actions, got "
-                          f"{len(table.choices):,}; try fewer plots, or fewer values of each")  # fmt: skip
+                          f"{table.size:,}; try fewer plots, or fewer values of each")  # fmt: skip
     return table
 
 

@@ -16,7 +16,12 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.build.action_compiler import compile_actions
+from harvestgym.farm.build.components import ReadyComponents, build_component, load_kind
+from harvestgym.farm.build.context_compiler import compile_context
+from harvestgym.farm.build.names import resolve_names
+from harvestgym.farm.build.shared_weather import find_streams, share_starts
+from harvestgym.farm.build.user_predicates import prepare_predicates
 from harvestgym.farm.engine.conditions import check_reachable, compile_conditions
 from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer
@@ -32,13 +37,6 @@ from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
-
-from harvestgym.farm.build.action_compiler import compile_actions
-from harvestgym.farm.build.components import ReadyComponents, build_component, load_kind
-from harvestgym.farm.build.context_compiler import compile_context
-from harvestgym.farm.build.names import resolve_names
-from harvestgym.farm.build.shared_weather import find_streams, share_starts
-from harvestgym.farm.build.user_predicates import prepare_predicates
 
 Entities = Mapping[str, Sequence[Entity]]
 """The entities of some fields, by the name of the field."""
@@ -116,10 +114,10 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on
         fields=names.fields, actions=actions, variables=variables, plan=plan, starts=tuple(s for s, _ in starts),
         stops=stops, schedule=rules.max_action_schedule_size, defaults=defaults, spec=spec,
     )  # fmt: skip
-    tallies = _list_tallies(FarmModel(**parts, tallies=()))
-    if spec.mode != "ao":
-        return FarmModel(**parts, tallies=tallies)
-    return ActiveFarm(**parts, tallies=tallies, offered=_offer(plan_observations(variables, rules.observations), plan))
+    parts["tallies"] = _list_tallies(FarmModel(**parts, tallies=()))
+    if spec.mode == "ao":
+        parts |= {"asks": True, "offered": _offer(plan_observations(variables, rules.observations), plan)}
+    return FarmModel(**parts)
 
 
 def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:

@@ -1,7 +1,7 @@
 """From the `context` of a farm file to a contextual farm: what is drawn is found by comparing parameters.
 
-Each choice is the farm with one thing written otherwise, so that every name and number is checked as in any
-farm file. Where the parameters of these farms differ, there is what the draw decides.
+For each choice the parameters of one part of a field are loaded, and so checked, as for any farm file. Where the
+parameters of the choices differ, there is what the draw decides.
 """
 
 from __future__ import annotations
@@ -14,27 +14,30 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from harvestgym.core.config import merge
+from harvestgym.core.config import merge, validate
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.farm.engine.active import ActiveFarm
-from harvestgym.farm.engine.contexts import (
-    ContextActiveFarm,
-    ContextDraw,
-    ContextFarm,
-    ContextParams,
-    ContextSampler,
-    LeafUpdate,
-)
-from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.state import FarmParams, FieldParams
-from harvestgym.farm.engine.variables import entity_names
-from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, MixtureSpec, farm_spec
-
 from harvestgym.farm.build.components import load_kind
+from harvestgym.farm.engine.contexts import ContextDraw, ContextSampler, LeafUpdate
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import ContextParams, FarmParams, FieldParams
+from harvestgym.farm.engine.variables import entity_names
+from harvestgym.farm.entities.base import Entity
+from harvestgym.farm.schema import ContextSpec, FieldSpec, Interval, MixtureSpec
 
 WHERE = "context > draws"
+PLACE = {
+    "latitude#°": "localization",
+    "longitude#°": "localization",
+    "altitude#m": "localization",
+    "scale#m": "shape",
+}
+"""The numbers of a field's place that can be changed, and where they stand in its description."""
+
 SMALL_TABLE = 64
 """Leaves up to this size are written entry by entry, larger ones (tables of weather) as a whole."""
+
+
+FieldReader = Callable[[FieldSpec, Sequence[Entity]], FieldParams]
 
 
 class CompiledDraw(NamedTuple):
@@ -46,8 +49,8 @@ class CompiledDraw(NamedTuple):
     single: bool
 
 
-def compile_context(model: FarmModel, read_field: Callable[[FieldSpec], FieldParams]) -> FarmModel:
-    """`model` with the contexts of its spec; the model itself if it has none. `read_field` reads a field of a spec.
+def compile_context(model: FarmModel, read_field: FieldReader) -> FarmModel:
+    """`model` with the contexts of its spec; the model itself if it has none. `read_field` makes a field of entities.
 
     Raises:
         ConfigError: for an unknown path, with the nearest; for sets that do not share one shape; for two draws
@@ -64,13 +67,10 @@ def compile_context(model: FarmModel, read_field: Callable[[FieldSpec], FieldPar
     _check_disjoint(reads)
     days, lookahead = _days(context, shown)
     sampler = ContextSampler(tuple(read.draw for read in reads), days, context.every.episodes or 1, lookahead)
-    parts = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
     noise: Any = np.float32(context.forecast.noise if context.forecast else 0.0)
-    plain = {f.name: getattr(model.defaults, f.name) for f in dataclasses.fields(model.defaults)}
     tables: Any = tuple(read.table for read in reads)
-    parts["defaults"] = ContextParams(**plain, tables=tables, noise=noise)
-    kind = ContextActiveFarm if isinstance(model, ActiveFarm) else ContextFarm
-    return kind(**parts, sampler=sampler)
+    defaults = dataclasses.replace(model.defaults, context=ContextParams(tables=tables, noise=noise))
+    return dataclasses.replace(model, defaults=defaults, contexts=sampler)
 
 
 def _shown(context: ContextSpec) -> list[str]:
@@ -118,14 +118,14 @@ def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
 class _Reader:
     """Reads draws against one model: its spec, its names and the leaves of its parameters."""
 
-    def __init__(self, model: FarmModel, read_field: Callable[[FieldSpec], FieldParams]) -> None:
+    def __init__(self, model: FarmModel, read_field: FieldReader) -> None:
         self.model = model
         self.read_field = read_field
         self.base = _leaves(model.defaults)
 
     def read(self, name: str, value: Interval | MixtureSpec | list[Any], shown: bool) -> CompiledDraw:
         """Return the draw of one entry of the file."""
-        where, single = f"{WHERE} > {name}", name.count("/") > 1 or self._of_place(name)
+        where, single = f"{WHERE} > {name}", name.count("/") > 1 or name.partition("/")[2] in PLACE
         if isinstance(value, Interval):
             return self._range(name, value, shown, where)
         if isinstance(value, MixtureSpec):
@@ -137,10 +137,6 @@ class _Reader:
                 _check_finite(np.stack([leaves[write.leaf] for leaves in sets]), where)
             return CompiledDraw(ContextDraw(name, "mixture", tuple(value.mix), writes, shown), table, decides, single)
         return self._choice(name, value, shown, single, where)
-
-    def _of_place(self, name: str) -> bool:
-        field, _, key = name.partition("/")
-        return field in self.model.spec.fields and key in _places(self.model.spec, field)
 
     def _choice(self, name: str, choices: Sequence[Any], shown: bool, single: bool, where: str) -> CompiledDraw:
         if not choices:
@@ -169,22 +165,30 @@ class _Reader:
         return _mixed([self._written(name, which, where) for which in mix], shares, where)
 
     def _written(self, name: str, value: Any, where: str) -> list[np.ndarray]:
-        field = name.partition("/")[0]
+        field, _, part = name.partition("/")
         check_name("field", field, self.model.spec.fields, WHERE)
-        if "/" in name:
-            changes: Mapping[str, Any] = {name: value}
-        elif isinstance(value, Mapping):
-            changes = {f"{name}/{path}": part for path, part in value.items()}
-        else:
+        if not part and not isinstance(value, Mapping):
             raise ConfigError(f"{where}: expected choices that are mappings such as {{Soil-0: clay}}, got {value!r}")
+        changes: Mapping[str, Any] = {part: value} if part else value
+        fields, index = list(self.model.defaults.fields), list(self.model.spec.fields).index(field)
         try:
-            spec = reduce(lambda spec, item: replace_entry(spec, *item), changes.items(), self.model.spec)
-            index = list(spec.fields).index(field)
-            fields = list(self.model.defaults.fields)
-            fields[index] = self.read_field(spec.fields[field])
+            fields[index] = self._changed(index, changes)
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
         return self._fitting(dataclasses.replace(self.model.defaults, fields=tuple(fields)), value, where)
+
+    def _changed(self, index: int, changes: Mapping[str, Any]) -> FieldParams:
+        """Return the parameters of a field with some parts changed; only the entities among them are loaded again."""
+        field = self.model.fields[index]
+        spec = reduce(lambda now, item: replace_part(now, *item), changes.items(), self.model.spec.fields[field.name])
+        changed = {part.partition("/")[0] for part in changes}
+        entities = [
+            load_kind(kind).named(which) if slot.name in changed else made
+            for slot, (kind, which), made in zip(
+                field.slots, spec.entities, self.model.defaults.fields[index].entities, strict=True
+            )
+        ]
+        return self.read_field(spec, entities)
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
         """Return the leaves, if they are those of the model in number and shape."""
@@ -222,26 +226,19 @@ class _Reader:
         return np.concatenate(columns, 1), tuple(writes), frozenset(decides)
 
 
-def replace_entry(spec: FarmSpec, path: str, value: Any, where: str = "") -> FarmSpec:
-    """Replace the set of an entity (`Field-0/Soil-0`), one parameter of it or one number of a field's place."""
-    field, _, rest = path.partition("/")
-    data = spec.model_dump(by_alias=True)
-    at = data["fields"][field]
-    if rest in _places(spec, field):
-        at["localization" if rest in at["localization"] else "shape"][rest] = value
-        return farm_spec(data, where or field)
-    entity, _, key = rest.partition("/")
-    names = entity_names([load_kind(kind) for kind, _ in at["entities"]])
-    check_name("entity", entity, [*names, *_places(spec, field)] if not key else names, where)
+def replace_part(field: FieldSpec, part: str, value: Any, where: str = "") -> FieldSpec:
+    """Replace the set of an entity of a field (`Soil-0`), one parameter of it (`Soil-0/depth#m`) or of the place."""
+    if part in PLACE:
+        group = getattr(field, PLACE[part]).model_dump(by_alias=True) | {part: value}
+        return validate(FieldSpec, dict(field) | {PLACE[part]: group}, where or "field")
+    entity, _, key = part.partition("/")
+    names = entity_names([load_kind(kind) for kind, _ in field.entities])
+    check_name("entity", entity, names if key else [*names, *PLACE], where)
+    entities: list[Any] = list(field.entities)
     i = names.index(entity)
-    kind, which = at["entities"][i]
-    at["entities"][i] = (kind, _with(which, key.split("/"), value) if key else value)
-    return farm_spec(data, where or field)
-
-
-def _places(spec: FarmSpec, field: str) -> list[str]:
-    """Return the numbers of a field's place that can be drawn."""
-    return [*spec.fields[field].localization.model_dump(by_alias=True), "scale#m"]
+    kind, which = entities[i]
+    entities[i] = (kind, _with(which, key.split("/"), value) if key else value)
+    return validate(FieldSpec, dict(field) | {"entities": entities}, where or "field")
 
 
 def _with(which: str | Mapping[str, Any], keys: Sequence[str], value: Any) -> Mapping[str, Any]:

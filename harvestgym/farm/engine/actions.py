@@ -11,7 +11,7 @@ import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +33,7 @@ ActionTuple = tuple[str, str, str, str, dict[str, Any]]
 
 
 class Orders(NamedTuple):
-    """A schedule of at most m actions as arrays; a kind of 0 is no action.
+    """A schedule of at most m orders as arrays; a kind of 0 is no order.
 
     Attributes:
         kind: int32 (m,), 1 + the row of the table.
@@ -81,11 +81,11 @@ class ActionRow:
         """The number of concrete actions of the row, for one farmer."""
         return math.prod(len(grid) for grid in self.grids)
 
-    def place(self, choice: Choice) -> int | None:
-        """Return the place of a choice among the concrete actions of the row; None if it is not in the grids."""
+    def place(self, order: Order) -> int | None:
+        """Return the place of an order among the concrete actions of the row; None if it is not in the grids."""
         plots, *grids = self.grids
-        at = plots.index(choice.plot)
-        for grid, value in zip(grids, choice.values, strict=True):
+        at = plots.index(order.plot)
+        for grid, value in zip(grids, order.values, strict=True):
             near = np.flatnonzero(np.isclose(grid, value, rtol=1e-6))
             if not len(near):
                 return None
@@ -94,8 +94,8 @@ class ActionRow:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One concrete action."""
+class Order:
+    """One action that somebody asks for: a row of the table, who does it, where, and the values."""
 
     row: ActionRow
     farmer: int
@@ -127,9 +127,9 @@ class ActionTable:
     fields: tuple[FieldSlots, ...]
 
     @cached_property
-    def choices(self) -> ChoiceList:
-        """The actions of the integer form; number 0 is to do nothing."""
-        return ChoiceList(self)
+    def size(self) -> int:
+        """The number of actions of the integer form; number 0 is to do nothing."""
+        return 1 + len(self.farmers) * int(self.starts[-1])
 
     @property
     def width(self) -> int:
@@ -154,15 +154,15 @@ class ActionTable:
     @cached_property
     def on_first_plot(self) -> np.ndarray:
         """For each number, that of the same action on the first plot of its row; the number itself without plots."""
-        numbers = np.arange(len(self.choices))
+        numbers = np.arange(self.size)
         for farmer in range(len(self.farmers)):
             for row in self.rows:
                 mine, values = self.numbers(row, farmer), row.count // len(row.grids[0])
                 numbers[mine.start : mine.stop] = mine.start + np.arange(row.count) % values
         return numbers
 
-    def choice(self, number: int) -> Choice | None:
-        """Return the action of a number; None for 0, to do nothing."""
+    def order(self, number: int) -> Order | None:
+        """Return the order of a number; None for 0, to do nothing."""
         if number == 0:
             return None
         farmer, rest = divmod(number - 1, int(self.starts[-1]))
@@ -173,7 +173,11 @@ class ActionTable:
             rest, at = divmod(rest, len(grid))
             found.append(grid[at])
         plot, *values = reversed(found)
-        return Choice(row, farmer, plot, tuple(values))
+        return Order(row, farmer, plot, tuple(values))
+
+    def list_orders(self) -> list[Order | None]:
+        """Return the order of each number."""
+        return [self.order(number) for number in range(self.size)]
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -203,7 +207,7 @@ class ActionTable:
             none = jnp.zeros_like(index)
             nowhere, nothing = jnp.full((*index.shape, 2), -1, jnp.int32), jnp.zeros((*index.shape, 0), jnp.float32)
             return Orders(none, none, nowhere, nothing)
-        acts = (index > 0) & (index < len(self.choices))
+        acts = (index > 0) & (index < self.size)
         farmer, rest = jnp.divmod(jnp.where(acts, index - 1, 0), self.starts[-1])
         row = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
         rest = rest - jnp.asarray(self.starts)[row]
@@ -232,21 +236,21 @@ class ActionTable:
             raise ConfigError(f"schedule: expected at most {size} actions a day, got {len(schedule)}")
         kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
         plot, values = np.full((size, 2), -1, np.int32), np.zeros((size, self.width), np.float32)
-        for i, choice in enumerate(map(self.parse, schedule)):
-            kind[i], farmer[i] = 1 + choice.row.number, choice.farmer
-            plot[i], values[i, : len(choice.values)] = choice.plot or (-1, -1), choice.values
+        for i, order in enumerate(map(self.parse, schedule)):
+            kind[i], farmer[i] = 1 + order.row.number, order.farmer
+            plot[i], values[i, : len(order.values)] = order.plot or (-1, -1), order.values
         return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
 
     def index(self, action: Sequence[Any]) -> int:
         """Return the number of one of the paper's tuples in the integer form."""
-        choice = self.parse(action)
-        at = choice.row.place(choice)
+        order = self.parse(action)
+        at = order.row.place(order)
         if at is None:
-            raise ConfigError(f"expected a discrete action, got {self.tuple(choice)}; try `harvestgym show --actions`")
-        return self.numbers(choice.row, choice.farmer)[at]
+            raise ConfigError(f"expected a discrete action, got {self.write(order)}; try `harvestgym show --actions`")
+        return self.numbers(order.row, order.farmer)[at]
 
-    def parse(self, action: Sequence[Any]) -> Choice:
-        """Return the checked choice of `(farmer, field, entity, name, parameters)` of the paper, in any spelling."""
+    def parse(self, action: Sequence[Any]) -> Order:
+        """Return the checked order of `(farmer, field, entity, name, parameters)` of the paper, in any spelling."""
         whole = isinstance(action, (tuple, list)) and len(action) == 5
         if not whole or not isinstance(action[4], (Mapping, type(None))):
             raise ConfigError(f"expected (farmer, field, entity, name, parameters), got {action!r}")
@@ -271,7 +275,7 @@ class ActionTable:
         """The number of each row by the names of its field, entity and action."""
         return {(*row.names, row.action.name): row.number for row in self.rows}
 
-    def _filled(self, row: ActionRow, farmer: int, parameters: Mapping[str, Any]) -> Choice:
+    def _filled(self, row: ActionRow, farmer: int, parameters: Mapping[str, Any]) -> Order:
         where = " > ".join((*row.names, row.action.name))
         given = self._names.parameters(row.action, parameters, where)
         missing = [key for key in parameter_keys(row.action) if key not in given]
@@ -279,38 +283,14 @@ class ActionTable:
             raise ConfigError(f"{where}: expected {', '.join(missing)}, got nothing")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
         pairs = zip(row.allowed, row.action.parameters, strict=True)
-        return Choice(row, farmer, plot, tuple(_encode(w, check_value(p, given[p.key], where)) for p, w in pairs))
+        return Order(row, farmer, plot, tuple(_encode(w, check_value(p, given[p.key], where)) for p, w in pairs))
 
-    def tuple(self, choice: Choice | None) -> ActionTuple | None:
-        """Return a choice in the paper's form; None for nothing."""
-        return None if choice is None else self.write(choice)
-
-    def write(self, choice: Choice) -> ActionTuple:
-        """Return a choice in the paper's form."""
-        named: dict[str, Any] = {} if choice.plot is None else {"plot": choice.plot}
-        for whole, value in zip(choice.row.action.parameters, choice.values, strict=True):
+    def write(self, order: Order) -> ActionTuple:
+        """Return an order in the paper's form."""
+        named: dict[str, Any] = {} if order.plot is None else {"plot": order.plot}
+        for whole, value in zip(order.row.action.parameters, order.values, strict=True):
             named[whole.key] = _words(whole)[int(value)] if _words(whole) else value
-        return (self.farmers[choice.farmer], *choice.row.names, choice.row.action.name, named)
-
-
-class ChoiceList(Sequence["Choice | None"]):
-    """The integer form of a table as a sequence, made entry by entry when asked."""
-
-    def __init__(self, table: ActionTable):
-        self._table = table
-        self._size = 1 + len(table.farmers) * int(table.starts[-1])
-
-    def __len__(self) -> int:
-        return self._size
-
-    @overload
-    def __getitem__(self, at: int) -> Choice | None: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Choice | None]: ...
-    def __getitem__(self, at: int | slice) -> Choice | None | list[Choice | None]:
-        if isinstance(at, slice):
-            return [self._table.choice(i) for i in range(self._size)[at]]
-        return self._table.choice(range(self._size)[at])
+        return (self.farmers[order.farmer], *order.row.names, order.row.action.name, named)
 
 
 def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str) -> tuple[int, int] | None:

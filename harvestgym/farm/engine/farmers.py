@@ -18,7 +18,7 @@ from harvestgym.core.tree import WIDE, par, pytree
 UNLIMITED = 2**31 - 1
 
 
-class WorkRequest(NamedTuple):
+class Work(NamedTuple):
     """The orders or observations for one farmer, in list order.
 
     Attributes:
@@ -55,18 +55,18 @@ class Farmer:
         """Return the memory on the first morning."""
         return ()
 
-    def work(self, memory: Any, work: WorkRequest) -> WorkResult:
+    def work(self, memory: Any, work: Work) -> WorkResult:
         """Return the interventions of a day."""
         return WorkResult(work.wanted, memory, jnp.float32(0.0))
 
-    def look(self, memory: Any, work: WorkRequest) -> WorkResult:
+    def look(self, memory: Any, work: Work) -> WorkResult:
         """Return the observations of a morning, before the interventions of the same day."""
         return WorkResult(work.wanted, memory, jnp.float32(0.0))
 
 
 def delegate(
-    farmers: Sequence[Farmer], memories: Sequence[Any], whose: Any, request: WorkRequest,
-    job: Callable[[Farmer, Any, WorkRequest], WorkResult],
+    farmers: Sequence[Farmer], memories: Sequence[Any], whose: Any, request: Work,
+    job: Callable[[Farmer, Any, Work], WorkResult],
 ) -> WorkResult:  # fmt: skip
     """Let each farmer do its part of the orders of all, `whose` (n,) they are; `job` is its `work` or `look`.
 
@@ -92,10 +92,10 @@ class BasicFarmer(Farmer):
         "max_daily_observations", "observations a day", low=0, dtype="int", default=UNLIMITED
     )
 
-    def work(self, memory: Any, work: WorkRequest) -> WorkResult:
+    def work(self, memory: Any, work: Work) -> WorkResult:
         return WorkResult(_first(work.wanted, self.max_daily_interventions), memory, jnp.float32(0.0))
 
-    def look(self, memory: Any, work: WorkRequest) -> WorkResult:
+    def look(self, memory: Any, work: Work) -> WorkResult:
         return WorkResult(_first(work.wanted, self.max_daily_observations), memory, jnp.float32(0.0))
 
 
@@ -122,16 +122,16 @@ class HourlyFarmer(Farmer):
     def init(self) -> HourlyMemory:
         return HourlyMemory(jnp.float32(0.0), jnp.float32(self.budget))
 
-    def work(self, memory: HourlyMemory, work: WorkRequest) -> WorkResult:
+    def work(self, memory: HourlyMemory, work: Work) -> WorkResult:
         minutes = jnp.where(work.minutes > 0, work.minutes, self.intervention)
         done, after, wages = self._accept(memory, work, minutes)
         return WorkResult(done, after._replace(minutes=jnp.float32(0.0)), wages)
 
-    def look(self, memory: HourlyMemory, work: WorkRequest) -> WorkResult:
+    def look(self, memory: HourlyMemory, work: Work) -> WorkResult:
         return WorkResult(*self._accept(memory, work, work.entries * self.observation))
 
     def _accept(
-        self, memory: HourlyMemory, work: WorkRequest, minutes: jax.Array
+        self, memory: HourlyMemory, work: Work, minutes: jax.Array
     ) -> tuple[jax.Array, HourlyMemory, jax.Array]:
         wages = self.wage * minutes / 60
 

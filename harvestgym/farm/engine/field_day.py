@@ -44,9 +44,12 @@ def simulate_day(
     remembers the trace: a start needs it several times.
     """
     field, rows = structure
+    readers = {e for e, method, _ in rows if getattr(field.slots[e].kind, method).action.reads_board}
+    morning = publish(field, entities, states, place, draws) if readers else {}
+    boards = {e: Board(place, morning, field.slots[e].name, float("inf")) for e in readers}
 
     def follow(now: tuple[Any, ...], order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
-        after, ledgers, hit = _follow(now, *order, rows, kinds, place, entities)
+        after, ledgers, hit = _follow(now, *order, rows, kinds, place, entities, boards)
         same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), after, now)
         return same, (ledgers, hit)
 
@@ -69,13 +72,16 @@ def _follow(
     kinds: jax.Array,
     place: Place,
     entities: tuple[Entity, ...],
+    boards: Mapping[int, Board],
 ) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
     """Return the states after an order, what crossed the boundary through each action, and whether it had an effect."""
     now, ledgers, hit = list(states), [], jnp.asarray(False)
     for kind, (e, method, width) in zip(kinds, rows, strict=True):
         aim = _aim(order.plot, place.shape)  # for each row: what all share would be kept in memory
         where = accepted & (order.kind == kind) & aim
-        result = getattr(entities[e], method)(now[e], place, where, *(order.values[i] for i in range(width)))
+        act, values = getattr(entities[e], method), [order.values[i] for i in range(width)]
+        board = {"board": boards[e]} if act.action.reads_board else {}
+        result = act(now[e], place, where, *values, **board)
         now[e] = result.state
         ledgers.append(result.ledger)
         hit = hit | jnp.any(result.done)
@@ -92,24 +98,24 @@ def publish(
     field: FieldSlots, entities: tuple[Entity, ...], states: Sequence[Any], place: Place, draws: list[Draws]
 ) -> Posts:
     """Return all messages of a field on one day, rank by rank, the allocator's share among them."""
-    speakers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
+    publishers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
     posts: Posts = {}
-    for rank in sorted({message.rank for message, _, _ in speakers} | {ALLOCATION_RANK}):
-        said: Posts = {}
-        for message, e, method in speakers:
+    for rank in sorted({message.rank for message, _, _ in publishers} | {ALLOCATION_RANK}):
+        of_rank: Posts = {}
+        for message, e, method in publishers:
             if message.rank == rank:
                 board = Board(place, posts, field.slots[e].name, rank)
-                spoken = getattr(entities[e], method)(states[e], place, board, draws[e])
-                said.setdefault(message, {})[field.slots[e].name] = spoken
+                made = getattr(entities[e], method)(states[e], place, board, draws[e])
+                of_rank.setdefault(message, {})[field.slots[e].name] = made
         if rank == ALLOCATION_RANK and field.hosts:
-            said[Share] = {"allocator": _shared(field, place, posts)}
-        posts |= said
+            of_rank[Share] = {"allocator": _shared(field, place, posts)}
+        posts |= of_rank
     return posts
 
 
 def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
     board = Board(place, posts, "the allocator", ALLOCATION_RANK)
-    return allocate(board.by_host(Need), board.one(Ground), [s.kind.priority for s in field.hosts])
+    return allocate(board.read_hosts(Need), board.read_one(Ground), [s.kind.priority for s in field.hosts])
 
 
 @partial(jax.jit, static_argnames="fields", inline=True)

@@ -7,153 +7,109 @@ neighbour, so the order of entities in a file cannot matter.
 
 from __future__ import annotations
 
-import dataclasses
-import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.env import Env
-from harvestgym.core.loading import load_object
+from harvestgym.core.env import Timestep
+from harvestgym.core.random import keys_for
+from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Entity, Ledger, Place
-from harvestgym.farm.schema import FarmSpec
 
-from .actions import ActionTable, Orders
+from .actions import Orders
 from .alike import map_fields
-from .conditions import Formula, occurs
-from .farmers import WorkRequest, WorkResult, delegate
+from .conditions import occurs
+from .farmers import Work, WorkResult, delegate
 from .field_day import draw_day, simulate_day
-from .initial_values import InitialValue, draw_initial_states
-from .name_table import NameTable
-from .observations import ObservationPlan
+from .initial_values import draw_initial_states
 from .reward_terms import RewardContext
 from .state import DayReport, FarmParams, FarmState
-from .variables import FieldSlots, Variable
+from .structure import FarmStructure
+from .variables import Variable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FarmModel(Env[FarmState, FarmParams]):
-    """A farm of a given structure. Equal structures share one compiled program.
+class FarmModel(FarmStructure):
+    """A farm as five functions, for any structure."""
 
-    Attributes:
-        fields: names, kinds and shapes.
-        actions: the action table.
-        variables: every variable of every entity.
-        plan: what is observed each day.
-        starts: which variables get an initial value.
-        stops: the formula that ends the game.
-        schedule: how many actions a day an agent may ask for; 1 makes the action one integer.
-        tallies: names that the score can count.
-        defaults: the default parameters (not part of the structure).
-        spec: what the farm file says (not part of the structure).
-    """
-
-    step_unit: ClassVar[str] = "days"
-    family: ClassVar[str | None] = "harvestgym.farm.family"
-    fields: tuple[FieldSlots, ...]
-    actions: ActionTable
-    variables: tuple[Variable, ...]
-    plan: ObservationPlan
-    starts: tuple[InitialValue, ...]
-    stops: Formula
-    schedule: int
-    tallies: tuple[str, ...]
-    defaults: FarmParams
-    spec: FarmSpec
-
-    def __post_init__(self) -> None:
-        parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
-        object.__setattr__(self, "_structure", tuple(parts))
-        object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields only: hashes of strings differ from process to process."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
-    def __setstate__(self, fields: dict[str, Any]) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
-
-    @property
-    def summary(self) -> str:
-        """The fields, the kinds of entities and the mode."""
-        plots = ", ".join(" x ".join(map(str, field.shape)) for field in self.fields)
-        kinds = dict.fromkeys(slot.kind.__name__ for field in self.fields for slot in field.slots)
-        return f"{plots} plots, mode {self.spec.mode}, {textwrap.shorten(', '.join(kinds), 100, placeholder=' …')}"
-
-    def recipe(self) -> dict[str, str]:
-        """Return the text of its farm file, for `core.saving`; ConfigError if a part lives in Python only."""
-        return {"text": load_object("harvestgym.farm.build.farm_writer:write_farm")(self.spec)}
-
-    @classmethod
-    def from_recipe(cls, text: str) -> FarmModel:
-        """Return the farm of the text of a file."""
-        return load_object("harvestgym.farm.build.compile:build_text")(text)
-
-    def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined]
-
-    def __eq__(self, other: object) -> bool:
-        same = other is self
-        return same or (isinstance(other, FarmModel) and self._structure == other._structure)  # type: ignore[attr-defined]
-
-    @property
-    def params(self) -> FarmParams:
-        return self.defaults
-
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        return self.plan.space
-
-    @property
-    def full_plan(self) -> ObservationPlan:
-        """The plan of all that an observation can show."""
-        return self.plan
-
-    @property
-    def action_space(self) -> gymnasium.Space[Any]:
-        n = len(self.actions.choices)
-        if self.schedule == 1:
-            return gymnasium.spaces.Discrete(n)
-        return gymnasium.spaces.MultiDiscrete(np.full(self.schedule, n))
+    def in_force(self, state: FarmState, params: FarmParams) -> FarmParams:
+        """Return the parameters in force in a state, which its context changes."""
+        return self.contexts.in_force(params, state.context)
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
+        return self._started(key, self.contexts.first(key, params), params)
+
+    def again(
+        self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
+    ) -> tuple[FarmState, Timestep]:
+        """Begin the episode after one that ended in `last`, under its context until its episodes are over."""
+        params = self.given(params)
+        start, look = keys_for(key, ("initial", "observation"))
+        context = self.contexts.next_episode(start, last.context, renew, params)
+        return self._opened(look, self._started(start, context, params), params)
+
+    def _started(self, key: jax.Array, context: Any, params: FarmParams) -> FarmState:
+        params = self.contexts.in_force(params, context)
         places, entities = _parts(params)
-        fields = draw_initial_states(key, self.fields, self.starts, places, entities, params.starts)
-        zero = {name: jnp.float32(0.0) for name in self.tallies}
-        none = jnp.zeros(self.schedule, bool)
+        zero, none = {name: jnp.float32(0.0) for name in self.tallies}, jnp.zeros(self.schedule, bool)
         return FarmState(
-            fields=fields,
+            fields=draw_initial_states(key, self.fields, self.starts, places, entities, params.starts),
             farmers=tuple(farmer.init() for farmer in params.farmers),
             totals=zero,
             today=zero,
+            context=context,
             day=jnp.int32(0),
             cost=jnp.float32(0.0),
             wages=jnp.float32(0.0),
             accepted=none,
             effective=none,
             over=jnp.asarray(False),
+            **self._morning,
         )
 
+    @property
+    def _morning(self) -> dict[str, jax.Array]:
+        """Return the entries of a state before the requests of its day."""
+        return {"acting": jnp.asarray(False), "asked": jnp.zeros(self.offered.size, bool), "paid": jnp.float32(0.0)}
+
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
-        return self.day(key, state, self.actions.orders(action), params)[0]
+        if not self.asks:
+            return self.day(key, state, self.orders(action), params)[0]
+        looked = self._look(state, action.get("request", np.zeros(0)), params)
+        passed = self.day(key, state, self.orders(action), params)[0]
+        return jax.tree.map(lambda a, b: jnp.where(state.acting, a, b), passed, looked)
+
+    def _look(self, state: FarmState, request: Any, params: FarmParams) -> FarmState:
+        """Return the state after the half-step of observing."""
+        answer, none = self.requests.answer(state, request, params), jnp.zeros_like(state.accepted)
+        return replace(
+            state,
+            farmers=answer.memories,
+            acting=jnp.asarray(True),
+            asked=state.asked | answer.shown,
+            paid=answer.price,
+            cost=jnp.zeros_like(state.cost),
+            wages=answer.wages,
+            accepted=none,
+            effective=none,
+            over=self.ended(state, params),
+        )
 
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         """Return one day with a schedule of orders: the next state and what crossed the boundary.
 
-        Days after the end go on, but earn and cost nothing.
+        Days after the end go on, but earn and cost nothing. A day passes under the context of its morning.
         """
-        prices = params.score.prices(orders)
-        accepted, farmers, wages = self._work(state, orders, prices, params)
+        now = self.in_force(state, params)
+        prices = now.score.prices(orders)
+        accepted, farmers, wages = self._work(state, orders, prices, now)
         kinds = [jnp.asarray([row.number + 1 for row in rows], jnp.int32) for rows in self.actions.rows_of_fields]
-        parts = (kinds, draw_day(key, self.fields), *_parts(params), state.fields)
+        parts = (kinds, draw_day(key, self.fields), *_parts(now), state.fields)
         days = map_fields(partial(simulate_day, orders, accepted), self._field_structures, *parts)
         report = self._report([ledgers for _, ledgers, _ in days])
         new = FarmState(
@@ -161,12 +117,14 @@ class FarmModel(Env[FarmState, FarmParams]):
             farmers=farmers,
             totals={n: state.totals[n] + report.tally[n] for n in self.tallies},
             today=report.tally,
+            context=self.contexts.next_day(key, state.context, state.day + 1, params),
             day=state.day + 1,
             cost=jnp.sum(jnp.where(accepted, prices, 0.0)),
             wages=wages,
             accepted=accepted,
             effective=jnp.any(jnp.stack([effective for _, _, effective in days]), axis=0),
-            over=self.ended(state, params),
+            over=self.ended(state, now),
+            **self._morning,
         )
         return new, report
 
@@ -201,12 +159,20 @@ class FarmModel(Env[FarmState, FarmParams]):
 
         Farmers do not know the plot of an order, so that without rules the first plot stands for all.
         """
-        numbers = np.arange(len(self.actions.choices))
+        numbers = np.arange(self.actions.size)
         tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
         none, place = jnp.zeros(self.schedule, jnp.int32), place.astype(np.int32)
         return self.permits(state, jnp.asarray(tried, jnp.int32), params, none, 0)[place] | (numbers == 0)
 
-    def action_mask(self, state: FarmState, params: FarmParams) -> jax.Array:
+    @property
+    def action_mask(self) -> Callable[[FarmState, FarmParams], jax.Array] | None:
+        """The function that returns which actions are possible; None if the farm asks, whose actions have two parts.
+
+        The interfaces "discrete", "multidiscrete" and "map" have masks in every mode.
+        """
+        return None if self.asks else self._mask_actions
+
+    def _mask_actions(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Return which integer actions are possible: what the rules permit and a farmer takes; bool, as the space.
 
         With several orders a day each has the mask of the first one: a later order may be refused after those before it
@@ -221,7 +187,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
         minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape, jnp.float32)
-        request = WorkRequest(asked, minutes, prices, none, state.day)
+        request = Work(asked, minutes, prices, none, state.day)
         return delegate(params.farmers, state.farmers, orders.farmer, request, lambda each, *given: each.work(*given))
 
     def _report(self, ledgers: Sequence[Sequence[Ledger]]) -> DayReport:
@@ -231,9 +197,11 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
         """Return the values that scores and rules may read."""
+        params = self.in_force(state, params)
         return RewardContext(
-            state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day
-        )
+            state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day,
+            [(field.name, slot.name) for field in self.fields for slot in field.slots],
+        )  # fmt: skip
 
     def _reader(self, state: FarmState, params: FarmParams) -> Any:
         def read(field: str, entity: str, key: str) -> jax.Array:
@@ -241,22 +209,25 @@ class FarmModel(Env[FarmState, FarmParams]):
 
         return read
 
-    @cached_property
-    def names(self) -> NameTable:
-        """Every name of the farm, looked up in any spelling."""
-        return NameTable(self.actions.farmers, self.fields, self.variables)
-
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Return whether the game is over in `state`, by a condition, by the clock, or since before."""
         return state.over | self.terminal(state, params) | self.truncation(state, params)
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return the array of a variable in a state."""
+        """Return the array of a variable in a state, under its context."""
+        params = self.in_force(state, params) if variable.derived else params
         entity = params.fields[variable.field].entities[variable.entity]
         return variable.value(entity, state.fields[variable.field][variable.entity])
 
     def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:
-        return self.plan.see(lambda variable: self.value(variable, state, params))
+        params = self.in_force(state, params)
+        values = self.full_plan.see(lambda variable: self.value(variable, state, params))
+        context = self.contexts.seen(state.context)
+        if not self.asks:
+            return jnp.concatenate([values, *context])
+        mask = jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
+        shown = jnp.concatenate([jnp.where(mask, values, 0.0), *context])
+        return {"values": shown, "mask": jnp.concatenate([mask.astype(jnp.float32), *map(jnp.ones_like, context)])}
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
         end = occurs(self.stops, params.stops, lambda item: item.take(self.value(item.variable, state, params)))
@@ -268,12 +239,15 @@ class FarmModel(Env[FarmState, FarmParams]):
         return state.day >= params.horizon
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """Return the named terms of the gain of the day that led to `state`: stages, and at the end, once, the rest."""
+        """Return the named terms of the gain of the step that led to `state`: stages, and at the end, once, the rest.
+
+        They are 0 in the half-step of observing, in which no day passes.
+        """
         ended, context = self.ended(state, params), self.reward_context(state, params)
         terms = params.score.daily(context)
         for name, value in params.score.final(context).items():
             terms[name] = terms.get(name, 0.0) + jnp.where(ended, value, 0.0)
-        return {name: jnp.where(state.over, 0.0, value) for name, value in terms.items()}
+        return {name: jnp.where(state.over | state.acting, 0.0, value) for name, value in terms.items()}
 
     def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """Return the mean of each index over the entities that give it."""
@@ -290,9 +264,8 @@ class FarmModel(Env[FarmState, FarmParams]):
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """Return the costs of the step that led to `state`, by name; free observations cost nothing."""
-        named = {"intervention cost": state.cost, "wages": state.wages}
-        costs = {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
-        return costs | {"observation cost": jnp.float32(0.0)}
+        named = {"intervention cost": state.cost, "wages": state.wages, "observation cost": state.paid}
+        return {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
 
     def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
         gains, costs = self.gains(state, params), self.costs(state, params)
@@ -300,7 +273,8 @@ class FarmModel(Env[FarmState, FarmParams]):
         out |= {f"reward/{name}": value for name, value in gains.items()}
         out |= {f"total/{name}": value for name, value in state.totals.items()}
         out |= {"accepted": state.accepted, "effective": state.effective}
-        return out | self._explanations(state)
+        out |= self._explanations(state)
+        return out | ({"context": state.context.numbers} if self.contexts.draws else {})
 
     def _explanations(self, state: FarmState) -> dict[str, jax.Array]:
         out: dict[str, jax.Array] = {}

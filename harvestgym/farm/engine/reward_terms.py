@@ -6,14 +6,14 @@ reward is the sum of all terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.tree import open_par, par, pytree
 
 VariableReader = Callable[[str, str, str], jax.Array]
@@ -27,6 +27,7 @@ class RewardContext(NamedTuple):
         indices: what entities say of themselves, 0 to 1 (`"soil"`, `"plant"`).
         read: the array of a variable by field, entity and key.
         day: days since the start.
+        entities: the field and the name of every entity.
     """
 
     today: Mapping[str, jax.Array]
@@ -34,6 +35,14 @@ class RewardContext(NamedTuple):
     indices: Mapping[str, jax.Array]
     read: VariableReader
     day: jax.Array
+    entities: Sequence[tuple[str, str]] = ()
+
+    def read_every(self, kind: str, key: str) -> list[jax.Array]:
+        """Read a variable of every entity of a kind, `read_every("Soil", "available_Water#L")`, field by field."""
+        found = [(field, name) for field, name in self.entities if name.rpartition("-")[0] == kind]
+        if not found:
+            raise unknown("kind", kind, {name.rpartition("-")[0] for _, name in self.entities}, "read_every")
+        return [self.read(field, name, key) for field, name in found]
 
 
 @pytree

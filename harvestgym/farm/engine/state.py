@@ -24,8 +24,25 @@ class FieldParams:
 
 
 @pytree
+class ContextParams:
+    """The distributions of contexts.
+
+    `tables` has for each draw the entries that it decides: a row for each choice or mixed set, or for the two
+    ends of a range.
+    """
+
+    tables: tuple[jax.Array, ...]
+    noise: jax.Array = par(
+        "noise#day-1", "variance of a forecast per day ahead, in squared spans of what is seen", low=0, high=1
+    )
+
+
+@pytree
 class FarmParams:
-    """All numbers of a farm; its structure is in the `FarmModel`."""
+    """All numbers of a farm; its structure is in the `FarmModel`.
+
+    `context` has what there is to draw; it is empty where nothing is drawn, or where a context is in force.
+    """
 
     fields: tuple[FieldParams, ...]
     farmers: tuple[Farmer, ...]
@@ -34,11 +51,15 @@ class FarmParams:
     starts: tuple[jax.Array, ...]
     stops: ReferenceValues
     horizon: jax.Array = par("horizon#day", "days after which the game is truncated", low=1, dtype="int")
+    context: ContextParams | tuple[()] = ()
 
 
 @pytree
 class FarmState:
-    """The states of all entities, and what the score and the farmer need to know of the past."""
+    """The states of all entities, and what the score and the farmer need to know of the past.
+
+    `context` is empty where nothing is drawn. In modes without requests `acting` is False, nothing is asked or paid.
+    """
 
     fields: tuple[tuple[Any, ...], ...]
     farmers: tuple[Any, ...]
@@ -51,6 +72,9 @@ class FarmState:
     accepted: jax.Array = var("accepted", "which orders of today were taken by a farmer", dtype="bool", axes=("order",))
     over: jax.Array = var("over", "whether the game had ended before today", dtype="bool", axes=())
     effective: jax.Array = var("effective", "which orders of today had an effect", dtype="bool", axes=("order",))
+    acting: jax.Array = var("acting", "whether today's requests are answered", dtype="bool", axes=())
+    asked: jax.Array = var("asked", "which entries of the offer were seen", dtype="bool", axes=("entry",))
+    paid: jax.Array = var("observation_cost", "what they cost", axes=())
 
 
 class DayReport(NamedTuple):

@@ -111,17 +111,20 @@ class Action:
     plot: bool
     parameters: tuple[Parameter, ...]
     doc: str
+    reads_board: bool = False
 
 
 def action(name: str, *parameters: Parameter, plot: bool = True) -> Callable[[Any], Any]:
     """Declare a method `(self, state, place, where, *values) -> ActionResult` as the intervention `name`.
 
-    `where` is a bool array over the plots; where it is False everywhere the method changes nothing.
+    `where` is a bool array over the plots; where it is False everywhere the method changes nothing. A method with a
+    last parameter `board` also reads the messages of this morning, before any order of the day.
     """
 
     def declare(method: Any) -> Any:
         doc = (inspect.getdoc(method) or "").partition("\n")[0]
-        method.action = Action(name, method.__name__, plot, parameters, doc)
+        reads_board = "board" in inspect.signature(method).parameters
+        method.action = Action(name, method.__name__, plot, parameters, doc, reads_board)
         return method
 
     return declare
@@ -275,8 +278,7 @@ def _order(cls: type) -> list[str]:
 class Board:
     """The messages of one field on one day, read by one entity.
 
-    `one`, `heard` and `by_host` read what others said; `mine` what concerns the reader as a host, `sent`
-    what the reader itself published. A publisher of rank n may read ranks below n only.
+    A publisher of rank n may read messages of ranks below n only, except its own.
     """
 
     def __init__(self, place: Place, posts: dict[type[Message], dict[str, Message]], reader: str, rank: float):
@@ -285,48 +287,50 @@ class Board:
         self._reader = reader
         self._rank = rank
 
-    def one(self, kind: type[MessageT]) -> MessageT:
-        """Return the single message of this kind on the field; ConfigError unless exactly one entity sent it."""
+    def read_one(self, kind: type[MessageT]) -> MessageT:
+        """Return the single message of this kind on the field; ConfigError unless exactly one entity published it."""
         found = self._read(kind)
         if len(found) != 1:
             who = f" ({', '.join(found)})" if found else ""
             raise ConfigError(f"{self._reader}: expected one {kind.__name__} on its field, got {len(found)}{who}")
         return next(iter(found.values()))  # pyright: ignore[reportReturnType]
 
-    def heard(self, kind: type[MessageT]) -> MessageT:
-        """Return the sum of all messages of this kind; zero where nobody sends it."""
+    def read_sum(self, kind: type[MessageT]) -> MessageT:
+        """Return the sum of all messages of this kind; zero where nobody publishes it."""
         found = [message.whole(self.place.sizes) for message in self._read(kind).values()]
         return reduce(operator.add, found) if found else kind.zero(self.place.sizes)  # pyright: ignore[reportReturnType]
 
-    def by_host(self, kind: type[MessageT]) -> MessageT:
-        """Stack the messages of all hosts along a leading host axis, in the order of `place.hosts`; zero of those
-        that say nothing."""
-        found, sizes = self._read(kind), self.place.sizes
-        if not self.place.hosts:
-            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), kind.zero(sizes))  # pyright: ignore
-        said = [found[host].whole(sizes) if host in found else kind.zero(sizes) for host in self.place.hosts]
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *said)  # pyright: ignore
+    def read_own(self, kind: type[MessageT]) -> MessageT:
+        """Return what concerns the reader itself.
 
-    def others(self, kind: type[MessageT]) -> list[MessageT]:
-        """Return the messages of the other hosts that say something, in the order of `place.hosts`."""
-        found = self._read(kind)
-        return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
-
-    def mine(self, kind: type[MessageT]) -> MessageT:
-        """Return the entry of the reader on the host axis of a message (`Load`, `Strain`, `Share`), summed."""
-        at = self.place.hosts.index(self._reader)
-        axis = {name: int(bool(m.stacked)) for name, m in iterate_metas(kind)}
-        total = self.heard(kind)
+        For a host this is its entry on the host axis of a message that has one (`Load`, `Strain`, `Share`), summed over
+        all who publish it. Otherwise it is the message that the reader published today.
+        """
+        metas = dict(iterate_metas(kind))
+        if self._reader not in self.place.hosts or not all("host" in meta.axes for meta in metas.values()):
+            return self._posts[kind][self._reader]  # pyright: ignore[reportReturnType]
+        total, at = self.read_sum(kind), self.place.hosts.index(self._reader)
+        axis = {name: int(meta.stacked) for name, meta in metas.items()}
         taken = {n: jax.lax.index_in_dim(getattr(total, n), at, a, keepdims=False) for n, a in axis.items()}
         return type(total)(**taken)
 
-    def sent(self, kind: type[MessageT]) -> MessageT:
-        """Return the message that the reader itself published today."""
-        return self._posts[kind][self._reader]  # pyright: ignore[reportReturnType]
+    def read_hosts(self, kind: type[MessageT]) -> MessageT:
+        """Stack the messages of all hosts along a leading host axis, in the order of `place.hosts`; zero of those
+        that publish none."""
+        found, sizes = self._read(kind), self.place.sizes
+        if not self.place.hosts:
+            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), kind.zero(sizes))  # pyright: ignore
+        each = [found[host].whole(sizes) if host in found else kind.zero(sizes) for host in self.place.hosts]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)  # pyright: ignore
+
+    def read_others(self, kind: type[MessageT]) -> list[MessageT]:
+        """Return the messages of the other hosts that publish one, in the order of `place.hosts`."""
+        found = self._read(kind)
+        return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
 
     def toxin(self, target: str) -> jax.Array:
         """Grams of cide per plot, in effect on one of the names in the reader's `targets`."""
-        return self.one(Ground).toxin[self.place.targets.index(target)]
+        return self.read_one(Ground).toxin[self.place.targets.index(target)]
 
     def _read(self, kind: type[MessageT]) -> dict[str, Message]:
         if kind.rank >= self._rank:

@@ -92,7 +92,7 @@ def unshaded_light(board: Board) -> jax.Array | float:
     Each of them takes what its shade covers, and of that the part that its height has in the sum of both heights:
     all from what is far below it, half from its equal.
     """
-    return math.prod(transmitted_light(other, board.sent(Canopy)) for other in board.others(Canopy))
+    return math.prod(transmitted_light(other, board.read_own(Canopy)) for other in board.read_others(Canopy))
 
 
 def transmitted_light(above: Canopy, below: Canopy) -> jax.Array:

@@ -179,6 +179,15 @@ class Dose(Message):
 
 
 @pytree
+class Tilth(Message):
+    """Work of any further kinds on the soil of each plot today; several add up."""
+
+    rank: ClassVar[int] = 1
+    cover: jax.Array = var("cover", "share of the surface from which nothing evaporates, 0 to 1", high=1)
+    drainage: jax.Array = var("drainage", "share of the surplus water that drains without harm, 0 to 1", high=1)
+
+
+@pytree
 class Need(Message):
     """Water and nutrients that a host demands from the soil of each plot today."""
 

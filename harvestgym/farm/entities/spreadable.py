@@ -72,7 +72,7 @@ class Spreadable(Entity):
 
     def freed(self, pile: Pile, board: Board) -> jax.Array:
         """Return the kilograms per plot that the soil life releases today."""
-        return released_amount(pile.amount, self.speed, board.one(Ground).microlife)
+        return released_amount(pile.amount, self.speed, board.read_one(Ground).microlife)
 
     def update(self, state: Pile, place: Place, board: Board, draws: Draws) -> tuple[Pile, Ledger]:
         """Remove the released amount."""

@@ -20,9 +20,8 @@ from harvestgym.core.errors import check_name
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Flatten, Wrapper
 from harvestgym.farm.engine.actions import Orders
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.observations import Requests
+from harvestgym.farm.engine.requests import Requests
 from harvestgym.farm.engine.state import FarmParams
 
 
@@ -47,10 +46,7 @@ class ActionWrapper(Wrapper[FarmParams]):
     @property
     def requests(self) -> int:
         """The number of observations that can be requested."""
-        return len(self.env.offered.items) if isinstance(self.env, ActiveFarm) else 0
-
-    def _model_action(self, request: Any, order: Any) -> Any:
-        return {"request": request, "order": order} if isinstance(self.env, ActiveFarm) else order
+        return len(self.env.offered.items)
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class DiscreteActions(ActionWrapper):
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        n = self.requests + len(self.env.actions.choices)
+        n = self.requests + self.env.actions.size
         return spaces.MultiDiscrete([n] * self.env.schedule) if self.whole_schedule else spaces.Discrete(n)
 
     def read(self, action: jax.Array) -> Any:
@@ -73,7 +69,7 @@ class DiscreteActions(ActionWrapper):
         numbers = jnp.zeros(self.env.schedule, jnp.int32).at[:places].set(jnp.asarray(action, jnp.int32))
         request = (numbers[:, None] == 1 + jnp.arange(self.requests, dtype=jnp.int32)).any(0)
         order = jnp.where(numbers > self.requests, numbers - self.requests, 0)
-        return self._model_action(request, order if self.env.schedule > 1 else order[0])
+        return self.env.make_action(request, order if self.env.schedule > 1 else order[0])
 
     def action_mask(self, state: Any, params: FarmParams) -> jax.Array:
         """Return which actions are possible as the first of a step, bool, as the space.
@@ -81,16 +77,14 @@ class DiscreteActions(ActionWrapper):
         In mode "ao" those of the other half-step are not. Each place of a schedule has the mask of the first.
         """
         inner = self.inner(state)
-        asks, acts = (~inner.acting, inner.acting) if isinstance(self.env, ActiveFarm) else (True, True)
+        asks, acts = (~inner.acting, inner.acting) if self.env.asks else (True, True)
         first = self._first_mask(inner, params, asks, acts)
         return jnp.broadcast_to(first, (self.env.schedule, len(first))) if self.whole_schedule else first
 
     def _first_mask(self, inner: Any, params: FarmParams, asks: Any, acts: Any) -> jax.Array:
         """Return the mask of 0, of the requests where `asks`, and of the interventions where `acts`."""
         orders = self.env.permits_first(inner, params)
-        if not (self.requests and isinstance(self.env, ActiveFarm)):
-            return orders & (acts | (jnp.arange(len(orders), dtype=jnp.int32) == 0))
-        return jnp.concatenate([orders[:1], self.env.can_answer(inner, params) & asks, orders[1:] & acts])
+        return jnp.concatenate([orders[:1], self.env.requests.news(inner, params) & asks, orders[1:] & acts])
 
 
 class TurnState(NamedTuple):
@@ -162,7 +156,7 @@ class BoxActions(ActionWrapper):
 
     def read(self, action: jax.Array) -> Any:
         parts = jnp.clip(jnp.nan_to_num((jnp.asarray(action, jnp.float32) + 1) / 2), 0.0, 1.0)
-        return self._model_action(parts[: self.requests] > 0.5, self._orders(parts[self.requests :]))
+        return self.env.make_action(parts[: self.requests] > 0.5, self._orders(parts[self.requests :]))
 
     def _orders(self, parts: jax.Array) -> Any:
         table, parts = self.env.actions, parts.reshape(self.env.schedule, -1)
@@ -201,7 +195,7 @@ class ScheduleActions(ActionWrapper):
         what, farmer, plot = action[:, 0], action[:, 1], action[:, 2:ORDER_WIDTH]
         values = jax.lax.bitcast_convert_type(action[:, ORDER_WIDTH:], jnp.float32)
         order = Orders(jnp.maximum(what, 0), farmer, plot, values)
-        return self._model_action(Requests(farmer, jnp.maximum(-what, 0), plot), order)
+        return self.env.make_action(Requests(farmer, jnp.maximum(-what, 0), plot), order)
 
 
 def _bin(position: jax.Array, n: Any) -> jax.Array:
@@ -210,7 +204,7 @@ def _bin(position: jax.Array, n: Any) -> jax.Array:
 
 
 def _discrete(model: FarmModel) -> ActionWrapper:
-    return TurnActions(model) if isinstance(model, ActiveFarm) and model.offered.items else DiscreteActions(model)
+    return TurnActions(model) if model.offered.items else DiscreteActions(model)
 
 
 WRAPPERS = {

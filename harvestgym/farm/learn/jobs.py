@@ -188,9 +188,9 @@ class MacroJobs(Wrapper[FarmParams]):
         if not job.values:
             return int(table.amounts[what]) - 1
         first, amounts = int(table.first[what]), int(table.amounts[what])
-        choice = model.actions.choice(first + amounts - 1)
-        assert choice is not None
-        *order, last = model.actions.write(choice)
+        greatest = model.actions.order(first + amounts - 1)
+        assert greatest is not None
+        *order, last = model.actions.write(greatest)
         return (model.actions.index((*order, {**last, **job.values})) - first) % amounts
 
     def inner(self, state: JobState) -> MapState:

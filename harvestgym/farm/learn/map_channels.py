@@ -11,13 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import unit_of
-from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
 
 UNIT_SCALES = {
@@ -77,11 +75,7 @@ def list_entries(model: FarmModel) -> list[Entry]:
     """Return the numbers of the flat observation, in order."""
     free = model.plan.size
     entries = [entry._replace(requested=i >= free) for i, entry in enumerate(_plan_entries(model))]
-    if not isinstance(model, ContextFarm):
-        return entries
-    space: Any = model.observation_space
-    box: Any = space["values"] if isinstance(space, gymnasium.spaces.Dict) else space
-    names = model.sampler.features
+    box, names = model.values_space, model.contexts.features
     ends = zip(names, box.low[len(entries) :].tolist(), box.high[len(entries) :].tolist(), strict=True)
     return entries + [Entry(name, None, (), low, high, "", False) for name, low, high in ends]
 

@@ -19,12 +19,11 @@ from gymnasium import spaces
 from harvestgym.core.env import Timestep
 from harvestgym.core.random import keys_for
 from harvestgym.core.tree import replace
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.action_wrappers import ActionWrapper
 from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, make_encoding
-from harvestgym.farm.learn.map_orders import PARTS, OrderSpace, OrderTable, build_order_table, check_mask, plot_cells
+from harvestgym.farm.learn.map_orders import PARTS, MapSpace, MapTable, build_map_table, check_mask, plot_cells
 
 EARNED = ("gain", "net", "wages", "reward/", "intervention cost", "observation cost")
 """Beginnings of the names in the info of what a step earns and costs: 0 in a step in which no time passes."""
@@ -108,7 +107,7 @@ class MapFarm(ActionWrapper):
 
         `amounts` (orders, places) and `count` are of the orders chosen today.
         """
-        values, mask = (seen["values"], seen["mask"]) if isinstance(seen, dict) else (seen, jnp.ones_like(seen))
+        values, mask = self.env.split_observation(seen)
         plots, farm = (encoding.encode(values, mask) for encoding in self._encodings)
         there = jnp.asarray(self.plots, jnp.float32)[..., None]
         at, whole = (jnp.asarray(self._shown_orders(w), jnp.int32) for w in (np.any, lambda plots: not plots.any()))
@@ -139,18 +138,18 @@ class MapFarm(ActionWrapper):
             encoding.decode(array[..., start : start + len(encoding.channels)]) for array, encoding, start in parts
         ]
         values, mask = (sum(both) for both in zip(*decoded, strict=True))
-        return {"values": values, "mask": mask} if isinstance(self.env, ActiveFarm) else values
+        return self.env.make_observation(values, mask)
 
     # What is possible.
 
     @cached_property
-    def table(self) -> OrderTable:
+    def table(self) -> MapTable:
         """The orders of the farm."""
-        return build_order_table(self.env)
+        return build_map_table(self.env)
 
     @property
-    def action_space(self) -> OrderSpace:
-        return OrderSpace(self.table)
+    def action_space(self) -> MapSpace:
+        return MapSpace(self.table)
 
     def action_mask(self, state: MapState, params: FarmParams) -> dict[str, jax.Array]:
         """Return which orders are possible after those chosen today, bool: "what", "where" and "amount".
@@ -172,7 +171,7 @@ class MapFarm(ActionWrapper):
     @cached_property
     def _candidates(self) -> np.ndarray:
         """The interventions to try: with every amount, on every place if there are rules, else on one."""
-        choices = self.table.choices
+        choices = self.table.interventions
         if self.env.defaults.rules or not len(choices):
             return choices
         return choices[np.unique(choices[:, [0, 2]], axis=0, return_index=True)[1]]
@@ -200,8 +199,7 @@ class MapFarm(ActionWrapper):
 
     def _answers(self, state: MapState, params: FarmParams) -> jax.Array:
         """Return which requests would show something new, bool (offered,): all of them come before the orders."""
-        assert isinstance(self.env, ActiveFarm)
-        return self.env.can_answer(state.inner, params) & (state.placed == 0)
+        return self.env.requests.news(state.inner, params) & (state.placed == 0)
 
     def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
         """Raise ConfigError for an action, or one of a batch, that the mask forbids."""
@@ -223,7 +221,7 @@ class MapFarm(ActionWrapper):
 
     def _day_action(self, numbers: jax.Array, item: jax.Array) -> Any:
         order = numbers if self.env.schedule > 1 else numbers[0]
-        return self._model_action((item == jnp.arange(self.requests, dtype=jnp.int32)).astype(jnp.int32), order)
+        return self.env.make_action((item == jnp.arange(self.requests, dtype=jnp.int32)).astype(jnp.int32), order)
 
     def reset(self, key: jax.Array, params: FarmParams | None = None) -> tuple[MapState, Timestep]:
         params = self.given(params)
@@ -245,8 +243,7 @@ class MapFarm(ActionWrapper):
         pending = jnp.where(jnp.arange(self.env.schedule, dtype=jnp.int32) == state.placed, chosen, state.pending)
         count = state.placed + (chosen > 0)
         acts = ~asks & ((chosen == 0) | (count == self.env.schedule))
-        if isinstance(self.env, ActiveFarm):
-            state = state._replace(inner=replace(state.inner, acting=~asks))
+        state = state._replace(inner=replace(state.inner, acting=~asks & self.env.asks))
         passed = self.env.step(key, state.inner, self._day_action(pending, item), params)
         if self.env.schedule == 1:  # no step in which nothing happens
             inner, timestep = passed

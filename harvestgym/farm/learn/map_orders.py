@@ -12,7 +12,6 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 
 STOP = 0
@@ -25,7 +24,7 @@ PARTS = ("what", "where", "amount")
 
 
 @dataclass(frozen=True, eq=False)
-class OrderTable:
+class MapTable:
     """All orders of a farm: stop, then the observations to request, then each intervention of each farmer.
 
     Attributes:
@@ -33,7 +32,7 @@ class OrderTable:
         places: "no plot", and then each cell of the maps, `Field-0 (1, 2)`.
         position: int (orders, places), the position of a place among those of an order; -1 if it is none of them.
         item: int (orders, places), the offered observation that a request is for; -1 for none.
-        first: int (orders,), the number in the action table of the first choice of an intervention; 0 for others.
+        first: int (orders,), the number in the action table of the first form of an intervention; 0 for others.
         amounts: int (orders,), how many amounts an order has: values of its parameters, the last counted fastest.
     """
 
@@ -88,11 +87,11 @@ class OrderTable:
 
     @property
     def _starts(self) -> np.ndarray:
-        """Return the number of the first choice of stop and of each intervention, in order."""
+        """Return the number of the first form of stop and of each intervention, in order."""
         return np.append(np.int32(0), self.first[1 + self.requests :])
 
     @property
-    def choices(self) -> np.ndarray:
+    def interventions(self) -> np.ndarray:
         """Each intervention with each of its amounts on each of its plots, int (n, 3)."""
         valid = self.valid
         found = np.argwhere(valid["where"][:, :, None] & valid["amount"][:, None, :])
@@ -103,7 +102,7 @@ class OrderTable:
         return [i for i, known in enumerate(self.names) if known == name or known.endswith(f"/{name}")]
 
 
-def build_order_table(model: FarmModel) -> OrderTable:
+def build_map_table(model: FarmModel) -> MapTable:
     """Make the orders of a farm from its action table and what it offers to observe."""
     plots = plot_cells(model)
     cells = list(np.ndindex(plots.shape))
@@ -124,7 +123,7 @@ def build_order_table(model: FarmModel) -> OrderTable:
         item[r, list(items)] = list(items.values())
     places = ("no plot", *(f"{model.fields[f].name} ({x}, {y})" for f, x, y in cells))
     first, amounts = (np.asarray([row[i] for row in rows], np.int32) for i in (3, 4))
-    return OrderTable(tuple(row[0] for row in rows), places, position, item, first, amounts)
+    return MapTable(tuple(row[0] for row in rows), places, position, item, first, amounts)
 
 
 def plot_cells(model: FarmModel) -> np.ndarray:
@@ -139,19 +138,19 @@ def plot_cells(model: FarmModel) -> np.ndarray:
 def _requests(model: FarmModel) -> dict[str, dict[tuple[int, int, int] | None, int]]:
     """Return the offered observations by the name of their variable: the cell of each, None for the whole."""
     found: dict[str, dict[tuple[int, int, int] | None, int]] = {}
-    for i, item in enumerate(model.offered.items if isinstance(model, ActiveFarm) else ()):
+    for i, item in enumerate(model.offered.items):
         cell = None if item.plot is None else (item.variable.field, *item.plot)
         found.setdefault(item.variable.name, {})[cell] = i
     return found
 
 
-class OrderSpace(gymnasium.spaces.MultiDiscrete):
+class MapSpace(gymnasium.spaces.MultiDiscrete):
     """`MultiDiscrete` of what, where and amount, whose samples are orders that the rules allow.
 
     `sample(mask=obs["mask"])` draws one that is also possible now.
     """
 
-    def __init__(self, table: OrderTable, batch: tuple[int, ...] = (), seed: Any = None) -> None:
+    def __init__(self, table: MapTable, batch: tuple[int, ...] = (), seed: Any = None) -> None:
         self.table, self.batch = table, batch
         super().__init__(np.broadcast_to(np.asarray(table.shape), (*batch, 3)).copy(), seed=seed)
 
@@ -179,18 +178,18 @@ def _row(mask: Any, i: int) -> Any:
     return {name: rows[i] for name, rows in mask.items()}
 
 
-def _restore_space(table: OrderTable, batch: tuple[int, ...], random: Any) -> OrderSpace:
-    space = OrderSpace(table, batch)
+def _restore_space(table: MapTable, batch: tuple[int, ...], random: Any) -> MapSpace:
+    space = MapSpace(table, batch)
     space._np_random = random
     return space
 
 
-@batch_space.register(OrderSpace)
-def _batch(space: OrderSpace, n: int = 1) -> OrderSpace:
-    return OrderSpace(space.table, (n, *space.batch))
+@batch_space.register(MapSpace)
+def _batch(space: MapSpace, n: int = 1) -> MapSpace:
+    return MapSpace(space.table, (n, *space.batch))
 
 
-def check_mask(table: OrderTable, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
+def check_mask(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
     """Raise ConfigError for the first order that the mask forbids, of environments that are not `waiting`."""
     orders = action.reshape(-1, len(PARTS))
     masks = {part: marks.reshape(len(orders), *marks.shape[action.ndim - 1 :]) for part, marks in mask.items()}
@@ -201,7 +200,7 @@ def check_mask(table: OrderTable, mask: dict[str, np.ndarray], action: np.ndarra
         raise _explain_refusal(table, {part: marks[i] for part, marks in masks.items()}, orders[i], name)
 
 
-def _explain_refusal(table: OrderTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str) -> ConfigError:
+def _explain_refusal(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str) -> ConfigError:
     what, where, amount = map(int, action)
     order = table.names[what]
     if not mask["what"][what]:

@@ -12,7 +12,6 @@ from jax.tree_util import Partial
 
 from harvestgym.core.autoreset import select
 from harvestgym.core.policy import Policy
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.learn.map_farm import MapFarm
 from harvestgym.farm.learn.map_orders import STOP
 
@@ -67,7 +66,7 @@ class QueuedOrders:
         """Return the memory with the decision of the next half-step in the queue."""
         seen = self.env.flatten(obs)
         carry, action = act(memory.inner, seen, key)
-        if not isinstance(self.env.env, ActiveFarm):
+        if not self.env.env.asks:
             return self._with_orders(memory, carry, action)
         asking = memory._replace(inner=carry, queue=self._requests(action), at=jnp.int32(0), acting=jnp.asarray(True))
         asks = ~memory.acting & self._ready(asking, obs["mask"]).any()

@@ -37,7 +37,7 @@ class FarmsEnv(JointEnv):
         self.core = SharedWater(models[0], len(models), quota, sets)
         self._join(self.core)
         names = [f"farm_{i}" for i in range(len(models))]
-        self._set_agents(names, self.core.own_space, spaces.Discrete(len(models[0].actions.choices)))
+        self._set_agents(names, self.core.own_space, spaces.Discrete(models[0].actions.size))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.possible_agents)} farms, {self._quota:g} L, {self.core.env!r}>"

@@ -15,8 +15,7 @@ from gymnasium import spaces
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Wrapper
-from harvestgym.farm.engine.actions import Choice
-from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
 
 WATER_AMOUNT = "amount#L"
@@ -58,7 +57,7 @@ class SharedWater(Wrapper[Any]):
     sets: Any = field(compare=False)
 
     def __post_init__(self) -> None:
-        if self.env.schedule != 1 or isinstance(self.env, ActiveFarm):
+        if self.env.schedule != 1 or self.env.asks:
             raise ConfigError("shared water: expected a farm with one order a day in mode po or fo, got another")
         if not self.quota > 0:
             raise ConfigError(f"quota: expected litres above 0, got {self.quota}")
@@ -70,9 +69,7 @@ class SharedWater(Wrapper[Any]):
     @cached_property
     def litres(self) -> np.ndarray:
         """The water that each integer action takes."""
-        return np.asarray(
-            [0.0 if choice is None else _water(choice) for choice in self.env.actions.choices], np.float32
-        )
+        return np.asarray([_water(order) for order in self.env.actions.list_orders()], np.float32)
 
     @property
     def own_space(self) -> spaces.Box:
@@ -89,7 +86,7 @@ class SharedWater(Wrapper[Any]):
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        return spaces.MultiDiscrete([len(self.env.actions.choices)] * self.farms)
+        return spaces.MultiDiscrete([self.env.actions.size] * self.farms)
 
     def reset(self, key: jax.Array, params: Any = None) -> tuple[SharedWaterState, Timestep]:
         params = self.given(params)
@@ -128,8 +125,8 @@ class SharedWater(Wrapper[Any]):
         return Timestep(obs, reward.sum(), ended.all() & ~truncated, truncated, info)
 
 
-def _water(choice: Choice | None) -> float:
-    if choice is None:
+def _water(order: Order | None) -> float:
+    if order is None:
         return 0.0
-    keys = [parameter.key for parameter in choice.row.allowed]
-    return choice.values[keys.index(WATER_AMOUNT)] if WATER_AMOUNT in keys else 0.0
+    keys = [parameter.key for parameter in order.row.allowed]
+    return order.values[keys.index(WATER_AMOUNT)] if WATER_AMOUNT in keys else 0.0

@@ -1,7 +1,7 @@
 """The paper's language of actions (section 3.1): tuples, members of `MultiUnion[m]`, and arrays for compiled code.
 
-Behind all spellings an action is an `ObservationRequest` or the `Choice` of an intervention; there is one conversion
-per direction.
+Behind all spellings an action is a `Request` for an observation or the `Order` of an intervention; there is one
+conversion per direction.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from gymnasium import spaces
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.spaces import MultiUnion
-from harvestgym.farm.engine.actions import ActionRow, Choice
-from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 from harvestgym.farm.learn.action_wrappers import ORDER_WIDTH
@@ -27,14 +26,14 @@ CACHED_ACTIONS = 4096
 """Tuples whose meaning is remembered: to parse one takes as long as the day of a small farm."""
 
 
-class ObservationRequest(NamedTuple):
-    """One observation that a farmer makes."""
+class Request(NamedTuple):
+    """An observation that somebody asks a farmer to make."""
 
     farmer: int
     path: ObservationPath
 
 
-FarmerAction = ObservationRequest | Choice
+FarmerAction = Request | Order
 
 
 class Language:
@@ -50,7 +49,7 @@ class Language:
         self.names = model.names
         self.paths = tuple(requestable_paths(model, self.names) if paths is None else paths)
         farmers, rows = range(len(model.actions.farmers)), model.actions.rows
-        self._requests = [ObservationRequest(farmer, path) for farmer in farmers for path in self.paths]
+        self._requests = [Request(farmer, path) for farmer in farmers for path in self.paths]
         self._rows = [(farmer, row) for farmer in farmers for row in rows]
         self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
         self._readers: dict[ObservationPath, ItemReader] = {}
@@ -84,11 +83,11 @@ class Language:
             min(max(float(member[p.key]), p.range[0]), p.range[1]) if p.continuous else grid[int(member[p.key])]
             for p, grid in zip(row.allowed, row.grids[1:], strict=True)
         ]
-        return Choice(row, farmer, plot, tuple(values))
+        return Order(row, farmer, plot, tuple(values))
 
     def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
         """Return the pair of an action."""
-        if isinstance(action, ObservationRequest):
+        if isinstance(action, Request):
             if action not in self._numbers:
                 raise ConfigError(f"{action.path.group}: expected an observation that costs, got a free one; try "
                                   "leaving it out")  # fmt: skip
@@ -139,7 +138,7 @@ class Language:
         observes = isinstance(last, (list, tuple, str))
         try:
             if observes:
-                return ObservationRequest(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
+                return Request(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
             return self.model.actions.parse(written)
         except ConfigError as error:
             raise ConfigError(f"{error}{self._hint((field, entity), name, observes)}") from None
@@ -157,7 +156,7 @@ class Language:
         path = ObservationPath.of(self.names.observation(observation))
         if self.is_free(path):
             return path
-        if not isinstance(self.model, ActiveFarm):
+        if not self.model.asks:
             raise ConfigError(f"{path.group}: expected mode 'ao' for a request, got "
                               f"{self.model.spec.mode!r}")  # fmt: skip
         if path not in self._allowed:
@@ -178,7 +177,7 @@ class Language:
 
     def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
         """Return the tuple of an action."""
-        if isinstance(action, Choice):
+        if isinstance(action, Order):
             return self.model.actions.write(action)
         path = action.path
         return (self.model.actions.farmers[action.farmer], *path.where, path.name, list(path.path))
@@ -189,7 +188,7 @@ class Language:
         """Actions as `ScheduleActions` takes them, int32 (places of the schedule, 4 + parameters)."""
         array = self._empty.copy()
         for row, numbers, action in zip(array, array.view(np.float32), actions, strict=False):
-            if isinstance(action, Choice):
+            if isinstance(action, Order):
                 row[:ORDER_WIDTH] = (1 + action.row.number, action.farmer, *(action.plot or (-1, -1)))
                 numbers[ORDER_WIDTH : ORDER_WIDTH + len(action.values)] = action.values
             else:
@@ -207,8 +206,7 @@ class Language:
     @cached_property
     def _groups(self) -> dict[str, int]:
         """The number of each group of variables that can be requested."""
-        groups = self.model.request_table.groups if isinstance(self.model, ActiveFarm) else ()
-        return {name: number for number, name in enumerate(groups)}
+        return {name: number for number, name in enumerate(self.model.requests.groups)}
 
     def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
         """Translate a gym action to the model's action space, in the half-step of acting or of observing.
@@ -216,21 +214,19 @@ class Language:
         What is not due in this half-step is left out. ConfigError if the model's space has no such action.
         """
         model, actions = self.model, [self.from_pair(pair) for pair in pairs]
-        orders = [action for action in actions if acting and isinstance(action, Choice)]
+        orders = [action for action in actions if acting and isinstance(action, Order)]
         numbers = np.zeros(model.schedule, np.int32)
         numbers[: len(orders)] = [model.actions.index(self.to_tuple(action)) for action in orders]
         order = numbers if model.schedule > 1 else numbers[0]
-        if not isinstance(model, ActiveFarm):
-            return order
-        asked = [] if acting else [action for action in actions if isinstance(action, ObservationRequest)]
-        return {"order": order} | ({"request": self._request(model, asked)} if model.offered.items else {})
+        asked = [] if acting else [action for action in actions if isinstance(action, Request)]
+        return model.make_action(self._request(asked) if model.offered.items else None, order)
 
-    def _request(self, model: ActiveFarm, asked: Sequence[ObservationRequest]) -> np.ndarray:
+    def _request(self, asked: Sequence[Request]) -> np.ndarray:
         """Return which of the offered observations are asked for, int32 (offered,)."""
-        requests = [(farmer, path.group, path.plot) for farmer, path in asked]
-        covered = np.asarray(model.request_table.covered(model.request_table.encode(requests, len(requests)))).any(0)
-        parts = np.split(covered, np.cumsum([item.size for item in model.offered.items])[:-1])
-        for part, item in zip(parts, model.offered.items, strict=True):
+        table, offered = self.model.requests, self.model.offered.items
+        requests = table.encode([(farmer, path.group, path.plot) for farmer, path in asked], len(asked))
+        parts = np.split(np.asarray(table.covered(requests)).any(0), np.cumsum([item.size for item in offered])[:-1])
+        for part, item in zip(parts, offered, strict=True):
             if part.any() and (not part.all() or any(action.farmer for action in asked)):
                 raise ConfigError(
                     f"{item.variable.name}: expected a request for all of it by the first farmer in integer form, "

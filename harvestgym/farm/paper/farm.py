@@ -18,11 +18,10 @@ from harvestgym.core.errors import ConfigError, name_file
 from harvestgym.core.xla.setup import set_up_jax
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.farm_writer import write_farm
-from harvestgym.farm.engine.actions import Choice
-from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
-from harvestgym.farm.paper.action_tuples import FarmerAction, Language, ObservationRequest
+from harvestgym.farm.paper.action_tuples import FarmerAction, Language, Request
 from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model, is_compiled
 from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath
 from harvestgym.farm.paper.state_space import state_member, state_space
@@ -104,7 +103,7 @@ class Farm(GymEnv):
         self.language = Language(model)
         self.action_space, self.state_space = self.language.space, state_space(self.language.names)
         self._acting, self._obs = False, None
-        self._asked: list[ObservationRequest] = []
+        self._asked: list[Request] = []
         self._prepare()
 
     def _prepare(self) -> None:
@@ -133,11 +132,11 @@ class Farm(GymEnv):
     @property
     def acting(self) -> bool:
         """Return whether the next step is one of interventions: always, except in mode "ao"."""
-        return self._acting or not isinstance(self._model, ActiveFarm)
+        return self._acting or not self._model.asks
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
-        self._acting = bool(getattr(run.state, "acting", False))
+        self._acting = bool(run.state.acting)
         obs = self._model.observation(run.key, run.state, None, self.params)
         self._asked, self._obs = [], jax.tree.map(np.asarray, obs)
 
@@ -173,19 +172,19 @@ class Farm(GymEnv):
         return self.observations(), gain, terminated, truncated, info
 
     def _do(self, actions: list[FarmerAction]) -> tuple[Any, float, bool, bool, Info]:
-        requests = [action for action in actions if isinstance(action, ObservationRequest)]
-        choices = [action for action in actions if isinstance(action, Choice)]
-        obs, _, terminated, truncated, info = super().step(choices if self.acting else requests)
+        requests = [action for action in actions if isinstance(action, Request)]
+        orders = [action for action in actions if isinstance(action, Order)]
+        obs, _, terminated, truncated, info = super().step(orders if self.acting else requests)
         self._obs, self._asked = obs, [] if self.acting else requests
         info["refused"] = [self.language.to_tuple(action) for action in self._refused(actions, info)]
-        self._acting = not self.acting if isinstance(self._model, ActiveFarm) else False
+        self._acting = not self.acting
         return obs, info["gain"], terminated, truncated, info
 
     def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[FarmerAction]:
         """Yield the actions that were not due in this step, or not permitted by a farmer or a rule."""
         accepted = iter(info["accepted"])
         for action in actions:
-            if isinstance(action, Choice):
+            if isinstance(action, Order):
                 done = self.acting and bool(next(accepted))
             else:
                 seen = not self.acting and not _has_none(self.language.item(action.path, self._obs)[4])

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.tree import Meta
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable, Reference, list_leaves, map_variables
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
@@ -54,7 +53,7 @@ class ObservationPath(NamedTuple):
 
 def requestable_paths(model: FarmModel, names: NameTable) -> list[ObservationPath]:
     """Return the observations that can be requested: those that the rules list, or all; without the free ones."""
-    if not isinstance(model, ActiveFarm):
+    if not model.asks:
         return []
     listed = model.spec.rules.observations
     paths = _every_path(names) if listed is None else [ObservationPath.of(names.observation(ref)) for ref in listed]

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.paper.action_tuples import Language
 from harvestgym.farm.view.describe import actions_table, context_table, ends_text, entities_table
@@ -40,7 +39,7 @@ def summarise_farm(name: str, language: Language) -> str:
         "po": f"{free} free observations",
         "fo": "Every variable is observed",
     }[spec.mode])  # fmt: skip
-    if isinstance(model, ContextFarm):
+    if model.contexts.draws:
         table = context_table(model)
         lines.append(table.title)
         for what, values, observed in table.rows:

@@ -18,7 +18,6 @@ from jax.tree_util import Partial
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.conditions import CompiledCondition, Formula, ReferenceValues, compile_conditions
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem, find_items
@@ -176,7 +175,7 @@ def compile_policy(env: FarmModel, written_rules: Sequence[ExpertRule]) -> Polic
     """Return rules as a policy of a farm; ConfigError if there is none, or if one reads what cannot be seen."""
     if not written_rules:
         raise ConfigError("expert: expected at least one rule in the farm file, got none")
-    offered = env.offered.items if isinstance(env, ActiveFarm) else ()
+    offered = env.offered.items
     rules, values, actions, pauses = [], [], [], []
     for i, written in enumerate(written_rules):
         rule, numbers, mine = _compile_rule(env, offered, written, f"expert > {i}")
@@ -184,10 +183,9 @@ def compile_policy(env: FarmModel, written_rules: Sequence[ExpertRule]) -> Polic
         values.append(numbers)
         actions += mine
         pauses += [written.every] * rule.size
-    asks = isinstance(env, ActiveFarm)
-    policy = RuleSet(env.full_plan, tuple(rules), env.schedule, len(offered) if asks else None)
+    policy = RuleSet(env.full_plan, tuple(rules), env.schedule, len(offered) if env.asks else None)
     numbers = RuleParams(tuple(values), np.asarray(actions, np.int32), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
-    memory = ExpertMemory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not asks))  # pyright: ignore[reportArgumentType]
+    memory = ExpertMemory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not env.asks))  # pyright: ignore[reportArgumentType]
     return Policy(memory, Partial(policy, numbers))
 
 

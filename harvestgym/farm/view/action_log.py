@@ -11,8 +11,7 @@ import numpy as np
 
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.engine.actions import DURATION, ActionRow, Choice
-from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.actions import DURATION, ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.engine.variables import Variable
@@ -36,16 +35,16 @@ def find_gains(record: Record) -> dict[str, np.ndarray]:
     return {name.removeprefix(prefix): values for name, values in record.items() if name.startswith(prefix)}
 
 
-class LoggedAction(NamedTuple):
-    """One intervention that was ordered.
+class LoggedOrder(NamedTuple):
+    """One order of a season.
 
     Attributes:
-        choice: the action, its farmer, plot and values.
+        order: the action, its farmer, plot and values.
         price: its cost if it is done.
         accepted, effective: whether a farmer did it, and whether it changed anything.
     """
 
-    choice: Choice
+    order: Order
     price: float
     accepted: bool
     effective: bool
@@ -67,21 +66,21 @@ def is_morning(record: Record, step: int) -> bool:
     return step > 0 and bool(days[step] == days[step - 1])
 
 
-def ordered_actions(env: FarmModel, record: Record, step: int) -> Iterator[LoggedAction]:
+def logged_orders(env: FarmModel, record: Record, step: int) -> Iterator[LoggedOrder]:
     """Yield the interventions ordered in a step."""
     kinds, prices = record["orders/kind"][step], record["orders/price"][step]
     for i in np.flatnonzero(kinds).tolist():
         row = env.actions.rows[int(kinds[i]) - 1]
         x, y = map(int, record["orders/plot"][step][i])
         values = tuple(record["orders/values"][step][i].tolist()[: len(row.allowed)])
-        choice = Choice(row, int(record["orders/farmer"][step][i]), (x, y) if x >= 0 else None, values)
+        order = Order(row, int(record["orders/farmer"][step][i]), (x, y) if x >= 0 else None, values)
         outcome = (bool(record[f"info/{flag}"][step][i]) for flag in ("accepted", "effective"))
-        yield LoggedAction(choice, float(prices[i]), *outcome)
+        yield LoggedOrder(order, float(prices[i]), *outcome)
 
 
 def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[ObservedItem, float]]:
     """Return the observations that were requested and made in a morning step, with their prices."""
-    if not isinstance(env, ActiveFarm) or not is_morning(record, step):
+    if not is_morning(record, step):
         return []
     prices = np.asarray(env.params.score.observation_prices(env.offered, env.variables)).tolist()
     # What another request or the rules show is observed too; the request says what was paid for, where it is kept.
@@ -105,17 +104,17 @@ def _observations_of_day(env: FarmModel, record: Record, step: int) -> list[tupl
 
 def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: float, crowded: bool) -> list[Mark]:
     """Mark each plot with an effective action with a tool, north-west; west of the field for actions on all of it."""
-    by_plot: dict[tuple[int, int] | None, list[Choice]] = {}
-    for action in ordered_actions(env, record, step):
-        if action.choice.row.field == field and action.effective:
-            by_plot.setdefault(action.choice.plot, []).append(action.choice)
+    by_plot: dict[tuple[int, int] | None, list[Order]] = {}
+    for action in logged_orders(env, record, step):
+        if action.order.row.field == field and action.effective:
+            by_plot.setdefault(action.order.plot, []).append(action.order)
     tools = [
         Mark(
-            _tool(env, choice), *_corner(plot, n, margin, crowded),
-            text=_amount(env, choice) if plot and len(choices) == 1 and not crowded else "",
-            meaning=f"done: {_verb(env, choice)}",
+            _tool(env, order), *_corner(plot, n, margin, crowded),
+            text=_amount(env, order) if plot and len(orders) == 1 and not crowded else "",
+            meaning=f"done: {_verb(env, order)}",
         )
-        for plot, choices in by_plot.items() for n, choice in enumerate(choices)
+        for plot, orders in by_plot.items() for n, order in enumerate(orders)
     ]  # fmt: skip
     return tools + _observation_marks(env, record, step, field)
 
@@ -136,10 +135,10 @@ def _observation_marks(env: FarmModel, record: Record, step: int, field: int) ->
     return [Mark(_own_sprite("eye"), (x + 0.88, y + 0.11), TOOL_SIZE, meaning="looked at") for x, y in plots]
 
 
-def _tool(env: FarmModel, choice: Choice) -> Sprite:
+def _tool(env: FarmModel, order: Order) -> Sprite:
     """Return the sprite of an action: that of its kind, or a hand."""
-    kind = env.fields[choice.row.field].slots[choice.row.entity].kind
-    return kind.sprites().get(choice.row.action.name) or _own_sprite("hand")
+    kind = env.fields[order.row.field].slots[order.row.entity].kind
+    return kind.sprites().get(order.row.action.name) or _own_sprite("hand")
 
 
 def _own_sprite(name: str) -> Sprite:
@@ -149,23 +148,23 @@ def _own_sprite(name: str) -> Sprite:
 # Words.
 
 
-def describe_action(env: FarmModel, choice: Choice) -> str:
+def describe_order(env: FarmModel, order: Order) -> str:
     """Say an action in words: `Soil: watering on plot (0, 0), amount 20 L`, with the field where there are several."""
-    field = f"{choice.row.names[0]} " if len(env.fields) > 1 else ""
-    plot = f" on plot {choice.plot}" if choice.plot is not None else ""
-    values = "".join(f", {key_words(key)} {text}" for key, text in _value_texts(env, choice).items())
-    return f"{field}{entity_titles(env)[choice.row.names]}: {_plain_name(choice)}{plot}{values}"
+    field = f"{order.row.names[0]} " if len(env.fields) > 1 else ""
+    plot = f" on plot {order.plot}" if order.plot is not None else ""
+    values = "".join(f", {key_words(key)} {text}" for key, text in _value_texts(env, order).items())
+    return f"{field}{entity_titles(env)[order.row.names]}: {_plain_name(order)}{plot}{values}"
 
 
 def action_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
     """Yield a line for alike interventions of a step: action, amount, plots, and cost or outcome."""
-    alike: dict[tuple[str, str], list[LoggedAction]] = {}
-    for action in ordered_actions(env, record, step):
-        alike.setdefault((_brief(env, action.choice), action.outcome), []).append(action)
+    alike: dict[tuple[str, str], list[LoggedOrder]] = {}
+    for action in logged_orders(env, record, step):
+        alike.setdefault((_brief(env, action.order), action.outcome), []).append(action)
     for (words, outcome), actions in alike.items():
         cost = f"cost {sum(action.cost for action in actions):.3g}" if actions[0].accepted else ""
         end = ", ".join(filter(None, (cost, outcome)))
-        yield f"{words}{_plots_text([action.choice.plot for action in actions])}: {end}"
+        yield f"{words}{_plots_text([action.order.plot for action in actions])}: {end}"
 
 
 def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
@@ -179,27 +178,27 @@ def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str
         yield f"looked at {' '.join(where)} {variable.key}{plots}: cost {cost:.3g}"
 
 
-def _brief(env: FarmModel, choice: Choice) -> str:
+def _brief(env: FarmModel, order: Order) -> str:
     """Action and amount, and field and farmer where there are several."""
-    farmer = env.actions.farmers[choice.farmer] if len(env.actions.farmers) > 1 else ""
-    field = f"on {choice.row.names[0]}" if len(env.fields) > 1 else ""
-    return " ".join(filter(None, (farmer, _verb(env, choice), _amount(env, choice), field)))
+    farmer = env.actions.farmers[order.farmer] if len(env.actions.farmers) > 1 else ""
+    field = f"on {order.row.names[0]}" if len(env.fields) > 1 else ""
+    return " ".join(filter(None, (farmer, _verb(env, order), _amount(env, order), field)))
 
 
-def _verb(env: FarmModel, choice: Choice) -> str:
+def _verb(env: FarmModel, order: Order) -> str:
     """Return the action in words, with the parameter set of its entity where several entities have such an action."""
-    rows = {row.names for row in env.actions.rows if row.action.name == choice.row.action.name}
-    words = _plain_name(choice)
+    rows = {row.names for row in env.actions.rows if row.action.name == order.row.action.name}
+    words = _plain_name(order)
     if len(rows) == 1 or words.startswith("watering"):
         return words
-    field, entity = choice.row.names
-    which = env.spec.fields[field].entities[choice.row.entity][1]
+    field, entity = order.row.names
+    which = env.spec.fields[field].entities[order.row.entity][1]
     name = which if isinstance(which, str) else str(which.get("extends", entity))
     return f"{words} {name.replace('_', ' ')}"
 
 
-def _plain_name(choice: Choice) -> str:
-    return _words_of_name(choice.row.action.name)
+def _plain_name(order: Order) -> str:
+    return _words_of_name(order.row.action.name)
 
 
 def _words_of_name(name: str) -> str:
@@ -215,15 +214,15 @@ def action_words(env: FarmModel, row: ActionRow) -> str:
     return words + (" bags" if row.action.name.endswith("_bag") else FORMS[row.action.parameters[0].continuous])
 
 
-def _value_texts(env: FarmModel, choice: Choice) -> dict[str, str]:
+def _value_texts(env: FarmModel, order: Order) -> dict[str, str]:
     """Return the parameters of an action by key, without the plot: `20 L`, `15`, `basic`."""
-    _, _, _, _, values = env.actions.tuple(choice) or ("", "", "", "", {})
+    _, _, _, _, values = env.actions.write(order)
     return {key: number_text(value, key_unit(key)) for key, value in values.items() if key != "plot"}
 
 
-def _amount(env: FarmModel, choice: Choice) -> str:
+def _amount(env: FarmModel, order: Order) -> str:
     """Return the first parameter that is neither duration nor spacing."""
-    texts = _value_texts(env, choice).items()
+    texts = _value_texts(env, order).items()
     return next((text for key, text in texts if key != DURATION and not key.startswith("spacing")), "")
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.core.view.tables import Table, describe_range
 from harvestgym.core.yaml_io import to_line
-from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Entity, Parameter
 from harvestgym.farm.schema import ConditionSpec
@@ -26,7 +25,7 @@ LONG_SOURCE = 80
 
 def describe(env: FarmModel) -> list[Table]:
     """Make the tables of a farm."""
-    context = [context_table(env)] if isinstance(env, ContextFarm) else []
+    context = [context_table(env)] if env.contexts.draws else []
     tables = [entities_table(env), rules_table(env), actions_table(env), _observation_table(env), *context]
     return [*tables, _variables_table(env), *map(_shorten_sources, parameter_tables(env))]
 
@@ -136,12 +135,12 @@ def _observation_table(env: FarmModel) -> Table:
     return Table("Observation", ("entry", "name", "range"), rows, ("observations",))
 
 
-def context_table(env: ContextFarm) -> Table:
+def context_table(env: FarmModel) -> Table:
     """Make the table of the parameters that are drawn at random, and of their place in the observation."""
-    pairs = zip(env.sampler.draws, env.sampler.texts(env.params), strict=True)
+    pairs = zip(env.contexts.draws, env.contexts.texts(env.params), strict=True)
     rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
     columns = ("what", "drawn from", "seen as, at the end of the observation")
-    return Table(f"Context, drawn {env.sampler.when}", columns, rows, ("rules", "observations"))
+    return Table(f"Context, drawn {env.contexts.when}", columns, rows, ("rules", "observations"))
 
 
 def _codes_text(meta: Meta) -> str:

@@ -12,7 +12,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant.stages import Stage
 
-from .action_log import ordered_actions
+from .action_log import logged_orders
 from .words import calendar_date, entity_titles
 
 ARRIVALS = {"plot_population#nb": "pests came", "grow#nb": "weeds came up", "flowers#nb": "weeds in bloom"}
@@ -75,8 +75,8 @@ def _change_text(stage: str, record: Record, step: int, others: dict[str, Variab
 
 def _is_harvested(env: FarmModel, record: Record, step: int, variable: Variable) -> bool:
     """Return whether a harvest of the plant of a variable had an effect in a step."""
-    orders = ordered_actions(env, record, step)
-    return any(o.effective and o.choice.row.names == variable.where and "harvest" in o.choice.row.action.name
+    orders = logged_orders(env, record, step)
+    return any(o.effective and o.order.row.names == variable.where and "harvest" in o.order.row.action.name
                for o in orders)  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from harvestgym.core.yaml_io import to_line
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.farmers import HourlyFarmer
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.schema import ConditionSpec
@@ -40,7 +39,7 @@ def goal_lines(env: FarmModel) -> Iterator[str]:
 def _cost_texts(env: FarmModel) -> Iterator[str]:
     orders = np.asarray(env.params.score.intervention_costs)
     yield f"{_range_text(orders)} for an action" if orders.size else "no action is possible"
-    if isinstance(env, ActiveFarm):
+    if env.asks:
         prices = np.asarray(env.params.score.observation_prices(env.offered, env.variables))
         yield f"{_range_text(prices)} for an observation" if prices.size else "nothing else can be observed"
     wages = [float(farmer.wage) for farmer in env.params.farmers if isinstance(farmer, HourlyFarmer)]

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.farm.engine.active import ActiveFarm, ActiveState
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservationPlan
 from harvestgym.farm.engine.variables import Variable
@@ -36,8 +35,7 @@ def observed_masks(env: FarmModel, state: Any) -> dict[str, jax.Array]:
     """Return which numbers of each variable the farmer observes now, as `seen/<name>`."""
     masks: dict[str, jax.Array] = {}
     _add_masks(masks, env.plan, jnp.ones(env.plan.size, bool))
-    if isinstance(env, ActiveFarm):
-        _add_masks(masks, env.offered, state.asked)
+    _add_masks(masks, env.offered, state.asked)
     return masks
 
 
@@ -52,9 +50,8 @@ def _add_masks(masks: dict[str, jax.Array], plan: ObservationPlan, observed: jax
 
 
 def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, jax.Array]:
-    orders = env.actions.orders(action["order"] if isinstance(env, ActiveFarm) else action)
-    observing = state.acting if isinstance(state, ActiveState) else False
-    due = orders._replace(kind=jnp.where(observing, 0, orders.kind))
+    orders = env.orders(action)
+    due = orders._replace(kind=jnp.where(state.acting, 0, orders.kind))
     return {f"orders/{name}": part for name, part in due._asdict().items()} | {"orders/price": params.score.prices(due)}
 
 
@@ -78,6 +75,12 @@ def last_observed(record: Mapping[str, np.ndarray], variable: Variable) -> LastO
 def known(env: FarmModel, record: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the record as the farmer knows it: each number as last observed; orders and info as they are."""
     return dict(record) | {v.name: last_observed(record, v).values for v in env.variables}
+
+
+def drawn_numbers(record: Mapping[str, np.ndarray], step: int) -> np.ndarray:
+    """Return the numbers of the context of a step; none where nothing is drawn."""
+    drawn = record.get("info/context")
+    return np.zeros(0, np.float32) if drawn is None else np.asarray(drawn[step])
 
 
 def mean_of_plots(values: Any) -> np.ndarray:

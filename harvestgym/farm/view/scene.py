@@ -13,7 +13,6 @@ import numpy as np
 from harvestgym.core import yaml_io
 from harvestgym.core.view.scene import Chart, Line, Map, Mark, Scene, Words
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.engine.contexts import ContextFarm, ContextParams
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.engine.variables import FieldSlots
@@ -22,7 +21,7 @@ from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.soil import Soil, drawing
 
 from .action_log import COST_NAMES, action_lines, action_marks, is_morning, observation_lines
-from .recorder import mean_of_plots
+from .recorder import drawn_numbers, mean_of_plots
 from .words import calendar_date
 
 LINE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00")
@@ -36,9 +35,10 @@ def scene(env: FarmModel, record: Record, step: int) -> Scene:
     """Make the scene of a farm after `step` steps of a record (see `recorder`); later steps are not read."""
     params = _params_of_day(env, record, step)
     maps, texts = zip(*(_field(env, params, record, step, f) for f in range(len(env.fields))), strict=True)
+    drawn = (f"drawn: {text}" for text in env.contexts.describe(drawn_numbers(record, step)))
     done = (*action_lines(env, record, step), *observation_lines(env, record, step))
     words = (
-        Words("Today", (*(line for lines in texts for line in lines), *_context_lines(env, record, step))),
+        Words("Today", (*(line for lines in texts for line in lines), *drawn)),
         Words("Just done", done or ("nothing",)),
         Words("So far", _score(record, step)),
     )
@@ -77,9 +77,7 @@ def crowded(shape: tuple[int, int]) -> bool:
 
 def _params_of_day(env: FarmModel, record: Record, step: int) -> FarmParams:
     """Return the parameters of the day; a context may have drawn some of them."""
-    if isinstance(env, ContextFarm) and isinstance(env.params, ContextParams):
-        return jax.device_get(env.sampler.apply(env.params, np.asarray(record["info/context"][step])))  # pyright: ignore
-    return env.params
+    return jax.device_get(env.contexts.apply(env.params, drawn_numbers(record, step)))
 
 
 def _entities(
@@ -104,10 +102,9 @@ def _entities(
 def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots, e: int) -> tuple[str, ...]:
     """Return the parameter set of an entity, from the file or a context, and the sets that it extends, by name."""
     slot, which = field.slots[e], env.spec.fields[field.name].entities[e][1]
-    if isinstance(env, ContextFarm):
-        for draw, part in env.sampler.split(np.asarray(record["info/context"][step])):
-            if draw.name == f"{field.name}/{slot.name}" and draw.kind == "choice":
-                which = draw.labels[int(part[0])]
+    for draw, part in env.contexts.split(drawn_numbers(record, step)):
+        if draw.name == f"{field.name}/{slot.name}" and draw.kind == "choice":
+            which = draw.labels[int(part[0])]
     parents = _parents(slot.kind.file())
     name, names = which.get("extends", "") if isinstance(which, Mapping) else which, []
     while name in parents and name not in names:
@@ -125,13 +122,6 @@ def _parents(path: Path) -> dict[str, str]:
 def _coordinates(place: Place) -> str:
     north, east = float(place.latitude), float(place.longitude)
     return f"{abs(north):.1f} ° {'NS'[north < 0]} {abs(east):.1f} ° {'EW'[east < 0]}"
-
-
-def _context_lines(env: FarmModel, record: Record, step: int) -> list[str]:
-    """Return the values that the context of this day has drawn."""
-    if not isinstance(env, ContextFarm):
-        return []
-    return [f"drawn: {text}" for text in env.sampler.describe(record["info/context"][step])]
 
 
 def _title(env: FarmModel, record: Record, step: int) -> str:
@@ -160,7 +150,7 @@ def _score(record: Record, step: int) -> tuple[str, ...]:
 
 def _charts(env: FarmModel, params: FarmParams, record: Record, step: int) -> Iterator[Chart]:
     """Water in the soil of each field and the net reward, day by day."""
-    every, days = getattr(env, "steps_per_day", 1), int(env.params.horizon)
+    every, days = env.steps_per_day, int(env.params.horizon)
     upto = slice(0, step + 1, every)
     lines = []
     for variable in env.variables:

@@ -43,7 +43,7 @@ def season(env: FarmModel, record: Record) -> Any:
     """Draw a season by whole days: a panel for the weather of each field, the water, each crop, and the reward."""
     from matplotlib.figure import Figure
 
-    days = {name: values[:: getattr(env, "steps_per_day", 1)] for name, values in record.items()}
+    days = {name: values[:: env.steps_per_day] for name, values in record.items()}
     rows = [*_weather_rows(env, days), (2.0, partial(_draw_water, env, days)), *_crop_rows(env, days),
             (2.0, partial(_draw_reward, env, record))]  # fmt: skip
     heights = [height for height, _ in rows]

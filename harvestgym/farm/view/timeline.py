@@ -12,7 +12,7 @@ from harvestgym.core.view.timeline import Death, DoneAction, Record, Timeline, T
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
-from .action_log import COST_NAMES, describe_action, find_gains, is_morning, ordered_actions, paid_observations
+from .action_log import COST_NAMES, describe_order, find_gains, is_morning, logged_orders, paid_observations
 from .events import day_name, find_last_event
 from .recorder import known
 from .words import code_labels, key_label, key_unit
@@ -65,9 +65,9 @@ def _total_tracks(record: Record) -> Iterator[Track]:
 def _actions(env: FarmModel, record: Record) -> Iterator[DoneAction]:
     """Yield the interventions and the paid observations, by step."""
     for step in range(len(record["reward"])):
-        for action in ordered_actions(env, record, step):
-            farmer = env.actions.farmers[action.choice.farmer]
-            yield DoneAction(step, farmer, describe_action(env, action.choice), action.cost, action.outcome)
+        for logged in logged_orders(env, record, step):
+            farmer = env.actions.farmers[logged.order.farmer]
+            yield DoneAction(step, farmer, describe_order(env, logged.order), logged.cost, logged.outcome)
         for item, price in paid_observations(env, record, step):
             plot = f" on plot {item.plot}" if item.plot is not None else ""
             yield DoneAction(step, env.actions.farmers[0], f"look at {item.variable.name}{plot}", price)

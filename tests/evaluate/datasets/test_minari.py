@@ -20,7 +20,7 @@ from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, colle
 from harvestgym.evaluate.datasets.storage import read_demonstrations, write_demonstrations
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.paper.action_tuples import Language, ObservationRequest
+from harvestgym.farm.paper.action_tuples import Language, Request
 from harvestgym.farm.paper.observation_items import ObservationPath
 from harvestgym.gym.env import GymEnv
 
@@ -210,14 +210,14 @@ def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
     ]
     numbers = language.to_model_action([language.to_pair(action) for action in language.from_tuples(said)], True)
     assert numbers.shape == (4,) and not numbers[2:].any()
-    assert [model.actions.tuple(model.actions.choice(int(n))) for n in numbers[:2]] == said
+    assert [model.actions.write(model.actions.order(int(n))) for n in numbers[:2]] == said
 
 
 def test_observing_one_plot_in_integer_form_is_refused() -> None:
     model: Any = harvestgym.make("farm/full-3x4-v1", mode="ao")
     ask = ObservationPath(("Field-0", "Plant-0"), "population#nb", ((0, 0),))
     language = Language(model, [ask, ask._replace(path=())])
-    part, whole = (language.to_pair(ObservationRequest(0, one)) for one in language.paths)
+    part, whole = (language.to_pair(Request(0, one)) for one in language.paths)
     assert (
         language.to_model_action([whole], False)["request"].sum() == 1
         and not language.to_model_action([whole], True)["order"].any()

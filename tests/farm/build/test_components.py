@@ -15,7 +15,7 @@ from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer as Base
-from harvestgym.farm.engine.farmers import HourlyFarmer, HourlyMemory, WorkRequest, WorkResult
+from harvestgym.farm.engine.farmers import HourlyFarmer, HourlyMemory, Work, WorkResult
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Biodiversity, RewardContext, Term
 from harvestgym.farm.schema import farm_spec
@@ -28,7 +28,7 @@ POUR = ("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (1, 2), "amount
 class Idler(Base):
     """Works on even days only, for a wage of 2."""
 
-    def work(self, memory: Any, work: WorkRequest) -> WorkResult:
+    def work(self, memory: Any, work: Work) -> WorkResult:
         done = work.wanted & (work.day % 2 == 0)
         return WorkResult(done, memory, 2.0 * done.sum())
 
@@ -102,10 +102,10 @@ def test_durations_and_observations_take_time_of_the_day() -> None:
     farmer = HourlyFarmer(hours=1.0, intervention=30.0, observation=5.0, wage=0.0, budget=10.0)  # pyright: ignore
     none = jnp.zeros(2)
     pocket = farmer.look(
-        HourlyMemory(jnp.float32(0), jnp.float32(10)), WorkRequest(none < 1, none, none, none + 3.0, jnp.int32(0))
+        HourlyMemory(jnp.float32(0), jnp.float32(10)), Work(none < 1, none, none, none + 3.0, jnp.int32(0))
     ).memory
     assert float(pocket.minutes) == 30.0
-    shift = farmer.work(pocket, WorkRequest(none < 1, jnp.asarray([45.0, 20.0]), none + 4.0, none, jnp.int32(0)))
+    shift = farmer.work(pocket, Work(none < 1, jnp.asarray([45.0, 20.0]), none + 4.0, none, jnp.int32(0)))
     assert np.asarray(shift.done).tolist() == [False, True], "45 minutes do not fit in what is left, 20 do"
     assert float(shift.memory.minutes) == 0.0 and float(shift.memory.money) == 6.0
 
@@ -143,7 +143,7 @@ def test_a_rule_of_ones_own_forbids_and_ends() -> None:
 class Zealot(Base):
     """Says that it does everything, asked or not."""
 
-    def work(self, memory: Any, work: WorkRequest) -> WorkResult:
+    def work(self, memory: Any, work: Work) -> WorkResult:
         return WorkResult(jnp.ones_like(work.wanted), memory, jnp.float32(0.0))
 
 

@@ -22,7 +22,6 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Flatten, Log, TimeLimit
 from harvestgym.farm import BasicRule, Farm, Field
 from harvestgym.farm.build.compile import build
-from harvestgym.farm.engine.contexts import ContextFarm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.schema import farm_spec
@@ -47,7 +46,7 @@ def springs(context: Any = None, entities: Any = FIELD["entities"], **changes: A
 
 
 def contextual(env: Any) -> Any:
-    assert isinstance(env, ContextFarm)
+    assert env.contexts.draws
     return env
 
 
@@ -87,7 +86,7 @@ def test_draws_follow_their_laws() -> None:
                                  "Field-0/latitude#°": [40.0, 45.0, 50.0, 55.0]}},
     ))  # fmt: skip
     keys = jax.random.split(jax.random.key(3), 4000)
-    numbers = np.asarray(jax.vmap(lambda key: env.sampler.sample_context(key, env.params).numbers)(keys))
+    numbers = np.asarray(jax.vmap(lambda key: env.contexts.sample_context(key, env.params).numbers)(keys))
     shares, depth, place = numbers[:, :3], numbers[:, 3], numbers[:, 4]
     np.testing.assert_allclose(shares.sum(1), 1, atol=1e-6)
     for share in shares.T:
@@ -99,7 +98,7 @@ def test_draws_follow_their_laws() -> None:
 
 
 def soil_under(env: Any, *numbers: float) -> Any:
-    return env.sampler.apply(env.params, jnp.asarray(numbers, jnp.float32)).fields[0].entities[1]
+    return env.contexts.apply(env.params, jnp.asarray(numbers, jnp.float32)).fields[0].entities[1]
 
 
 def test_mixture_is_the_mean_of_its_soils() -> None:
@@ -117,20 +116,20 @@ def test_mixture_is_the_mean_of_its_soils() -> None:
 def test_drawn_parameter_overrides_its_drawn_set() -> None:
     draws = {f"{SOIL}/start/N_min#g.m-2": "(1, 2)", SOIL: ["clay", "sand"], f"{SOIL}/wilting_point#L.m-3": [50, 60]}
     env = contextual(harvestgym.make(BEAN, context={"draws": draws}))
-    assert env.context_labels == [SOIL, f"{SOIL}/start/N_min#g.m-2", f"{SOIL}/wilting_point#L.m-3"]
+    assert env.contexts.labels == [SOIL, f"{SOIL}/start/N_min#g.m-2", f"{SOIL}/wilting_point#L.m-3"]
     soil = soil_under(env, 1, 1.5, 1)
     assert (float(soil.max_water_capacity), float(soil.wilting_point)) == (120, 60)
     assert soil.start.nutrients_min.tolist() == [1.5, 3, 10, 4], "the other nutrients are those of the set"
     state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)
-    once = jax.eval_shape(env.apply_context, state, env.params)
-    assert env.apply_context(state, once) is once
+    once = jax.eval_shape(env.in_force, state, env.params)
+    assert env.in_force(state, once) is once
 
 
 def test_what_belongs_together_is_drawn_together() -> None:
     """Latitude and weather of three sites; the parameters in force are those of one of them, never of two."""
     env = contextual(harvestgym.make(ID))
     for i, (site, latitude) in enumerate((("seattle_generated", 47.45), ("montpellier", 43.62), ("lille", 50.62))):
-        now = env.sampler.apply(env.params, jnp.asarray([i, 0, 0.5], jnp.float32)).fields[0]
+        now = env.contexts.apply(env.params, jnp.asarray([i, 0, 0.5], jnp.float32)).fields[0]
         alone = harvestgym.make(BEAN, entities={"Weather-0": site}).params.fields[0].entities[0]
         jax.tree.map(np.testing.assert_array_equal, now.entities[0], alone)
         assert float(now.place.latitude) == pytest.approx(latitude)
@@ -149,7 +148,7 @@ def test_a_season_under_a_context_is_that_of_the_farm_written_so(choice: int) ->
 
 def test_a_farm_without_contexts_is_the_plain_one() -> None:
     env = springs()
-    assert type(env) is FarmModel and jax.tree.leaves(reset(env, 0, env.params)[0].context) == []
+    assert not env.contexts.draws and jax.tree.leaves(reset(env, 0, env.params)[0].context) == []
 
 
 @pytest.mark.parametrize("shown", [True, [FLOW], False])
@@ -161,7 +160,8 @@ def test_what_is_shown_ends_the_observation_and_info_says_it_all(shown: Any) -> 
     assert env.observation_space.shape == (6 + len(seen),)
     np.testing.assert_array_equal(first.obs[6:], np.asarray(seen, np.float32))
     assert env.observation_space.contains(np.asarray(first.obs))
-    assert env.context_text(state) == f"{FLOW}: {flow:g}; Field-0/altitude#m: {[10, 20, 40][int(place)]}"
+    drawn = [f"{FLOW}: {flow:g}", f"Field-0/altitude#m: {[10, 20, 40][int(place)]}"]
+    assert env.contexts.describe(state.context.numbers) == drawn
 
 
 @pytest.mark.parametrize("days", [1, 3])
@@ -184,7 +184,7 @@ def test_forecast_error_grows_with_the_lead() -> None:
         np.testing.assert_array_equal(seen[t][1:], [seen[t + 1][0], seen[t + 2][0]])
     forecast = {"lookahead#day": 4, "noise#day-1": 0.001}
     noisy = contextual(springs({"every": "step", "draws": {FLOW: "(1, 5)"}, "forecast": forecast}))
-    first = jax.vmap(lambda key: noisy.sampler.sample_context(key, noisy.params))(
+    first = jax.vmap(lambda key: noisy.contexts.sample_context(key, noisy.params))(
         jax.random.split(jax.random.key(0), 4000)
     )
     error = np.asarray(first.forecast - first.ahead)[:, :, 0]
@@ -297,7 +297,7 @@ def test_a_farm_of_the_paper_has_contexts_in_any_spelling_and_prints_them() -> N
 
 def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
     env = harvestgym.make(BEAN, context={"draws": {"Field-0/Plant-0/flowers_max#nb": "(10, 13)"}})
-    assert [draw.labels for draw in contextual(env).sampler.draws] == [("10", "11", "12", "13")]
+    assert [draw.labels for draw in contextual(env).contexts.draws] == [("10", "11", "12", "13")]
 
 
 @pytest.mark.parametrize(

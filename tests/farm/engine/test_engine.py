@@ -69,7 +69,7 @@ def test_the_order_of_entities_in_a_file_cannot_matter() -> None:
     one, two = farm(SPRING, REED, WEED, GAUGE), farm(GAUGE, WEED, REED, SPRING)
     cut, pour = one.actions.index(("BasicFarmer-0", "Field-0", "Reed-0", "cut", {})), 30
     swap = {0: 0, cut: two.actions.index(("BasicFarmer-0", "Field-0", "Reed-0", "cut", {}))}
-    swap[pour] = two.actions.index(one.actions.tuple(one.actions.choices[pour]))  # pyright: ignore[reportArgumentType]
+    swap[pour] = two.actions.index(one.actions.write(one.actions.order(pour)))  # pyright: ignore[reportArgumentType]
     actions = [0, pour, 0, 0, cut, 0]
     a, b = run(one, actions), run(two, [swap[i] for i in actions])
     for (s, _), (r, _) in zip(a, b, strict=True):
@@ -159,8 +159,8 @@ def test_the_observation_is_named_and_in_its_space() -> None:
 
 def test_tuples_integers_and_arrays_are_one_table() -> None:
     env = farm(SPRING, REED)
-    for index, choice in enumerate(env.actions.choices[1:], start=1):
-        written = env.actions.tuple(choice)
+    for index, order in enumerate(env.actions.list_orders()[1:], start=1):
+        written = env.actions.write(order)
         assert written is not None and env.actions.index(written) == index
         coded = env.actions.encode([written], 1)
         for a, b in zip(coded, env.actions.orders(jnp.int32(index)), strict=True):
@@ -243,7 +243,7 @@ def test_a_word_keeps_its_meaning_where_the_rules_narrow_the_choice() -> None:
     rules = {"interventions": {"Field-0": {"Reed-0": {"dye": {"colour": ["blue"]}}}}}
     env = farm(SPRING, REED, **rules)
     blue = ("BasicFarmer-0", "Field-0", "Reed-0", "dye", {"colour": "blue"})
-    assert len(env.actions.choices) == 2 and env.actions.tuple(env.actions.choices[1]) == blue
+    assert env.actions.size == 2 and env.actions.write(env.actions.order(1)) == blue
     state, _ = run(env, [1])[-1]
     assert (np.asarray(state.fields[0][1].colour) == 2).all()
     with pytest.raises(ConfigError, match="expected one of blue, got 'red'"):
@@ -270,7 +270,7 @@ def test_a_message_of_one_number_holds_for_every_plot() -> None:
     visits = message(Visits, place)
     said = [("a", replace(visits, occurrence=jnp.asarray(True))), ("b", replace(visits, occurrence=jnp.int32(1)))]
     for n in (0, 1, 2):
-        heard = board(place, "Plant-0", *said[:n]).heard(Visits).occurrence
+        heard = board(place, "Plant-0", *said[:n]).read_sum(Visits).occurrence
         assert heard.dtype == jnp.float32
         np.testing.assert_array_equal(heard, np.full((2, 3), n))
 

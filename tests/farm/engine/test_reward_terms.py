@@ -115,7 +115,7 @@ def farm(prices: dict[str, float]) -> FarmModel:
 def test_a_price_list_charges_what_leaches() -> None:
     """Twenty days of rain on sand, with a bag of herbicide on the first, and the water of one watering."""
     env = farm(PRICES)
-    names = [c and c.row.action.name for c in env.actions.choices]
+    names = [c and c.row.action.name for c in env.actions.list_orders()]
     plan = [names.index("scatter_bag"), names.index("watering_discrete"), *[0] * 18]
 
     def day(state: Any, today: Any) -> Any:

@@ -44,7 +44,7 @@ def farm() -> FarmModel:
 
 def bags(env: FarmModel) -> np.ndarray:
     """Return a bag of fungicide on each plot at the times of treatment, nothing on the other days."""
-    named = [c and (c.row.action.name, c.plot, c.values) for c in env.actions.choices]
+    named = [c and (c.row.action.name, c.plot, c.values) for c in env.actions.list_orders()]
     plan = np.zeros(DAYS, np.int32)
     for day in TREATED:
         plan[day : day + 2] = [named.index(("scatter_bag", (0, y), (1.0,))) for y in (0, 1)]

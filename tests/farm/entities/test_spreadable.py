@@ -105,7 +105,7 @@ class Bed(kinds.Spring):
 
     def update(self, state: Any, place: Place, board: Board, draws: Draws) -> tuple[Any, Ledger]:
         new, ledger = super().update(state, place, board, draws)
-        return replace(new, nutrients=new.nutrients + board.heard(Feed).nutrients), ledger
+        return replace(new, nutrients=new.nutrients + board.read_sum(Feed).nutrients), ledger
 
 
 @each_kind

@@ -14,7 +14,6 @@ import pytest
 import harvestgym
 from harvestgym.core.wrappers import Flatten, TimeLimit
 from harvestgym.farm import wrap_actions
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.learn.map_farm import MapFarm, MapState
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -40,14 +39,14 @@ def make(id: str) -> Any:
 def map_mask(maps: MapFarm, state: Any, params: Any) -> jax.Array:
     """Return the mask of the map interface for each number of the action table, and for 0, "stop"."""
     mask = maps.action_mask(MapState(state, jnp.zeros(maps.env.schedule, jnp.int32), jnp.int32(0)), params)
-    what, where, amount = jax.vmap(maps.table.order)(jnp.arange(len(maps.env.actions.choices))).T
+    what, where, amount = jax.vmap(maps.table.order)(jnp.arange(maps.env.actions.size)).T
     return mask["what"][what] & mask["where"][what, where] & mask["amount"][what, amount]
 
 
 @pytest.mark.parametrize("id", some(list(CHANGES), "bean-clay-1x1-v1"))
 def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str) -> None:
     env = make(id)
-    maps, params, size = MapFarm(env), env.params, len(env.actions.choices)
+    maps, params, size = MapFarm(env), env.params, env.actions.size
     places = np.zeros((size, env.schedule), np.int32)
     places[:, 0] = np.arange(size)
     firsts = places if env.schedule > 1 else places[:, 0]
@@ -78,7 +77,7 @@ def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str)
 def test_requests_are_possible_until_they_are_answered() -> None:
     """In turns, a request is masked when it was made today; in half-steps, the actions of the other half are masked."""
     farm = make(PAID)
-    assert isinstance(farm, ActiveFarm)
+    assert farm.asks
     turns, requests = GymEnv(wrap_actions(farm, "discrete")), len(farm.offered.items)
     turns.reset(seed=0)
     assert turns.action_masks().all()
@@ -106,7 +105,7 @@ def test_masks_of_a_batch_have_a_row_for_each() -> None:
     farm = make("farm/bean-clay-weeds-3x4-v1")
     ours = VecEnv(farm, 3)
     ours.reset(seed=0)
-    assert ours.action_masks().shape == (3, farm.schedule, len(farm.actions.choices))
+    assert ours.action_masks().shape == (3, farm.schedule, farm.actions.size)
 
 
 @pytest.mark.torch

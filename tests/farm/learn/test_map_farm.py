@@ -15,7 +15,6 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.farm import BasicFarmer, CostCap, HourlyFarmer
-from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.learn.map_channels import list_entries
 from harvestgym.farm.learn.map_farm import MapFarm
 from harvestgym.farm.learn.map_policies import translate_policy
@@ -64,7 +63,7 @@ def test_flattening_returns_the_observation_exactly(id: str) -> None:
     assert isinstance(env, MapFarm)
     rng = np.random.default_rng(0)
     seen: Any = draw_values(env, rng)
-    if isinstance(env.env, ActiveFarm):
+    if env.env.asks:
         mask = np.where(np.arange(len(seen)) < env.env.plan.size, 1, rng.integers(0, 2, len(seen))).astype(np.float32)
         seen = {"values": seen * mask, "mask": mask}
     jax.tree.map(np.testing.assert_array_equal, env.flatten(encode(env, seen)), seen)
@@ -99,7 +98,7 @@ def test_mask_is_what_the_farm_accepts(limits: str) -> None:
     key, (state, shown) = jax.random.key(0), jax.jit(env.reset)(jax.random.key(0))
     space, refused = env.action_space, 0
     space.seed(0)
-    choices = env.table.choices
+    choices = env.table.interventions
     numbers = jax.vmap(env.table.number)(choices)
     for _ in range(7):
         schedules = np.repeat(np.asarray(state.pending)[None], len(choices), 0)

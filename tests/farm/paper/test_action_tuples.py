@@ -72,10 +72,10 @@ def tables(draw: st.DrawFn) -> ActionTable:
 @given(table=tables())
 def test_numbers_and_tuples_are_one_to_one(table: ActionTable) -> None:
     """Number, tuple and number again; and as compiled code reads the numbers, so the tuples are encoded."""
-    written: list[Any] = [table.tuple(choice) for choice in table.choices[1:]]
-    assert [table.index(each) for each in written] == list(range(1, len(table.choices)))
+    written: list[Any] = [table.write(order) for order in table.list_orders()[1:]]
+    assert [table.index(each) for each in written] == list(range(1, table.size))
     assert len(set(map(repr, written))) == len(written)
-    assert_same(jax.jit(table.orders)(jnp.arange(1, len(table.choices))), table.encode(written, len(written)))
+    assert_same(jax.jit(table.orders)(jnp.arange(1, table.size)), table.encode(written, len(written)))
 
 
 @few
@@ -83,8 +83,8 @@ def test_numbers_and_tuples_are_one_to_one(table: ActionTable) -> None:
 def test_all_interfaces_reach_the_same_state(plain: Farm, number: int, seed: int) -> None:
     """Tuples, gym actions and integers, from one state under one key: the same state, bit by bit."""
     model = plain.model
-    number %= len(model.actions.choices)
-    written = model.actions.tuple(model.actions.choices[number])
+    number %= model.actions.size
+    written = model.actions.write(model.actions.order(number))
     plain.reset(seed=seed)
     start = plain.run_state
     schedule = [] if written is None else [written]

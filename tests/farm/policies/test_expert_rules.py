@@ -34,7 +34,7 @@ def played(expert: list[dict[str, Any]], seen: Any, size: int = 2, mode: str = "
             carry, jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), obs, is_leaf=lambda x: isinstance(x, list))
         )
         order = np.atleast_1d(action["order"] if mode == "ao" else action)
-        reported = [env.actions.tuple(env.actions.choices[int(i)]) for i in order]
+        reported = [found and env.actions.write(found) for found in map(env.actions.order, map(int, order))]
         out.append((np.asarray(action["request"]).tolist(), reported) if mode == "ao" else reported)
     return out
 

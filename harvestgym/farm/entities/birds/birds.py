@@ -59,7 +59,7 @@ class Birds(Entity):
 
         The paper draws "uniformly within its range"; what a hedge lures is added to the end of that range.
         """
-        built = board.heard(Structures)
+        built = board.read_sum(Structures)
         most = jnp.minimum(self.max_population + built.bird_lure, BIRDS_MAX)
         return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
 

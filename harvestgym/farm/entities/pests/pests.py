@@ -84,7 +84,7 @@ class Pests(Entity):
     @publishes(Load)
     def load(self, state: PestsState, place: Place, board: Board, draws: Draws) -> Load:
         """Return the pests of this morning on the hosts that live on their plot."""
-        canopy = board.by_host(Canopy)
+        canopy = board.read_hosts(Canopy)
         if not canopy.alive.shape[0]:
             return Load(pests=jnp.zeros((len(place.hosts), *place.shape), jnp.float32))
         on_host = movement.spread_over_hosts(state.population, canopy.alive, canopy.repulsion, draws["host"])
@@ -101,7 +101,7 @@ class Pests(Entity):
 
     def update(self, state: PestsState, place: Place, board: Board, draws: Draws) -> tuple[PestsState, Ledger]:
         """Let the pests of this morning leave or stay, others arrive, and all step at once."""
-        air, now = board.one(Air), self.surroundings(place, board)
+        air, now = board.read_one(Air), self.surroundings(place, board)
         ahead = jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0)
         chances = equations.p_stay(self.stay, now), equations.p_appear(self.appear, now)
         uniforms = draws["stay"], draws["come"]
@@ -109,7 +109,7 @@ class Pests(Entity):
         if place.shape != (1, 1):
             weights = movement.step_weights(draws["pull"], air.wind, air.wind_x, air.wind_y)
             population = movement.walk(population, weights, draws["step"])
-        on_host = board.sent(Load).pests.astype(jnp.int32)
+        on_host = board.read_own(Load).pests.astype(jnp.int32)
         tally = {"pests#nb": population.sum(dtype=jnp.int32) * place.surface}
         forecast = self._forecast(ahead, draws["forecast"])
         return PestsState(population=population, on_host=on_host, forecast=forecast, ahead=ahead), Ledger({}, tally)
@@ -125,9 +125,9 @@ class Pests(Entity):
 
     def surroundings(self, place: Place, board: Board) -> Surroundings:
         """Return a hedge brings the wild edge nearer by its lure, in plots, to come from and to leave for."""
-        nearer = jnp.maximum(place.distance_to_edge - board.heard(Structures).insect_lure, 0.0)
+        nearer = jnp.maximum(place.distance_to_edge - board.read_sum(Structures).insect_lure, 0.0)
         return Surroundings(
             distance=nearer, reach=max(place.shape) / 2,
-            temperature=board.one(Air).t_mean, pesticide=board.toxin(self.targets[0]) / place.surface,
-            birds=board.heard(Flock).pest_eaters,
+            temperature=board.read_one(Air).t_mean, pesticide=board.toxin(self.targets[0]) / place.surface,
+            birds=board.read_sum(Flock).pest_eaters,
         )  # fmt: skip

@@ -98,9 +98,9 @@ class Plant(Crop, Entity):
     @publishes(Need)
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
         """Publish the need of the stage plus transpiration, less the stored water (section 4.2.7)."""
-        moist = needs.transpired_share(self, state, board.one(Ground))
-        lost = unshaded_light(board) * (moist * needs.transpiration(self, state, place.surface, board.one(Air)))
-        reached, _ = needs.reached_water(self, board.one(Ground))
+        moist = needs.transpired_share(self, state, board.read_one(Ground))
+        lost = unshaded_light(board) * (moist * needs.transpiration(self, state, place.surface, board.read_one(Air)))
+        reached, _ = needs.reached_water(self, board.read_one(Ground))
         water = jnp.minimum(needs.water_demand(self, state, lost), reached)
         return Need(water=water, nutrients=needs.nutrient_demand(self, state))
 
@@ -171,19 +171,19 @@ class Plant(Crop, Entity):
         new = growth.keep_fruits(self, new, day, draws["noise"])
         new = growth.apply_deaths(new, fate)
         new = growth.enter_next_stage(self, new, moves)
-        new, dried = _decayed(state, new, board.sent(Litter))
+        new, dried = _decayed(state, new, board.read_own(Litter))
         flows = {"water:transpiration": -lost, "water:drying": -dried}
         return new, Ledger(flows, {"stages#nb": moves.sum(dtype=jnp.int32).astype(jnp.float32)})
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
-        asked, given = board.sent(Need).nutrients, board.mine(Share).nutrients
-        ground = board.one(Ground)
-        own = needs.compute_drivers(self, state, place, board.one(Air), ground, asked, given)
-        strain, visits = board.mine(Strain), jnp.minimum(board.heard(Visits).occurrence, 1.0)
+        asked, given = board.read_own(Need).nutrients, board.read_own(Share).nutrients
+        ground = board.read_one(Ground)
+        own = needs.compute_drivers(self, state, place, board.read_one(Air), ground, asked, given)
+        strain, visits = board.read_own(Strain), jnp.minimum(board.read_sum(Visits).occurrence, 1.0)
         more = {
             "light": 1 - light,
-            "birds": board.heard(Flock).seed_eaters,
-            "pests": board.mine(Load).pests,
+            "birds": board.read_sum(Flock).seed_eaters,
+            "pests": board.read_own(Load).pests,
             "visits": state.visits + jnp.where(state.stage == Stage.BLOOM, visits, 0.0),
             "strain_death": strain.death, "strain_growth": strain.growth, "strain_harvest": strain.harvest,
         }  # fmt: skip
@@ -193,7 +193,12 @@ class Plant(Crop, Entity):
         self, state: PlantState, place: Place, board: Board, light: jax.Array | float
     ) -> tuple[PlantState, jax.Array]:
         """Return the share of the day taken up and what was refused, and the water transpired."""
-        air, ground, share, need = board.one(Air), board.one(Ground), board.mine(Share), board.sent(Need)
+        air, ground, share, need = (
+            board.read_one(Air),
+            board.read_one(Ground),
+            board.read_own(Share),
+            board.read_own(Need),
+        )
         held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
         lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
         thirst = needs.water_demand(self, state, light * full)

@@ -57,13 +57,13 @@ class Pollinators(Entity):
         A hedge brings the wild edge nearer by its lure, in plots. Pesticide counts per m2, so that plots of any
         size fare alike.
         """
-        air = board.one(Air)
+        air = board.read_one(Air)
         return expglm(
             self.visit_conditions,
-            distance=place.distance_to_edge - board.heard(Structures).insect_lure,
+            distance=place.distance_to_edge - board.read_sum(Structures).insect_lure,
             temperature=air.t_mean,
             wind=air.wind,
-            birds=board.heard(Flock).pollinator_eaters,
+            birds=board.read_sum(Flock).pollinator_eaters,
             rain=(air.rain_class > 0).astype(jnp.float32),
             pesticide=board.toxin(self.targets[0]) / place.surface,
         )
@@ -71,7 +71,7 @@ class Pollinators(Entity):
     @publishes(Visits)
     def visits(self, state: PollinatorsState, place: Place, board: Board, draws: Draws) -> Visits:
         """Return the plots that they visit today: random ones among those in flower."""
-        flowering = board.heard(Canopy).flowers > 0
+        flowering = board.read_sum(Canopy).flowers > 0
         come = bernoulli(draws["visit"], self.chance(place, board)) & flowering
         return Visits(occurrence=come.astype(jnp.float32))
 
@@ -89,5 +89,5 @@ class Pollinators(Entity):
         self, state: PollinatorsState, place: Place, board: Board, draws: Draws
     ) -> tuple[PollinatorsState, Ledger]:
         """Note where they came today."""
-        come = board.sent(Visits).occurrence
+        come = board.read_own(Visits).occurrence
         return PollinatorsState(occurrence=come > 0), Ledger({}, {"pollinators#nb": come.sum()})

@@ -28,7 +28,7 @@ from harvestgym.farm.entities.base import (
     publishes,
 )
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share
+from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share, Tilth
 
 from . import drawing, equations
 from .equations import Bucket, Survival, WaterBalance
@@ -180,22 +180,23 @@ class Soil(Entity):
 
     def update(self, state: SoilState, place: Place, board: Board, draws: Draws) -> tuple[SoilState, Ledger]:
         """Serve the hosts, then leach and evaporate from the remainder, then add what comes in."""
-        air, water = board.one(Air), self._water(state, place, board)
-        surplus = water.surplus / self.bucket(place).capacity
+        air, water = board.read_one(Air), self._water(state, place, board)
+        drained = jnp.minimum(board.read_sum(Tilth).drainage, 1.0)
+        surplus = water.surplus / self.bucket(place).capacity * (1 - drained)
         strength, life = equations.leaching_strength(air.rain_intensity, surplus), state.microlife / 100
-        kept = jnp.maximum(state.nutrients - board.heard(Share).nutrients.sum(1), 0.0)
+        kept = jnp.maximum(state.nutrients - board.read_sum(Share).nutrients.sum(1), 0.0)
         leached = kept * equations.leached_share(strength, life)
         released = _column(self.bedrock) / 1000 * place.surface * state.microlife / 100
         layer = equations.evaporable_depth(self.max_water_capacity, self.wilting_point)
         cide = equations.cide_left(state.cide, strength, self.cide_decay, life)
         washed = equations.cide_leached(state.cide - cide, strength, self.cide_decay, life)
-        fed = board.heard(Feed).nutrients + board.heard(Litter).nutrients
+        fed = board.read_sum(Feed).nutrients + board.read_sum(Litter).nutrients
         new = SoilState(
             water=water.tomorrow,
             nutrients=kept - leached + released + fed,
             wet_surface=equations.next_wet_surface(state.wet_surface, self.absorption, air.rain, layer, place.surface),
             microlife=self._microlife(state, place, surplus),
-            cide=cide + board.heard(Dose).toxin,
+            cide=cide + board.read_sum(Dose).toxin,
         )
         flows = {
             "water:rain": water.rain, "water:evaporation": -water.evaporated, "water:drainage": -water.surplus,
@@ -204,9 +205,9 @@ class Soil(Entity):
         return new, Ledger(flows, {"leached_N#g": leached[NITROGEN].sum(), "leached_cide#g": washed.sum()})
 
     def _water(self, state: SoilState, place: Place, board: Board) -> WaterBalance:
-        air, served = board.one(Air), board.heard(Share).water.sum(0)
-        shade = board.heard(Canopy).shade
-        dry = equations.evaporable(air.et0, shade, state.wet_surface, place.surface)
+        air, served = board.read_one(Air), board.read_sum(Share).water.sum(0)
+        shade, cover = board.read_sum(Canopy).shade, jnp.minimum(board.read_sum(Tilth).cover, 1.0)
+        dry = equations.evaporable(air.et0, shade, state.wet_surface, place.surface) * (1 - cover)
         rain = jnp.broadcast_to(air.rain * place.surface, place.shape)
         return equations.water_balance(state.water, self.bucket(place), served, dry, rain)
 

@@ -118,7 +118,7 @@ class Weeds(Weed, Entity):
         """Return a day: what the stand takes up, then who is left of it."""
         moves = self.draw_moves(state, place, board, draws)
         shed = equations.scatter_seeds(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
-        share = board.mine(Share)
+        share = board.read_own(Share)
         water, nutrients = state.water + share.water, state.nutrients + share.nutrients
         lost = jnp.minimum(self._transpiration(place, board), water)
         left = moves.growing + moves.bloomed + moves.flowering
@@ -140,8 +140,8 @@ class Weeds(Weed, Entity):
 
     def compute_drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
         """Compute the drivers of today from weather, soil and place, by the names of `parameters.py`."""
-        air, ground, strain = board.one(Air), board.one(Ground), board.mine(Strain)
-        asked, number = board.sent(Need).nutrients, self._number(state, place)
+        air, ground, strain = board.read_one(Air), board.read_one(Ground), board.read_own(Strain)
+        asked, number = board.read_own(Need).nutrients, self._number(state, place)
         drivers = {
             "distance_to_edge": jnp.asarray(place.distance_to_edge),
             "temperature": air.t_mean, "humidity": air.humidity,
@@ -169,10 +169,10 @@ class Weeds(Weed, Entity):
         The basal coefficient is FAO-56 eq. (99), 1 + 0.1 per metre of height, the ground that of the leaves, in the
         light that the other hosts leave; the stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
         """
-        ground, own = board.one(Ground), board.sent(Canopy)
+        ground, own = board.read_one(Ground), board.read_own(Canopy)
         moist = stomatal_opening(ground.extractable, self._threshold(ground) - ground.wilting)
         sunlit = own.shade * unshaded_light(board)
-        return board.one(Air).et0 * (1 + self.size / 1000) * sunlit * moist * place.surface
+        return board.read_one(Air).et0 * (1 + self.size / 1000) * sunlit * moist * place.surface
 
     def holds(self, state: WeedsState) -> dict[str, Any]:
         """Water and nutrients in the stand, and the nutrients of the dead."""

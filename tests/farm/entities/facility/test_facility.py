@@ -51,7 +51,7 @@ def test_only_a_hedge_lures() -> None:
 
 def test_several_facilities_add_up() -> None:
     posts = (("Facility-0", said(BASE, 1)), ("Facility-1", said(HEDGE, 2)))
-    heard = board(PLACE, "Birds-0", *posts).heard(Structures)
+    heard = board(PLACE, "Birds-0", *posts).read_sum(Structures)
     assert [float(n) for n in (heard.deterred, heard.bird_lure, heard.insect_lure)] == [14.0, 4.0, 2.0]
 
 
@@ -88,7 +88,7 @@ def test_the_actions_of_a_field_take_no_plot_and_the_types_that_there_are() -> N
         ("put_scarecrow", False, ["type"]),
         ("remove_scarecrow", False, []),
     ]
-    assert len(env.actions.choices) == 1 + 2 + 1
+    assert env.actions.size == 1 + 2 + 1
     with pytest.raises(ConfigError, match="advanced"):
         env.actions.encode([order("put_scarecrow", type="advance")], env.schedule)
 

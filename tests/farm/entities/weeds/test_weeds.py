@@ -305,7 +305,7 @@ def test_what_a_stand_asks_by_hand() -> None:
     place = field(scale=2.0)
     state = state_of(place, growing=8, flowering=4, water=1.0)
     now = morning(state, place, air(et0=5.0), ground(place))
-    canopy, need = now.sent(Canopy), now.sent(Need)
+    canopy, need = now.read_own(Canopy), now.read_own(Need)
     disc = 48 * math.pi * 0.15**2
     np.testing.assert_allclose(canopy.shade, [[disc / 4]], rtol=1e-5)
     np.testing.assert_allclose(canopy.flowers, [[16 * float(WEED.flowers)]])

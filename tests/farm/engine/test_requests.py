@@ -9,20 +9,20 @@ import jax
 import numpy as np
 
 from harvestgym.farm.build.compile import build
-from harvestgym.farm.engine.active import ActiveFarm
+from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.schema import farm_spec
 
 from .test_engine import FILE, REED, SPRING, by_name, run
 
 
-def farm(**changes: Any) -> ActiveFarm:
+def farm(**changes: Any) -> FarmModel:
     scoring = FILE["scoring"] | {"observation_cost": 0.25, "stage": 0.0}
     env = build(farm_spec(FILE | {"mode": "ao", "scoring": scoring} | changes, "test"), {"Field-0": (SPRING, REED)})
-    assert isinstance(env, ActiveFarm)
+    assert env.asks
     return env
 
 
-def act(env: ActiveFarm, **parts: Any) -> dict[str, Any]:
+def act(env: FarmModel, **parts: Any) -> dict[str, Any]:
     nothing = {"request": np.zeros(len(env.offered.items), np.int8), "order": np.int32(0)}
     return nothing | parts
 
@@ -38,7 +38,7 @@ def test_what_is_asked_for_is_seen_and_paid_by_the_entry_and_no_day_passes() -> 
     assert float(seen.reward) == -0.25 * sum(entries) == -float(seen.info["observation cost"])
     assert int(after.day) == 0 and np.asarray(seen.obs["mask"]).sum() == env.plan.size + sum(entries)
     truth = by_name(env, after)
-    for label, value, known in zip(env.labels, seen.obs["values"], seen.obs["mask"], strict=True):
+    for label, value, known in zip(env.full_plan.labels, seen.obs["values"], seen.obs["mask"], strict=True):
         name, _, plot = label.rpartition("/") if label.endswith(")") else (label, "", "")
         whole = truth[name][ast.literal_eval(plot)] if plot else truth[name]
         assert float(value) == (float(whole) if known else 0.0)

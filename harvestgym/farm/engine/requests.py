@@ -1,0 +1,155 @@
+"""Requests for observations, which are paid (AO-MDP, section 2): what can be asked for, and the answer of a morning.
+
+A day of such a farm is two half-steps. In the first the farmer chooses what to observe and pays for each entry seen; in
+the second an intervention is chosen with that knowledge and the day passes. What was not observed is masked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .farmers import Work, delegate
+from .observations import ObservationPlan
+from .state import FarmParams, FarmState
+from .variables import Variable
+
+
+class Requests(NamedTuple):
+    """At most m observations asked for; a group of 0 is no request.
+
+    Attributes:
+        farmer: int32 (m,).
+        group: int32 (m,), 1 + the place in `RequestTable.groups`.
+        plot: int32 (m, 2); (-1, -1) is the whole field.
+    """
+
+    farmer: jax.Array | np.ndarray
+    group: jax.Array | np.ndarray
+    plot: jax.Array | np.ndarray
+
+
+class Answer(NamedTuple):
+    """The observations of a morning.
+
+    Attributes:
+        memories: of the farmers.
+        wages: of all farmers.
+        shown: bool (entries,), which entries of the offer they showed.
+        price: what the score charges for them.
+    """
+
+    memories: tuple[Any, ...]
+    wages: jax.Array
+    shown: jax.Array
+    price: jax.Array
+
+
+@dataclass(frozen=True)
+class RequestTable:
+    """The groups of variables that one can ask for, and the entries of what is offered.
+
+    Attributes:
+        variables: every variable of the farm.
+        offered: what can be seen by asking, in the order of the observation.
+    """
+
+    variables: tuple[Variable, ...]
+    offered: ObservationPlan
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[int, ...]]:
+        """Each variable, and each beginning that several share (`Field-0/Weather-0/wind`), to its variables."""
+        found: dict[str, list[int]] = {}
+        for i, variable in enumerate(self.variables):
+            words = variable.key.split("/")
+            for n in range(1, 1 + len(words)):
+                found.setdefault("/".join((*variable.where, *words[:n])), []).append(i)
+        return {name: tuple(members) for name, members in found.items()}
+
+    @cached_property
+    def owner(self) -> np.ndarray:
+        """The variable of each entry, int (entries,)."""
+        each = [self.variables.index(item.variable) for item in self.offered.items]
+        return np.repeat(np.asarray(each, np.int32), [item.size for item in self.offered.items])
+
+    @cached_property
+    def plots(self) -> np.ndarray:
+        """The plot of each entry, int (entries, 2); (-1, -1) for one that is of no plot."""
+        return np.asarray([plot for item in self.offered.items for plot in item.plots], np.int32).reshape(-1, 2)
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """One over how often each entry is offered (whole, and on its plot), float32 (entries,)."""
+        entries = [(item.variable, at) for item in self.offered.items for at in item.entries]
+        times = Counter(entries)
+        return np.asarray([1 / times[entry] for entry in entries], np.float32)
+
+    @cached_property
+    def _members(self) -> np.ndarray:
+        """Return which variables each group holds, bool (1 + groups, variables)."""
+        held = np.zeros((1 + len(self.groups), len(self.variables)), bool)
+        for row, members in enumerate(self.groups.values(), start=1):
+            held[row, list(members)] = True
+        return held
+
+    def covered(self, requests: Requests) -> jax.Array:
+        """Return which entries each request is for, bool (m, entries)."""
+        of_group = jnp.asarray(self._members[:, self.owner])[requests.group]
+        plot = jnp.asarray(requests.plot)[:, None]
+        return of_group & ((plot[..., 0] < 0) | (jnp.asarray(self.plots) == plot).all(-1))
+
+    def encode(self, requests: Sequence[tuple[int, str, tuple[int, int] | None]], size: int) -> Requests:
+        """`(farmer, group, plot)` of each observation as arrays of length `size`."""
+        farmer, group, plot = np.zeros(size, np.int32), np.zeros(size, np.int32), np.full((size, 2), -1, np.int32)
+        for i, (who, name, at) in enumerate(requests):
+            farmer[i], group[i] = who, 1 + self._number[name]
+            plot[i] = (-1, -1) if at is None else at
+        return Requests(farmer, group, plot)
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.groups)}
+
+    def answer(self, state: FarmState, request: Any, params: FarmParams) -> Answer:
+        """Make the observations that the farmers have time for, in the order of the list or else of the offer."""
+        if isinstance(request, Requests):
+            return self._answer_list(state, request, params)
+        wanted = jnp.asarray(request).astype(bool)
+        sizes = np.asarray([item.size for item in self.offered.items], np.int32)
+        prices = params.score.observation_prices(self.offered, self.variables)
+        minutes = jnp.zeros(len(sizes), jnp.float32)
+        work = Work(wanted, minutes, prices, jnp.asarray(sizes, jnp.float32), state.day)
+        result = params.farmers[0].look(state.farmers[0], work)
+        done = result.done & wanted
+        shown = done[np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)]
+        return Answer((result.memory, *state.farmers[1:]), result.wages, shown, jnp.sum(jnp.where(done, prices, 0.0)))
+
+    def news(self, state: FarmState, params: FarmParams) -> jax.Array:
+        """Return which single items of the offer would show something new if requested in `state`, bool (items,)."""
+        number = len(self.offered.items)
+        if not number:
+            return jnp.zeros(0, bool)
+        owner = np.repeat(np.arange(number), np.asarray([item.size for item in self.offered.items], int))
+        known = ~((owner == np.arange(number)[:, None]) & ~state.asked).any(1)
+        shown = jax.vmap(lambda wanted: self.answer(state, wanted, params).shown.any())(np.eye(number, dtype=bool))
+        return shown & ~known
+
+    def _answer_list(self, state: FarmState, requests: Requests, params: FarmParams) -> Answer:
+        covered, weight = self.covered(requests), jnp.asarray(self.weight)
+        unit = jnp.asarray(params.score.observation_costs)[self.owner]
+        prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
+        wanted = jnp.asarray(requests.group) > 0
+        work = Work(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
+        taken, memories, wages = delegate(
+            params.farmers, state.farmers, requests.farmer, work, lambda each, *given: each.look(*given)
+        )
+        shown = jnp.any(covered & taken[:, None], axis=0)
+        return Answer(memories, wages, shown, jnp.sum(jnp.where(taken, prices, 0.0)))

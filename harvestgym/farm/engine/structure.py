@@ -1,0 +1,179 @@
+"""The structure of a farm: its parts, its spaces, and the forms of its actions and observations.
+
+Every mode is one model: a farm on which observations are asked for (mode "ao"), and one whose parameters are drawn,
+have something in two of its parts, `offered` and `contexts`, which are empty in other farms.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import gymnasium
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.env import Env
+from harvestgym.core.loading import load_object
+from harvestgym.farm.schema import FarmSpec
+
+from .actions import ActionTable, Orders
+from .conditions import Formula
+from .contexts import ContextSampler
+from .initial_values import InitialValue
+from .name_table import NameTable
+from .observations import ObservationPlan
+from .requests import RequestTable
+from .state import FarmParams, FarmState
+from .variables import FieldSlots, Variable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FarmStructure(Env[FarmState, FarmParams]):
+    """The parts of a farm; farms of equal structure share one compiled program.
+
+    An action is an integer, or `schedule` of them; it may also be `Orders`. An observation is a flat vector. On a farm
+    that `asks`, an action is `{"request": which items of `offered` to observe, "order": the intervention}`, and the
+    half-step that is due reads its own part. A request may also be `Requests`, a list in the paper's terms; there is
+    none where nothing is offered. An observation is then `{"values", "mask"}` over the free items and the offered ones;
+    values that were not observed are 0 and their mask is 0. What is seen of a context comes last, and is free.
+
+    Attributes:
+        fields: names, kinds and shapes.
+        actions: the action table.
+        variables: every variable of every entity.
+        plan: what is observed each day.
+        starts: which variables get an initial value.
+        stops: the formula that ends the game.
+        schedule: how many actions a day an agent may ask for; 1 makes the action one integer.
+        tallies: names that the score can count.
+        defaults: the default parameters (not part of the structure).
+        spec: what the farm file says (not part of the structure).
+        asks: whether a day is two half-steps, observe and then act.
+        offered: the items that can be requested.
+        contexts: which parameters are drawn, and when.
+    """
+
+    family: ClassVar[str | None] = "harvestgym.farm.family"
+    fields: tuple[FieldSlots, ...]
+    actions: ActionTable
+    variables: tuple[Variable, ...]
+    plan: ObservationPlan
+    starts: tuple[InitialValue, ...]
+    stops: Formula
+    schedule: int
+    tallies: tuple[str, ...]
+    defaults: FarmParams
+    spec: FarmSpec
+    asks: bool = False
+    offered: ObservationPlan = ObservationPlan(())
+    contexts: ContextSampler = ContextSampler()
+
+    def __post_init__(self) -> None:
+        parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
+        object.__setattr__(self, "_structure", tuple(parts))
+        object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields only: hashes of strings differ from process to process."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    @property
+    def summary(self) -> str:
+        """The fields, the kinds of entities and the mode."""
+        plots = ", ".join(" x ".join(map(str, field.shape)) for field in self.fields)
+        kinds = dict.fromkeys(slot.kind.__name__ for field in self.fields for slot in field.slots)
+        return f"{plots} plots, mode {self.spec.mode}, {textwrap.shorten(', '.join(kinds), 100, placeholder=' …')}"
+
+    def recipe(self) -> dict[str, str]:
+        """Return the text of its farm file, for `core.saving`; ConfigError if a part lives in Python only."""
+        return {"text": load_object("harvestgym.farm.build.farm_writer:write_farm")(self.spec)}
+
+    @classmethod
+    def from_recipe(cls, text: str) -> FarmStructure:
+        """Return the farm of the text of a file."""
+        return load_object("harvestgym.farm.build.compile:build_text")(text)
+
+    def __hash__(self) -> int:
+        return self._hash  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        same = other is self
+        return same or (isinstance(other, FarmStructure) and self._structure == other._structure)  # type: ignore[attr-defined]
+
+    @property
+    def params(self) -> FarmParams:
+        return self.defaults
+
+    @property
+    def steps_per_day(self) -> int:
+        """The steps of a day."""
+        return 2 if self.asks else 1
+
+    @property
+    def step_unit(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The name of a step, in the plural."""
+        return "half days" if self.asks else "days"
+
+    @cached_property
+    def full_plan(self) -> ObservationPlan:
+        """The plan of all that an observation can show: the free items and then the offered ones."""
+        return ObservationPlan((*self.plan.items, *self.offered.items))
+
+    @cached_property
+    def names(self) -> NameTable:
+        """Every name of the farm, looked up in any spelling."""
+        return NameTable(self.actions.farmers, self.fields, self.variables)
+
+    @cached_property
+    def requests(self) -> RequestTable:
+        """Everything that can be requested, as observations of the Farm-Gym paper."""
+        return RequestTable(self.variables, self.offered)
+
+    @property
+    def values_space(self) -> gymnasium.spaces.Box:
+        """The space of the numbers of an observation; in mode "ao" it has 0, which stands for what is not observed."""
+        plan, (low, high) = self.full_plan.space, self.contexts.limits(self.defaults)
+        if self.asks:
+            low, high = np.minimum(low, 0), np.maximum(high, 0)
+        return gymnasium.spaces.Box(np.append(plan.low, low), np.append(plan.high, high), dtype=np.float32)
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        values = self.values_space
+        mask = gymnasium.spaces.Box(0, 1, values.shape, np.float32)
+        return gymnasium.spaces.Dict({"values": values, "mask": mask}) if self.asks else values
+
+    def make_observation(self, values: Any, mask: Any) -> Any:
+        """Return numbers and which of them are observed in the form of an observation."""
+        return {"values": values, "mask": mask} if self.asks else values
+
+    def split_observation(self, obs: Any) -> tuple[Any, Any]:
+        """Return the numbers of an observation, and which of them are observed (float32, 1 for all)."""
+        return (obs["values"], obs["mask"]) if self.asks else (obs, jnp.ones_like(obs))
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        n, requests = self.actions.size, len(self.offered.items)
+        several = gymnasium.spaces.MultiDiscrete(np.full(self.schedule, n))
+        order = gymnasium.spaces.Discrete(n) if self.schedule == 1 else several
+        action = self.make_action(gymnasium.spaces.MultiBinary(requests) if requests else None, order)
+        return gymnasium.spaces.Dict(action) if self.asks else action
+
+    def make_action(self, request: Any, order: Any) -> Any:
+        """Return what to observe and what to do in the form of an action."""
+        if not self.asks:
+            return order
+        return {"order": order} | ({"request": request} if self.offered.items else {})
+
+    def orders(self, action: Any) -> Orders:
+        """Return the interventions of an action."""
+        return self.actions.orders(action["order"] if self.asks else action)
