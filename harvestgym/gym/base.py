@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from gymnasium.error import ResetNeeded
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import ConfigError, check_keywords, unknown
+from harvestgym.core.saving.state import Savable
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
 
 from .conversion import make_action_reader, make_observation_writer
@@ -25,7 +26,7 @@ Options = dict[str, Any] | None
 _NOT_KEPT = ("_read", "_write", "_checker", "monitors")
 
 
-class GymBase(Monitored):
+class GymBase(Monitored, Savable):
     """An environment, or a batch of it on the device, behind a class of Gymnasium.
 
     Attributes:
@@ -114,6 +115,14 @@ class GymBase(Monitored):
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
         self._prepare()
+
+    def recipe(self) -> Info:
+        return {"env": self.core} | super().recipe()
+
+    def restore(self, kept: Mapping[str, Any]) -> Self:
+        super().restore(kept)
+        self._clear_log()
+        return self
 
     @property
     def params(self) -> Any:

@@ -28,6 +28,9 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     numbers in infos stay float32 and int32.
     """
 
+    made_of = ("num_envs", "autoreset_mode", "render_mode")
+    changes = ("_compiled", "_over", "_obs")
+
     def __init__(
         self,
         env: Env[Any, Any],
@@ -164,22 +167,6 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _draw(self, state: Any) -> tuple[Any, ...]:
         rows = (jax.tree.map(lambda leaf: leaf[i], state) for i in range(self.num_envs))  # noqa: B023
         return tuple(super(VecEnv, self)._draw(row) for row in rows)
-
-    def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.saving.checkpoint`."""
-        names = ("num_envs", "autoreset_mode", "render_mode")
-        return {"env": self.core} | {name: getattr(self, name) for name in names}
-
-    def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.saving.checkpoint`."""
-        return {"driver": self._compiled.kept(), "over": self._over, "obs": self._obs}
-
-    def restore(self, kept: dict[str, Any]) -> VecEnv:
-        """Restore the kept state in this batch."""
-        self._compiled.restore(kept["driver"])
-        self._over, self._obs = kept["over"], kept["obs"]
-        self._clear_log()
-        return self
 
 
 def make_vec(
