@@ -185,9 +185,9 @@ def _allow_type(hint: Any) -> Any:
         return hint
     if isinstance(origin, type) and issubclass(origin, Collection):
         return Annotated[Any, BeforeValidator(functools.partial(_check_collection, origin))]
-    if origin is not None or getattr(hint, "_is_protocol", False):
+    if origin is Callable or getattr(origin or hint, "_is_protocol", False):
         return Annotated[Any, BeforeValidator(_check_callable)]
-    return Annotated[Any, BeforeValidator(functools.partial(_check_instance, hint))]
+    return Annotated[Any, BeforeValidator(functools.partial(_check_instance, origin or hint))]
 
 
 def _check_instance(cls: type, value: Any) -> Any:

@@ -206,8 +206,10 @@ def _describe_range(meta: Meta, high: float) -> str:
     endless = ", or an infinite one" if meta.endless else ""
     if math.isinf(meta.low):
         return f"a number within ±{high:.2g}" if math.isinf(meta.high) else f"a number of at most {high:g}{endless}"
-    least = math.isinf(meta.high) and meta.dtype == "float"
-    return f"a number of at least {meta.low:g}" if least else f"a number from {meta.low:g} to {high:.10g}{endless}"
+    if math.isinf(meta.high) and meta.dtype == "float":
+        return f"a number of at least {meta.low:g}"
+    most = f"{high:.10g}" if meta.dtype == "int" else f"{high:g}"
+    return f"a number from {meta.low:g} to {most}{endless}"
 
 
 @functools.cache

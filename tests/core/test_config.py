@@ -66,7 +66,13 @@ def test_all_mistakes_are_listed_with_path_and_nearest_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "word"), [("no", "got 'no'"), (False, "yes/no"), (float("nan"), "expected a finite number, got nan"), ([1], "expected a number, got")]
+    ("value", "word"),
+    [
+        ("no", "got 'no'"),
+        (False, "yes/no"),
+        (float("nan"), "expected a finite number, got nan"),
+        ([1], "expected a number, got"),
+    ],
 )
 def test_a_wrong_type_is_refused(value: object, word: str) -> None:
     with pytest.raises(ConfigError, match=word):
