@@ -189,16 +189,11 @@ def _check_numbers(meta: Meta, value: Any, kinds: tuple[type, ...]) -> Any:
     free = meta.endless & np.isinf(numbers) | meta.unknown & np.isnan(numbers)
     if not np.all(np.isfinite(numbers) | free):
         raise ValueError("expected a number, not NaN" if meta.endless else "expected a finite number")
-    low, high = find_range(meta)
+    most = int(INT32.max) if meta.dtype == "int" else FLOAT32
+    low, high = max(meta.low, -most), min(meta.high, most)
     if not np.all((numbers >= low) & (numbers <= high) | free):
         raise ValueError(f"expected {_describe_range(meta, high)}")
     return value
-
-
-def find_range(meta: Meta) -> tuple[float, float]:
-    """Return the range of a number that is also within 32 bits."""
-    most = int(INT32.max) if meta.dtype == "int" else FLOAT32
-    return max(meta.low, -most), min(meta.high, most)
 
 
 def _describe_range(meta: Meta, high: float) -> str:

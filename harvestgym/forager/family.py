@@ -23,7 +23,7 @@ from harvestgym.forager.policies.informed import InformedForager
 from harvestgym.forager.policies.navigator import DISCOUNT, navigator
 from harvestgym.forager.view.describe import describe as describe
 from harvestgym.forager.view.maps import SMALL_WORLD
-from harvestgym.forager.view.scene import draw_charts
+from harvestgym.forager.view.scene import chart_rewards
 from harvestgym.forager.view.scene import scene as scene
 from harvestgym.forager.view.timeline import timeline as timeline
 from harvestgym.render.figure import draw_figure
@@ -266,4 +266,4 @@ def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:
     """Return an episode as a page of Matplotlib: where the agent went, and the charts of its scene."""
     path = Line("", record["y#cell"], "", dots=True, x=record["x#cell"])
     way = Chart("Path, late steps light", "y, north (cells)", 0, (path,), {}, across="x, east (cells)")
-    return draw_figure([way, *draw_charts(env, record)], "step")
+    return draw_figure([way, *chart_rewards(env, record)], "step")

@@ -28,7 +28,7 @@ from .encoding import class_name, decode_value, encode_value, find_class
 from .state import from_arrays, to_arrays
 
 FORMAT = "harvestgym checkpoint"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Raised whenever the file, or what an environment keeps in it, changes its form."""
 
 

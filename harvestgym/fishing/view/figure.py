@@ -14,7 +14,7 @@ from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel
 from harvestgym.render.figure import draw_figure
 
-from .scene import BEST, STOCK_COLOURS, draw_charts, find_requests
+from .scene import BEST, STOCK_COLOURS, chart_years, find_requests
 from .stock_maps import name_stocks
 
 
@@ -23,7 +23,7 @@ def figure(env: FishingModel, record: Record) -> Any:
 
     Where dynamic programming finds the optimum, its policy is drawn into the last chart.
     """
-    return draw_figure([*draw_charts(env, record), _draw_policy(env, record)], "year")
+    return draw_figure([*chart_years(env, record), _draw_policy(env, record)], "year")
 
 
 def _draw_policy(env: FishingModel, record: Record) -> Chart:

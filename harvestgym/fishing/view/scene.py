@@ -37,7 +37,7 @@ def scene(env: FishingModel, record: Record, step: int) -> Scene:
     return Scene(f"Year {step} of {int(env.params.horizon)}", (_describe_year(env, past, step), *maps, *charts))
 
 
-def draw_charts(env: FishingModel, record: Record) -> list[Chart]:
+def chart_years(env: FishingModel, record: Record) -> list[Chart]:
     """Draw all charts of a whole record."""
     changes = _change_charts(env, record, len(record["reward"]) - 1)
     return [*_own_charts(env, record), *changes, _return_chart(env, record)]
