@@ -17,7 +17,7 @@ from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
 
 from .conversion import make_action_reader, make_observation_writer
 from .driver import CompiledEnv
-from .episode_log import BatchEpisodeLog, EpisodeLog, scene_modes
+from .episode_log import EpisodeLog, scene_modes
 from .monitoring import Monitored
 
 Info = dict[str, Any]
@@ -67,7 +67,7 @@ class GymBase(Monitored, Savable):
         self.metadata = {"render_modes": offered, "render_fps": getattr(unwrapped(env), "render_fps", 4)}
         self.episode_log = None
         if render_mode is not None and render_mode not in own:
-            self.episode_log = BatchEpisodeLog(env, *batch) if batch else EpisodeLog(env)
+            self.episode_log = EpisodeLog(env, *batch)
         self._compiled = CompiledEnv(env, params, batch)
         self._prepare()
 
@@ -148,9 +148,14 @@ class GymBase(Monitored, Savable):
         """Update what depends on a run state that was assigned."""
         self._clear_log()
 
-    def _clear_log(self) -> None:
+    def _log(self, action: Any, shown: Any, which: np.ndarray | None = None) -> None:
+        """Record a step of an environment, or of those of a batch in `which`."""
         if self.episode_log is not None:
-            self.episode_log.clear()
+            self.episode_log.add(self._compiled.run_state.state, action, shown, self._compiled.params, which)
+
+    def _clear_log(self, which: np.ndarray | None = None) -> None:
+        if self.episode_log is not None:
+            self.episode_log.clear(which)
 
     def _ensure_logged_start(self) -> None:
         if self.episode_log is not None:

@@ -80,10 +80,6 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         self._notify_step(self._over)
         return self._write(shown.obs), shown.reward, shown.terminated, shown.truncated, shown.info
 
-    def _log(self, action: Any, shown: Any) -> None:
-        if self.episode_log is not None:
-            self.episode_log.add(self._compiled.run_state.state, action, shown, self._compiled.params)
-
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
         self._over = bool(run.over)

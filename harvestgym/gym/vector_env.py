@@ -98,9 +98,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._ensure_logged_start()
         shown = last = self._compiled.step(read)
         self._over = shown.terminated | shown.truncated
-        if self.episode_log is not None:
-            moved = ~waiting | (mode is not AutoresetMode.NEXT_STEP)
-            self.episode_log.add(moved, self._compiled.run_state.state, read, shown, self._compiled.params)
+        self._log(read, shown, ~waiting | (mode is not AutoresetMode.NEXT_STEP))
         if mode is AutoresetMode.NEXT_STEP and waiting.any():
             shown = last = self._restart_waiting(waiting, shown)
         if mode is AutoresetMode.SAME_STEP and self._over.any():
@@ -157,8 +155,8 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         }
 
     def _log_start(self, which: np.ndarray, first: Any) -> None:
-        if self.episode_log is not None:
-            self.episode_log.begin(which, self._compiled.run_state.state, first, self._compiled.params)
+        self._clear_log(which)
+        self._log(None, first, which)
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
