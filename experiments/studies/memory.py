@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from harvestgym.core.episode import Loop, scan_steps, seed_key, step_with_key
+from harvestgym.core.episode import Loop, scan_steps, seed_key
 from harvestgym.core.errors import check_extras
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
@@ -194,9 +194,13 @@ def _mean_return(env: FishingModel, agent: Agent, years: int, params: Any, weigh
         def act(carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
             return agent(weights, carry, obs, key)
 
+        def step(state: Any, action: Any, key: jax.Array) -> tuple[Any, Any, Any]:
+            state, timestep = env.step(key, state, action, params)
+            return state, timestep.obs, timestep
+
         start, keys = Loop(state, first.obs, agent.start), jax.random.split(later, years)
         rewards = lambda loop, action, last: last.reward  # noqa: E731
-        return scan_steps(Policy((), act), step_with_key(env, params), start, keys, rewards).sum()
+        return scan_steps(Policy((), act), step, start, keys, rewards).sum()
 
     return jax.vmap(episode)(jax.random.split(key, TRAINING_EPISODES)).mean()
 

@@ -23,7 +23,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, create_
 
 from harvestgym.core.xla.tracing import is_traced
 
-from .config import INT32, Exact, Strict, validate
+from .config import Exact, Strict, check_numbers, validate
 from .errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -164,39 +164,10 @@ def _allow_value(meta: Meta | None, hint: Any) -> Any:
     if meta.kind == "static":
         bounds: dict[str, Any] = {"ge": meta.low, "le": meta.high} if math.isfinite(meta.low) else {}
         return Annotated[Any if hint is None else _allow_type(hint), Field(**bounds)]
-    check = functools.partial(_check_numbers, meta)
+    check = functools.partial(check_numbers, meta)
     if meta.kind == "open":
         return dict[str, Annotated[Any, PlainValidator(check)]]
     return Annotated[Any, PlainValidator(check)]
-
-
-def _check_numbers(meta: Meta, value: Any) -> Any:
-    """Return a number or an array of numbers that a parameter allows; ValueError otherwise."""
-    if is_traced(value):
-        return value
-    numbers = np.asarray(value) if isinstance(value, int | float | tuple | np.ndarray) else None
-    kinds = {"bool": "b", "int": "iu", "float": "iuf"}[meta.dtype]
-    if numbers is None or numbers.dtype.kind not in kinds or not numbers.size:
-        raise ValueError(f"expected {_NUMBER_WORDS[kinds]}")
-    high = min(meta.high, INT32.max) if kinds == "iu" else meta.high
-    if meta.stacked and len(meta.keys) not in (numbers.shape[:1] + numbers.shape[-1:]):
-        raise ValueError(f"expected {len(meta.keys)} numbers ({', '.join(meta.keys)})")
-    free = meta.endless & np.isinf(numbers) | meta.unknown & np.isnan(numbers)
-    if not np.all(np.isfinite(numbers) | free):
-        raise ValueError("expected a finite number" if not meta.endless else "expected a number, not NaN")
-    if not np.all((numbers >= meta.low) & (numbers <= high) | free):
-        raise ValueError(f"expected {_describe_range(meta.low, high)}")
-    return value
-
-
-_NUMBER_WORDS = {"b": "True or False", "iu": "a whole number", "iuf": "a number"}
-
-
-def _describe_range(low: float, high: float) -> str:
-    """Return the words for a closed range."""
-    if math.isinf(high):
-        return f"a number of at least {low:g}"
-    return f"a number of at most {high:g}" if math.isinf(low) else f"a number from {low:g} to {high:g}"
 
 
 def _allow_type(hint: Any) -> Any:
@@ -214,9 +185,9 @@ def _allow_type(hint: Any) -> Any:
         return hint
     if isinstance(origin, type) and issubclass(origin, Collection):
         return Annotated[Any, BeforeValidator(functools.partial(_check_collection, origin))]
-    if origin is not None or getattr(hint, "_is_protocol", False):
+    if origin is Callable or getattr(origin or hint, "_is_protocol", False):
         return Annotated[Any, BeforeValidator(_check_callable)]
-    return Annotated[Any, BeforeValidator(functools.partial(_check_instance, hint))]
+    return Annotated[Any, BeforeValidator(functools.partial(_check_instance, origin or hint))]
 
 
 def _check_instance(cls: type, value: Any) -> Any:

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    StrictBool,
-    StrictInt,
+    PlainValidator,
     ValidationError,
+    WithJsonSchema,
     create_model,
 )
 from pydantic_core import ErrorDetails
+
+from harvestgym.core.xla.tracing import is_traced
 
 from . import yaml_io
 from .errors import ConfigError, check_name, nearest, unknown
@@ -156,39 +157,54 @@ def _inner_model(annotation: Any) -> Any:
     return models[0] if models else None
 
 
-def _bare(value: Any) -> Any:
-    """Return the number of `{value: 0.35, source: …}`; anything else but a truth value as it is."""
-    value = _unwrapped(value)
-    if isinstance(value, bool):
-        raise ValueError("expected a number, not yes/no/true/false")
-    if isinstance(value, float) and math.isnan(value):
-        raise ValueError("expected a number, not NaN")
-    return value
-
-
-def _unquoted(value: Any) -> Any:
-    """Return `_bare`, which is no text: pydantic would read a number in quotes."""
-    if isinstance(bare := _bare(value), str):
-        raise ValueError("expected a number without quotes")
-    return bare
-
-
-def _single(value: float) -> float:
-    if math.isfinite(value) and abs(value) > FLOAT32:
-        raise ValueError(f"expected a number within ±{FLOAT32:.2g}")
-    return value
-
-
-def _endless(meta: Meta, value: float) -> float:
-    """Return a number within the limits, or an infinite one."""
-    if math.isfinite(value) and not meta.low <= value <= meta.high:
-        raise ValueError(f"expected a number from {meta.low:g} to {meta.high:g}, or an infinite one")
-    return value
-
-
 def _unwrapped(value: Any) -> Any:
     noted = isinstance(value, Mapping) and "value" in value and set(value) <= {"value", *NOTES}
     return value["value"] if noted else value
+
+
+_NUMBER_WORDS = {"bool": "True or False", "int": "a whole number", "float": "a number"}
+_NUMPY_KINDS = {"bool": "b", "int": "iu", "float": "iuf"}
+
+
+def check_numbers(meta: Meta, value: Any) -> Any:
+    """Return a number or an array of numbers that a parameter allows, as it is; ValueError otherwise.
+
+    Files, constructors and overrides are all checked here. A value that JAX is tracing is allowed.
+    """
+    return value if is_traced(value) else _check_numbers(meta, value, (int, float, tuple, np.ndarray, np.generic))
+
+
+def _check_single(meta: Meta, value: Any) -> Any:
+    """Return a number of a file, bare or with its source, that a parameter allows; ValueError otherwise."""
+    return _check_numbers(meta, _unwrapped(value), (int, float, np.generic))
+
+
+def _check_numbers(meta: Meta, value: Any, kinds: tuple[type, ...]) -> Any:
+    numbers = np.asarray(value) if isinstance(value, kinds) else None
+    if numbers is None or numbers.dtype.kind not in _NUMPY_KINDS[meta.dtype] or not numbers.size:
+        hint = {bool: ", not yes/no/true/false", str: " without quotes"}.get(type(value), "")
+        raise ValueError(f"expected {_NUMBER_WORDS[meta.dtype]}{hint}")
+    if meta.stacked and len(meta.keys) not in (numbers.shape[:1] + numbers.shape[-1:]):
+        raise ValueError(f"expected {len(meta.keys)} numbers ({', '.join(meta.keys)})")
+    free = meta.endless & np.isinf(numbers) | meta.unknown & np.isnan(numbers)
+    if not np.all(np.isfinite(numbers) | free):
+        raise ValueError("expected a number, not NaN" if meta.endless else "expected a finite number")
+    most = int(INT32.max) if meta.dtype == "int" else FLOAT32
+    low, high = max(meta.low, -most), min(meta.high, most)
+    if not np.all((numbers >= low) & (numbers <= high) | free):
+        raise ValueError(f"expected {_describe_range(meta, high)}")
+    return value
+
+
+def _describe_range(meta: Meta, high: float) -> str:
+    """Return the words for a closed range."""
+    endless = ", or an infinite one" if meta.endless else ""
+    if math.isinf(meta.low):
+        return f"a number within ±{high:.2g}" if math.isinf(meta.high) else f"a number of at most {high:g}{endless}"
+    if math.isinf(meta.high) and meta.dtype == "float":
+        return f"a number of at least {meta.low:g}"
+    most = f"{high:.10g}" if meta.dtype == "int" else f"{high:g}"
+    return f"a number from {meta.low:g} to {most}{endless}"
 
 
 @functools.cache
@@ -202,7 +218,8 @@ def make_schema(cls: type) -> type[BaseModel]:
             fields[field.name] = (make_schema(hints[field.name]), ...)
         elif meta.kind == "par":
             for i, key in enumerate(meta.keys):
-                fields[f"{field.name}_{i}"] = (_number(meta), Field(_default(field), alias=key, description=meta.doc))
+                kind = _number(dataclasses.replace(meta, keys=(key,)))
+                fields[f"{field.name}_{i}"] = (kind, Field(_default(field), alias=key, description=meta.doc))
         elif meta.kind == "open":
             kind = dict[str, _number(meta)]  # pyright: ignore[reportInvalidTypeArguments]
             fields[field.name] = (kind, Field(..., alias=meta.keys[0], description=meta.doc))
@@ -211,19 +228,13 @@ def make_schema(cls: type) -> type[BaseModel]:
 
 
 def _number(meta: Meta) -> Any:
+    """Return the pydantic type of a parameter in a file: a bare number, or one with its source."""
     if meta.labels:
-        return Annotated[typing.Literal[meta.labels], BeforeValidator(_bare)]
-    if meta.dtype == "bool":
-        return Annotated[StrictBool, BeforeValidator(_unwrapped)]
-    if meta.dtype == "int":
-        ends = Field(ge=int(max(meta.low, INT32.min)), le=int(min(meta.high, INT32.max)))
-        return Annotated[StrictInt, ends, BeforeValidator(_bare)]
-    bounds: dict[str, Any] = {k: v for k, v in (("ge", meta.low), ("le", meta.high)) if math.isfinite(v)}
-    if meta.endless:
-        ends, inside = Field(allow_inf_nan=True), AfterValidator(functools.partial(_endless, meta))
-    else:
-        ends, inside = Field(allow_inf_nan=False, **bounds), AfterValidator(_single)
-    return Annotated[float, ends, BeforeValidator(_unquoted), inside]
+        return Annotated[typing.Literal[meta.labels], BeforeValidator(_unwrapped)]
+    kind = {"bool": "boolean", "int": "integer", "float": "number"}[meta.dtype]
+    ends = {name: end for name, end in (("minimum", meta.low), ("maximum", meta.high)) if math.isfinite(end)}
+    shown = {"type": kind} | (ends if kind != "boolean" else {})
+    return Annotated[Any, PlainValidator(functools.partial(_check_single, meta)), WithJsonSchema(shown)]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

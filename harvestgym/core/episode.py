@@ -134,16 +134,6 @@ def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
     return step
 
 
-def step_with_key(env: Env[Any, Any], params: Any) -> StepFunction:
-    """Return the step of an environment's state, with `now` as its random key."""
-
-    def step(state: Any, action: Any, now: jax.Array) -> tuple[Any, Any, Timestep]:
-        state, timestep = env.step(now, state, action, params)
-        return state, timestep.obs, timestep
-
-    return step
-
-
 def make_frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
     """Make one step of a record: the array parts of the action, the reward, and the arrays of the family's `keep`."""
     named = (

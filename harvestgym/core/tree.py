@@ -26,16 +26,6 @@ Dtype = Literal["float", "int", "bool"]
 WIDE = 1e9
 """The end of a range that has no natural one."""
 
-UNIT_LIMITS = {"L": 1e8, "g": 1e8, "kg": 1e6, "cm": 1e4, "day": 36_500}
-"""The greatest value of a variable that declares none, by its unit, on a plot of a hectare, the largest one.
-
-These are ten metres of water, ten kg of a nutrient and a hundred kg of harvest per m2, plants of 100 m, and a century.
-Observation spaces end there, and observations are clipped to them.
-"""
-
-OTHER_LIMIT = 1e7
-"""The limit of variables with another unit, or without one."""
-
 
 @dataclass(frozen=True)
 class Meta:
@@ -83,13 +73,8 @@ class Meta:
 
     @property
     def is_open_above(self) -> bool:
-        """Return whether the range has no end of its own above: `high` is `WIDE`, or the limit of the unit."""
-        return self.high >= WIDE or (self.kind == "var" and self.high == find_limit(self.unit))
-
-
-def find_limit(unit: str) -> float:
-    """Return the greatest value of a variable with this unit that declares none."""
-    return UNIT_LIMITS.get(unit, OTHER_LIMIT)
+        """Return whether the range has no end of its own above."""
+        return self.high >= WIDE
 
 
 def unit_of(key: str) -> str:
@@ -110,18 +95,14 @@ def var(
     doc: str,
     *,
     low: float = 0.0,
-    high: float | None = None,
+    high: float = WIDE,
     dtype: Dtype = "float",
     labels: tuple[str, ...] = (),
     axes: tuple[str, ...] = ("plot",),
     hidden: bool = False,
     settled: bool = False,
 ) -> Any:
-    """Declare a state variable: traced, observed under `key` unless hidden, in `[low, high]`; per plot by default.
-
-    `high` is by default the limit of its unit.
-    """
-    high = find_limit(unit_of(_keys(key)[0])) if high is None else high
+    """Declare a state variable: traced, observed under `key` unless hidden, in `[low, high]`; per plot by default."""
     if labels:
         dtype, low, high = "int", 0, len(labels) - 1
     if dtype == "bool":

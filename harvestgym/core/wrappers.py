@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple
+from typing import Annotated, Any, Generic, NamedTuple
 
 import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode
+from pydantic import Field
 
 from .autoreset import is_done, step_and_restart
+from .checks import check_fields
+from .config import FLOAT32
 from .env import Env, Params, Timestep, check_core
-from .errors import ConfigError
 from .random import keys_for
 
 
@@ -30,6 +32,7 @@ class Wrapper(Env[Any, Params], Generic[Params]):
 
     def __post_init__(self) -> None:
         check_core(self.env, type(self).__name__)
+        check_fields(self)
 
     @property
     def summary(self) -> str:
@@ -113,12 +116,7 @@ class TimeLimitState(NamedTuple):
 class TimeLimit(Wrapper[Params]):
     """Truncates an episode after `steps` steps."""
 
-    steps: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.steps, bool) or not isinstance(self.steps, int | np.integer) or self.steps < 1:
-            raise ConfigError(f"TimeLimit > steps: expected a whole number of at least 1, got {self.steps!r}")
+    steps: Annotated[int, Field(ge=1)]
 
     def opened(self, state: Any, first: Timestep) -> tuple[TimeLimitState, Timestep]:
         return TimeLimitState(state, jnp.int32(0)), first
@@ -165,10 +163,10 @@ class Exponential:
     Maximising its mean maximises the entropic measure of the return (`core.risk.Entropic`).
     """
 
-    aversion: float
+    aversion: Annotated[float, Field(gt=0, le=FLOAT32)]
 
     def __post_init__(self) -> None:
-        _positive("aversion", self.aversion, np.inf)
+        check_fields(self)
 
     def __call__(self, x: jax.Array) -> jax.Array:
         return -jnp.expm1(-self.aversion * x) / self.aversion
@@ -182,25 +180,14 @@ class Shortfall:
     Uryasev (2000), eq. (4). So the threshold is to be learnt with the policy, from the quantile of past returns.
     """
 
-    threshold: float
-    level: float
+    threshold: Annotated[float, Field(ge=-FLOAT32, le=FLOAT32)]
+    level: Annotated[float, Field(gt=0, le=1)]
 
     def __post_init__(self) -> None:
-        _positive("level", self.level, 1.0)
-        if not _is_number(self.threshold) or not abs(self.threshold) <= np.finfo(np.float32).max:
-            raise ConfigError(f"threshold: expected a finite number, got {self.threshold!r}")
+        check_fields(self)
 
     def __call__(self, x: jax.Array) -> jax.Array:
         return self.threshold - jnp.maximum(self.threshold - x, 0.0) / self.level
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _positive(name: str, value: float, most: float) -> None:
-    if not _is_number(value) or not 0 < value <= most or value > np.finfo(np.float32).max:
-        raise ConfigError(f"{name}: expected a finite number above 0 and at most {most:g}, got {value!r}")
 
 
 class UtilityState(NamedTuple):
@@ -220,11 +207,6 @@ class Utility(Wrapper[Params]):
     """
 
     utility: Callable[[jax.Array], jax.Array]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not callable(self.utility):
-            raise ConfigError(f"Utility > utility: expected a function, got {self.utility!r}")
 
     def opened(self, state: Any, first: Timestep) -> tuple[UtilityState, Timestep]:
         return self._with_info(UtilityState(state, jnp.float32(0.0)), first)
@@ -257,11 +239,6 @@ class AutoReset(Wrapper[Params]):
     """
 
     mode: AutoresetMode = AutoresetMode.NEXT_STEP
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.mode, AutoresetMode):
-            raise ConfigError(f"AutoReset > mode: expected a gymnasium.vector.AutoresetMode, got {self.mode!r}")
 
     def opened(self, state: Any, first: Timestep) -> tuple[AutoResetState, Timestep]:
         return AutoResetState(state, jnp.asarray(False)), self._with_info(first, first)

@@ -19,6 +19,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError, MissingExtraError, check_extras
+from harvestgym.core.saving.parquet import write_parquet
 from harvestgym.core.view.timeline import Progress, Record, ignore_progress
 
 if TYPE_CHECKING:
@@ -184,15 +185,11 @@ def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
 
 def write_record(record: Record, path: Path) -> None:
     """Write a record as Parquet, a column per plot or component, `name/(0, 1)`; needs the extra `data`."""
-    check_extras("record", data="pyarrow")
-    import pyarrow
-    import pyarrow.parquet
-
     flat: dict[str, np.ndarray] = {"step": np.arange(len(record["reward"]))}
     for name, values in record.items():
         for at in np.ndindex(values.shape[1:]):
             flat[f"{name}/{tuple(int(i) for i in at)}" if at else name] = values[(slice(None), *at)]
-    pyarrow.parquet.write_table(pyarrow.table(flat), path)
+    write_parquet(path, flat)
 
 
 def write_replay(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import split_key
+from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.episode import Loop, make_frame, scan_steps, seed_key, step_with_key
+from harvestgym.core.episode import Loop, make_frame, scan_steps, seed_key, step_with_advance
 from harvestgym.core.policy import Policy, make_policy
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes
@@ -21,14 +21,6 @@ from harvestgym.registry import family_function, spec
 
 from .export import RecordedEpisode
 from .run import horizon, policy_named
-
-
-class EpisodeKeys(NamedTuple):
-    """The random keys of an episode: one for its start, and two for each step, for the policy and the world."""
-
-    start: jax.Array
-    act: jax.Array
-    step: jax.Array
 
 
 def record_named(id: str, policy: Any = "expert", seed: int = 0, env: Env[Any, Any] | None = None) -> RecordedEpisode:
@@ -49,12 +41,8 @@ def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Re
 
 def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
     """Record the first episode of the evaluation with this seed, and return its row there, up to rounding."""
-    return _record_with(id, env, policy, _split_keys(horizon(env), seed_key(seed)))
-
-
-def _record_with(id: str, env: Env[Any, Any], policy: Policy, keys: EpisodeKeys) -> tuple[Record, Episodes]:
     frames, terminated, truncated, infos = jax.device_get(
-        _record_steps(env, family_function(id, "record"), policy.traced(), keys, env.params)
+        _record_steps(env, family_function(id, "record"), horizon(env), policy.traced(), seed_key(seed), env.params)
     )
     over = terminated | truncated
     last = int(np.argmax(over)) if over.any() else len(over) - 1
@@ -69,33 +57,21 @@ def _record_with(id: str, env: Env[Any, Any], policy: Policy, keys: EpisodeKeys)
     return record, row
 
 
-@partial(jax.jit, static_argnums=0)
-def _split_keys(steps: int, key: jax.Array) -> EpisodeKeys:
-    """Split the key of an episode as `core.rollout.evaluate` and `core.autoreset.advance` do."""
-    later, start = split_key(key)
-    mind = key_for(key, "policy")
-    step = jax.lax.scan(lambda key, _: split_key(key), later, length=steps)[1]
-    return EpisodeKeys(start, jax.vmap(jax.random.fold_in, (None, 0))(mind, jnp.arange(steps, dtype=jnp.int32)), step)
-
-
-@partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1))
-def _record_steps(env: Env[Any, Any], keep: Any, policy: Policy, keys: EpisodeKeys, params: Any) -> Any:
+@partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))
+def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Array, params: Any) -> Any:
     """Return the frames from the start on, and of each step the ends and the info."""
-    state, first = env.reset(keys.start, params)
-    keyed = step_with_key(env, params)
+    run, first = start_episode(env, key, params)
+    mind = key_for(key, "policy")
 
-    def act(carry: Any, obs: Any, now: Any) -> tuple[Any, Any]:
-        return policy.act(carry, obs, now[0])
-
-    def step(state: Any, action: Any, now: Any) -> Any:
-        return keyed(state, action, now[1])
+    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
+        return policy.act(carry, obs, jax.random.fold_in(mind, now))
 
     def kept(loop: Loop, action: Any, last: Timestep) -> Any:
-        frame = make_frame(keep, env, loop.world, action, last, params)
+        frame = make_frame(keep, env, loop.world.state, action, last, params)
         return frame, last.terminated, last.truncated, last.info
 
-    player = Policy(policy.init, act, policy.learn)
-    later, *ends = scan_steps(player, step, Loop(state, first.obs, policy.init), (keys.act, keys.step), kept)
-    nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, keys.start)[1])
-    begun = make_frame(keep, env, state, nothing, first, params)
+    player, times = Policy(policy.init, act, policy.learn), jnp.arange(steps, dtype=jnp.int32)
+    later, *ends = scan_steps(player, step_with_advance(env, params), Loop(run, first.obs, policy.init), times, kept)
+    nothing = jax.tree.map(jnp.zeros_like, policy.act(policy.init, first.obs, mind)[1])
+    begun = make_frame(keep, env, run.state, nothing, first, params)
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), begun, later), *ends

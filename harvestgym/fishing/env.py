@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import gymnasium
@@ -11,6 +12,7 @@ from pydantic import Field
 
 from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
+from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
 
 from .change import Drift
@@ -23,7 +25,7 @@ from .units import Control, Scale
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
 
-class FishingEnv(gymnasium.Env[Any, Any]):
+class FishingEnv(Savable, gymnasium.Env[Any, Any]):
     """Gymnasium environment of a fish stock, a yearly quota and a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
     The dynamics are those of `FishingModel`, compiled; this is a thin wrapper. An environment is five functions,
@@ -51,6 +53,8 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         price, cost, discount: of catch, of effort, per year; `info["discounted_return"]` reports the sum.
     """
 
+    made_of = ("model", "render_mode")
+    changes = ("_shell",)
     metadata = {"render_modes": ["ansi", "rgb_array", "svg"], "render_fps": 4}
 
     @check_arguments
@@ -87,10 +91,23 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
         spec = validate(_Arguments, make_plain(entries), "FishingEnv")
         given = {name: part for name, part in parts.items() if part is not None}
-        self.model = build_fishery(spec.model_copy(update={"start": spec.s0}), "FishingEnv", **given)
-        self.observation_space, self.action_space = self.model.observation_space, self.model.action_space
-        self.render_mode = render_mode
-        self._shell: GymEnv | None = None
+        self._set_up(build_fishery(spec.model_copy(update={"start": spec.s0}), "FishingEnv", **given), render_mode)
+
+    @classmethod
+    def from_recipe(cls, model: FishingModel, render_mode: Any) -> FishingEnv:
+        """Make the environment of a model."""
+        made = cls.__new__(cls)
+        made._set_up(model, render_mode)
+        return made
+
+    def _set_up(self, model: FishingModel, render_mode: Any) -> None:
+        self.model, self.render_mode = model, render_mode
+        self.observation_space, self.action_space = model.observation_space, model.action_space
+
+    @cached_property
+    def _shell(self) -> GymEnv:
+        """The compiled environment; made late, since a subclass may change its spaces."""
+        return GymEnv(self.core, render_mode=self.render_mode)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.model!r}>"
@@ -131,39 +148,15 @@ class FishingEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
-        self._shell = self._shell or GymEnv(self.core, render_mode=self.render_mode)
         return self._shell.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Fish for a year: observation, reward, terminated (stock gone), truncated (Tmax reached), info."""
-        if self._shell is None:
-            raise gymnasium.error.ResetNeeded("step: expected an episode, got none; try reset() first")
         return self._shell.step(action)
 
-    def recipe(self) -> dict[str, Any]:
-        """Describe how it is made, for `core.saving.checkpoint`."""
-        numbers, units = self.model.defaults, self.model.units
-        same = ("law", "noise", "survey_error", "quota_error", "drift", "price", "cost", "discount")
-        arguments = {name: getattr(numbers, name) for name in same}
-        arguments |= {"s0": numbers.start, "Tmax": numbers.horizon, "order": self.model.order}
-        arguments["shows_year"] = self.model.shows_year
-        return arguments | {name: getattr(units, name) for name in ("scale", "control", "levels")} | {
-            "render_mode": self.render_mode
-        }  # fmt: skip
-
-    def kept(self) -> dict[str, Any]:
-        """Return what changes, for `core.saving.checkpoint`."""
-        return {"shell": None if self._shell is None else self._shell.kept()}
-
-    def restore(self, kept: dict[str, Any]) -> FishingEnv:
-        """Go on where the environment that was kept stood."""
-        if kept["shell"] is not None:
-            self._shell = GymEnv(self.core, render_mode=self.render_mode).restore(kept["shell"])
-        return self
-
     def render(self) -> Any:
-        """Render the year as text ("ansi") or the years as a picture; None without a mode, or before a reset."""
-        return self._shell.render() if self._shell is not None else None
+        """Render the year as text ("ansi") or the years as a picture; None without a mode."""
+        return self._shell.render()
 
 
 @dataclass(frozen=True, repr=False)

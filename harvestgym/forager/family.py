@@ -15,6 +15,7 @@ from harvestgym.core.config import Exact, Hard, History, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
+from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.baselines import greedy, planner
@@ -22,8 +23,10 @@ from harvestgym.forager.policies.informed import InformedForager
 from harvestgym.forager.policies.navigator import DISCOUNT, navigator
 from harvestgym.forager.view.describe import describe as describe
 from harvestgym.forager.view.maps import SMALL_WORLD
+from harvestgym.forager.view.scene import chart_rewards
 from harvestgym.forager.view.scene import scene as scene
 from harvestgym.forager.view.timeline import timeline as timeline
+from harvestgym.render.figure import draw_figure
 
 from .kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
 from .numba_support import FAST
@@ -260,16 +263,7 @@ def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params
 
 
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:
-    """Return an episode as a plot: where the agent went, and its reward rate."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1, 2))
-    steps = np.arange(len(record["x#cell"]))
-    left.scatter(record["x#cell"], record["y#cell"], c=steps, s=4, cmap="viridis")
-    left.set(xlabel="x, east (cells)", ylabel="y, north (cells)", title="Path, late steps light", aspect="equal")
-    right.plot(steps, record["reward_rate"], label="running rate")
-    right.plot(steps, np.cumsum(record["reward"]) / (steps + 1), label="since the start")
-    right.set(xlabel="step", ylabel="reward per step", title="Reward rate")
-    right.legend()
-    return figure
+    """Return an episode as a page of Matplotlib: where the agent went, and the charts of its scene."""
+    path = Line("", record["y#cell"], "", dots=True, x=record["x#cell"])
+    way = Chart("Path, late steps light", "y, north (cells)", 0, (path,), {}, across="x, east (cells)")
+    return draw_figure([way, *chart_rewards(env, record)], "step")

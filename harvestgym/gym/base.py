@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from typing import Any, Self
 
@@ -12,11 +12,12 @@ from gymnasium.error import ResetNeeded
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import ConfigError, check_keywords, unknown
+from harvestgym.core.saving.state import Savable
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
 
 from .conversion import make_action_reader, make_observation_writer
 from .driver import CompiledEnv
-from .episode_log import BatchEpisodeLog, EpisodeLog, scene_modes
+from .episode_log import EpisodeLog, scene_modes
 from .monitoring import Monitored
 
 Info = dict[str, Any]
@@ -25,7 +26,7 @@ Options = dict[str, Any] | None
 _NOT_KEPT = ("_read", "_write", "_checker", "monitors")
 
 
-class GymBase(Monitored):
+class GymBase(Monitored, Savable):
     """An environment, or a batch of it on the device, behind a class of Gymnasium.
 
     Attributes:
@@ -66,7 +67,7 @@ class GymBase(Monitored):
         self.metadata = {"render_modes": offered, "render_fps": getattr(unwrapped(env), "render_fps", 4)}
         self.episode_log = None
         if render_mode is not None and render_mode not in own:
-            self.episode_log = BatchEpisodeLog(env, *batch) if batch else EpisodeLog(env)
+            self.episode_log = EpisodeLog(env, *batch)
         self._compiled = CompiledEnv(env, params, batch)
         self._prepare()
 
@@ -115,6 +116,14 @@ class GymBase(Monitored):
         self.__dict__.update(kept)
         self._prepare()
 
+    def recipe(self) -> Info:
+        return {"env": self.core} | super().recipe()
+
+    def restore(self, kept: Mapping[str, Any]) -> Self:
+        super().restore(kept)
+        self._clear_log()
+        return self
+
     @property
     def params(self) -> Any:
         """The parameters in force, in a batch the same for all; others of the same shapes may be assigned."""
@@ -139,9 +148,14 @@ class GymBase(Monitored):
         """Update what depends on a run state that was assigned."""
         self._clear_log()
 
-    def _clear_log(self) -> None:
+    def _log(self, action: Any, shown: Any, which: np.ndarray | None = None) -> None:
+        """Record a step of an environment, or of those of a batch in `which`."""
         if self.episode_log is not None:
-            self.episode_log.clear()
+            self.episode_log.add(self._compiled.run_state.state, action, shown, self._compiled.params, which)
+
+    def _clear_log(self, which: np.ndarray | None = None) -> None:
+        if self.episode_log is not None:
+            self.episode_log.clear(which)
 
     def _ensure_logged_start(self) -> None:
         if self.episode_log is not None:

@@ -7,7 +7,7 @@ everything that the user gets comes back in one transfer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
@@ -19,7 +19,7 @@ import numpy as np
 from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
-from harvestgym.core.saving.checkpoint import from_arrays, to_arrays
+from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.processes import check_process, note_use
@@ -107,7 +107,7 @@ def _compile_mask(
     return jax.jit(mask)
 
 
-class CompiledEnv:
+class CompiledEnv(Savable):
     """One environment on the device, or a batch of `batch = (num_envs,)`, as the host sees it."""
 
     def __init__(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...]) -> None:
@@ -158,15 +158,14 @@ class CompiledEnv:
         self.begun = True
 
     def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.saving.checkpoint`."""
         return {"run_state": to_arrays(self.run_state), "params": to_arrays(self._params), "begun": self.begun}
 
-    def restore(self, kept: dict[str, Any]) -> None:
-        """Continue from what was kept; ConfigError, and nothing is changed, if it does not fit."""
+    def restore(self, kept: Mapping[str, Any]) -> Self:
         shapes = jax.eval_shape(self._functions.unpack, self._run)
         run = from_arrays(kept["run_state"], shapes, "state")
         self.params = from_arrays(kept["params"], self._params, "params")
         self._run, self.begun = self._functions.run.put(run), kept["begun"]
+        return self
 
     def start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
         """Begin episodes where `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.

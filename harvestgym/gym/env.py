@@ -32,6 +32,8 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     `reset(options={"params": p})` changes the parameters from then on.
     """
 
+    made_of = ("render_mode",)
+    changes = ("_compiled", "_over")
     _spec: EnvSpec | None = None
 
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
@@ -78,28 +80,9 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         self._notify_step(self._over)
         return self._write(shown.obs), shown.reward, shown.terminated, shown.truncated, shown.info
 
-    def _log(self, action: Any, shown: Any) -> None:
-        if self.episode_log is not None:
-            self.episode_log.add(self._compiled.run_state.state, action, shown, self._compiled.params)
-
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
         self._over = bool(run.over)
-
-    def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.saving.checkpoint`."""
-        return {"env": self.core, "render_mode": self.render_mode}
-
-    def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.saving.checkpoint`."""
-        return {"driver": self._compiled.kept(), "over": self._over}
-
-    def restore(self, kept: dict[str, Any]) -> GymEnv:
-        """Restore the kept state in this environment."""
-        self._compiled.restore(kept["driver"])
-        self._over = kept["over"]
-        self._clear_log()
-        return self
 
 
 def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:

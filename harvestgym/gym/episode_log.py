@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import make_frame
 from harvestgym.core.spaces import noop_action
@@ -84,90 +86,57 @@ def scene_modes(env: Env[Any, Any]) -> tuple[str, ...]:
 
 
 class EpisodeLog:
-    """The frames of an episode so far, one for each reset and step, and the picture of the last one."""
+    """The frames of an episode so far, one for each reset and step, and the picture of the last one.
 
-    def __init__(self, env: Env[Any, Any]) -> None:
-        self._env = env
-        self._frames = FrameBuffer()
+    With a `number`, of each environment of a batch; `which`, bool (number,), then chooses some of them.
+    """
+
+    def __init__(self, env: Env[Any, Any], number: int | None = None) -> None:
+        self._env, self._in_batch = env, number is not None
+        self._frames = [FrameBuffer() for _ in range(number or 1)]
         self._params: Any = None
-
-    def __len__(self) -> int:
-        return len(self._frames)
-
-    @property
-    def _family(self) -> Any:
-        return family_of(type(unwrapped(self._env)))
 
     @property
     def record(self) -> dict[str, np.ndarray]:
         """Named arrays with a leading time axis, as `evaluate.record.record_episode` returns them."""
-        return self._frames.record
+        return self._frames[0].record
 
-    def clear(self) -> None:
-        """Forget the episode."""
-        self._frames.clear()
+    def clear(self, which: np.ndarray | None = None) -> None:
+        """Forget the episodes of those in `which`."""
+        for i in self._choose(which):
+            self._frames[i].clear()
 
-    def add(self, state: Any, action: Any, timestep: Any, params: Any) -> None:
-        """Add a step; the first one after `clear` is the start, whose action is ignored."""
-        self.append(
-            jax.device_get(_make_frame(self._family.record, self._env, state, action, timestep, params)), params
-        )
+    def _choose(self, which: np.ndarray | None) -> Iterable[int]:
+        return range(len(self._frames)) if which is None else np.flatnonzero(which)
 
-    def append(self, frame: Mapping[str, Any], params: Any) -> None:
-        """Add the frame of a step and the parameters in force."""
-        self._frames.append(frame)
+    def add(self, state: Any, action: Any, timestep: Any, params: Any, which: np.ndarray | None = None) -> None:
+        """Add a step of those in `which`; the first one after `clear` is the start, whose action is ignored."""
+        made = jax.device_get(_make_frames(self._env, self._in_batch, state, action, timestep, params))
+        for i in self._choose(which):
+            self._frames[i].append({name: value[i] for name, value in made.items()} if self._in_batch else made)
         self._params = params
 
     def ensure_start(self, run: Any, params: Any) -> None:
-        """Add a `RunState` as start if there is no frame: after a user has assigned one."""
-        if len(self):
-            return
-        inside: Any = unwrapped(self._env)
-        state = unwrapped_state(self._env, run.state)
-        obs = inside.observation(run.key, state, None, params)
-        ends = inside.terminal(state, params), inside.truncation(state, params)
-        timestep = Timestep(obs, np.float32(0.0), *ends, inside.info(state, params))  # pyright: ignore[reportArgumentType]
-        self.add(run.state, None, timestep, params)
+        """Add a `RunState` as start where there is no frame: after a user has assigned one."""
+        empty = np.asarray([not len(frames) for frames in self._frames])
+        if empty.any():
+            look = partial(_look, self._env, params)
+            self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params, empty)
 
     def render(self, mode: str) -> Any:
-        """Draw the last step in one of the `RENDER_MODES`."""
-        env = _with_params(unwrapped(self._env), self._params)
-        return render_scene(self._family.scene(env, self.record, len(self) - 1), mode)
+        """Draw the last step in one of the `RENDER_MODES`; of a batch a tuple."""
+        env = unwrapped(self._env)
+        shown, draw = _with_params(env, self._params), cast(Any, family_of(type(env))).scene
+        drawn = tuple(render_scene(draw(shown, kept.record, len(kept) - 1), mode) for kept in self._frames)
+        return drawn if self._in_batch else drawn[0]
 
 
-class BatchEpisodeLog:
-    """An `EpisodeLog` for each environment of a batch."""
-
-    def __init__(self, env: Env[Any, Any], number: int) -> None:
-        self._env = env
-        self._logs = [EpisodeLog(env) for _ in range(number)]
-
-    def clear(self, which: np.ndarray | None = None) -> None:
-        """Forget the episodes of those in `which`, bool (number,); by default all."""
-        for log, chosen in zip(self._logs, [True] * len(self._logs) if which is None else which, strict=True):
-            if chosen:
-                log.clear()
-
-    def ensure_start(self, runs: Any, params: Any) -> None:
-        """Add the rows of a batched `RunState` as starts where there is no frame."""
-        for i, log in enumerate(self._logs):
-            if not len(log):
-                log.ensure_start(jax.tree.map(lambda leaf: leaf[i], runs), params)  # noqa: B023
-
-    def begin(self, which: np.ndarray, state: Any, first: Any, params: Any) -> None:
-        """Begin episodes for those in `which`; the other arguments are those of the whole batch."""
-        self.clear(which)
-        self.add(which, state, None, first, params)
-
-    def add(self, which: np.ndarray, state: Any, action: Any, timestep: Any, params: Any) -> None:
-        """Add a step for those in `which`; the other arguments are those of the whole batch."""
-        frames = jax.device_get(_make_frames(self._env, state, action, timestep, params))
-        for i in np.flatnonzero(which):
-            self._logs[i].append({name: value[i] for name, value in frames.items()}, params)
-
-    def render(self, mode: str) -> tuple[Any, ...]:
-        """Draw the last step of each in one of the `RENDER_MODES`."""
-        return tuple(log.render(mode) for log in self._logs)
+def _look(env: Env[Any, Any], params: Any, run: RunState) -> Timestep:
+    """Return the Timestep of a state that was not stepped to."""
+    inside, state = unwrapped(env), unwrapped_state(env, run.state)
+    ends = inside.terminal(state, params), inside.truncation(state, params)
+    obs = inside.observation(run.key, state, None, params)
+    return Timestep(obs, jnp.float32(0.0), *ends, inside.info(state, params))
 
 
 def _with_params(env: Any, params: Any) -> Any:
@@ -185,17 +154,14 @@ def _make_start_action(space: gymnasium.Space[Any]) -> Any:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _make_frame(keep: Any, env: Env[Any, Any], state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
+def _make_frames(
+    env: Env[Any, Any], in_batch: bool, state: Any, action: Any, timestep: Any, params: Any
+) -> dict[str, Any]:
     inside: Any = unwrapped(env)
-    done = _make_start_action(inside.action_space) if action is None else unwrapped_action(env, action)
-    return make_frame(keep, inside, unwrapped_state(env, state), done, timestep, params)
-
-
-@partial(jax.jit, static_argnums=0)
-def _make_frames(env: Env[Any, Any], state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    family: Any = family_of(type(unwrapped(env)))
+    keep = cast(Any, family_of(type(inside))).record
 
     def one(state: Any, action: Any, timestep: Any) -> dict[str, Any]:
-        return _make_frame(family.record, env, state, action, timestep, params)
+        done = _make_start_action(inside.action_space) if action is None else unwrapped_action(env, action)
+        return make_frame(keep, inside, unwrapped_state(env, state), done, timestep, params)
 
-    return jax.vmap(one)(state, action, timestep)
+    return (jax.vmap(one) if in_batch else one)(state, action, timestep)

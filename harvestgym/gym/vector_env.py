@@ -28,6 +28,9 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     numbers in infos stay float32 and int32.
     """
 
+    made_of = ("num_envs", "autoreset_mode", "render_mode")
+    changes = ("_compiled", "_over", "_obs")
+
     def __init__(
         self,
         env: Env[Any, Any],
@@ -95,9 +98,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._ensure_logged_start()
         shown = last = self._compiled.step(read)
         self._over = shown.terminated | shown.truncated
-        if self.episode_log is not None:
-            moved = ~waiting | (mode is not AutoresetMode.NEXT_STEP)
-            self.episode_log.add(moved, self._compiled.run_state.state, read, shown, self._compiled.params)
+        self._log(read, shown, ~waiting | (mode is not AutoresetMode.NEXT_STEP))
         if mode is AutoresetMode.NEXT_STEP and waiting.any():
             shown = last = self._restart_waiting(waiting, shown)
         if mode is AutoresetMode.SAME_STEP and self._over.any():
@@ -154,8 +155,8 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         }
 
     def _log_start(self, which: np.ndarray, first: Any) -> None:
-        if self.episode_log is not None:
-            self.episode_log.begin(which, self._compiled.run_state.state, first, self._compiled.params)
+        self._clear_log(which)
+        self._log(None, first, which)
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
@@ -164,22 +165,6 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _draw(self, state: Any) -> tuple[Any, ...]:
         rows = (jax.tree.map(lambda leaf: leaf[i], state) for i in range(self.num_envs))  # noqa: B023
         return tuple(super(VecEnv, self)._draw(row) for row in rows)
-
-    def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.saving.checkpoint`."""
-        names = ("num_envs", "autoreset_mode", "render_mode")
-        return {"env": self.core} | {name: getattr(self, name) for name in names}
-
-    def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.saving.checkpoint`."""
-        return {"driver": self._compiled.kept(), "over": self._over, "obs": self._obs}
-
-    def restore(self, kept: dict[str, Any]) -> VecEnv:
-        """Restore the kept state in this batch."""
-        self._compiled.restore(kept["driver"])
-        self._over, self._obs = kept["over"], kept["obs"]
-        self._clear_log()
-        return self
 
 
 def make_vec(

@@ -19,7 +19,7 @@ def draw_chart(chart: Chart, painter: Painter, box: Box, size: int) -> None:
     title = f"{chart.title}, {chart.unit}" if chart.unit else chart.title
     painter.text(box.x, box.y + 0.8 * size, title, fit_font_size(title, 0.95 * box.w, size) or small)
     names = _draw_names(chart, painter, box, size, small)
-    low, high = chart.ends or _find_range(chart)
+    low, high = chart.ends or find_range(chart)
     ticks = _make_ticks(low, high, 4)
     left = box.x + max((text_width(_format(t), small) for t in ticks), default=0.0) + 8
     frame = Box(left, names, box.x + box.w - left - 14, box.y + box.h - names - 1.9 * small)
@@ -49,7 +49,7 @@ def _draw_names(chart: Chart, painter: Painter, box: Box, size: int, small: int)
     return y + (1.2 * small if named else 0.0)
 
 
-def _find_range(chart: Chart) -> tuple[float, float]:
+def find_range(chart: Chart) -> tuple[float, float]:
     """Return the range of the numbers to draw, with 0 unless it is far away."""
     values = [np.asarray(line.values, float) for line in chart.lines] + [np.asarray(list(chart.levels.values()), float)]
     found = np.concatenate([v[np.isfinite(v)] for v in values])

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.saving.parquet import PARTIAL, read_column, read_parquet, write_parquet
 
 from .cases import SweepCase, read_package_version
-from .columns import make_arrow_table, read_column, read_parquet
 
-MANIFEST, SUFFIX, PARTIAL = "sweep.json", ".parquet", ".partial"
+MANIFEST, SUFFIX = "sweep.json", ".parquet"
 MAGIC = b"PAR1"
 """The first and the last four bytes of a complete Parquet file."""
 
@@ -68,19 +68,11 @@ def is_complete(path: Path) -> bool:
 
 
 def write_result(out: Path, case: SweepCase, columns: Columns) -> None:
-    """Write the rows of a case with its labels, first under a temporary name."""
-    import pyarrow.parquet
-
-    path = find_result_path(out, case)
-    partial = path.with_suffix(PARTIAL)
+    """Write the rows of a case with its labels."""
     rows = len(next(iter(columns.values())))
     labels = {name: np.full(rows, value) for name, value in case.labels.items() if value is not None}
-    table = make_arrow_table(labels | {name: np.asarray(values) for name, values in columns.items()})
-    try:
-        pyarrow.parquet.write_table(table, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    write_parquet(find_result_path(out, case), labels | arrays)
 
 
 def read_result(out: Path, case: SweepCase) -> dict[str, np.ndarray]:

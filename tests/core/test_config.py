@@ -66,7 +66,13 @@ def test_all_mistakes_are_listed_with_path_and_nearest_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "word"), [("no", "got 'no'"), (False, "yes/no"), (float("nan"), "NaN"), ([1], "valid number")]
+    ("value", "word"),
+    [
+        ("no", "got 'no'"),
+        (False, "yes/no"),
+        (float("nan"), "expected a finite number, got nan"),
+        ([1], "expected a number, got"),
+    ],
 )
 def test_a_wrong_type_is_refused(value: object, word: str) -> None:
     with pytest.raises(ConfigError, match=word):
@@ -112,7 +118,7 @@ def test_a_number_is_finite_and_fits_in_what_holds_it() -> None:
     for value, words in ((float("inf"), "finite"), (1e39, "within ±3.4e"), (-1e39, "within ±3.4e")):
         with pytest.raises(ConfigError, match=words):
             build_params(Band, {"least#g": value, "most#g": 1}, "x")
-    with pytest.raises(ConfigError, match="count#nb: expected less than or equal to 2147483647"):
+    with pytest.raises(ConfigError, match="count#nb: expected a number from 0 to 2147483647"):
         build_params(Seed, merge(GOOD, {"count#nb": 2**31}), "seed.yaml")
     window = merge(GOOD, {"sprout": {"humidity": {"low": float("inf"), "high": float("inf")}}})
     with pytest.raises(ConfigError, match="sprout > humidity > low: expected a number, or -.inf for no bound, got inf"):

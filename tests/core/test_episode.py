@@ -19,7 +19,6 @@ from harvestgym.core.episode import (
     scan_steps,
     start_batch,
     step_with_advance,
-    step_with_key,
 )
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.rollout import evaluate
@@ -49,7 +48,11 @@ def test_scan_steps_equals_a_python_loop() -> None:
     def act(carry: Any, obs: Any, now: Any) -> tuple[Any, Any]:
         return carry + 1, jnp.minimum(carry, 3)
 
-    start, step = Loop(state, first.obs, jnp.int32(0)), step_with_key(ENV, ENV.params)
+    def step(state: Any, action: Any, now: Any) -> tuple[Any, Any, Timestep]:
+        state, timestep = ENV.step(now, state, action, ENV.params)
+        return state, timestep.obs, timestep
+
+    start = Loop(state, first.obs, jnp.int32(0))
     got = scan_steps(
         Policy(start.carry, act), step, start, keys, lambda loop, action, last: (action, last.reward, loop.world.stock)
     )

@@ -202,7 +202,14 @@ def test_the_mean_utility_orders_samples_as_the_measure_does() -> None:
         np.testing.assert_allclose(best, CVaR(level=level)(np.asarray(toss)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("make", [lambda: Exponential(0.0), lambda: Exponential(np.inf), lambda: Shortfall(1, 1.5)])
-def test_a_utility_of_no_use_is_refused(make: Any) -> None:
-    with pytest.raises(ConfigError, match="expected a finite number above 0"):
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Exponential(0.0), "aversion: expected greater than 0, got 0"),
+        (lambda: Exponential(np.inf), "aversion: expected a finite number, got inf"),
+        (lambda: Shortfall(1, 1.5), "level: expected less than or equal to 1, got 1.5"),
+    ],
+)
+def test_a_utility_of_no_use_is_refused(make: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
         make()

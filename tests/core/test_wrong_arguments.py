@@ -67,7 +67,7 @@ def test_every_constructor_refuses_or_builds() -> None:
         (lambda: harvestgym.make("farm/nope"), "try `harvestgym list`"),
         (lambda: harvestgym.make("full-3x4"), "try 'farm/full-3x4-v1'"),
         (lambda: VecEnv(FISHERY, 2**40), "num_envs: expected an integer, 1 or more"),
-        (lambda: TimeLimit(FISHERY, 0), "TimeLimit > steps: expected a whole number of at least 1, got 0"),
+        (lambda: TimeLimit(FISHERY, 0), "TimeLimit: 1 mistake\n  steps: expected greater than or equal to 1, got 0"),
         (lambda: MapFarm(FISHERY), "MapFarm > env: expected an object of the class FarmModel"),  # type: ignore[arg-type]
         (lambda: Job("a", 3), "Job: 1 mistake\n  order: expected"),  # type: ignore[arg-type]
         (lambda: drop_in.ForagerConfig("9", TYPES), "size: expected a valid integer"),

@@ -140,19 +140,22 @@ def test_a_user_can_fish() -> None:
 
 
 def test_figure_has_the_optimum(fishery: FishingModel) -> None:
-    """Three panels; the third holds the episode and the optimum."""
+    """The last panel holds the episode and the optimum."""
     years = np.arange(12.0)
     made = {
         "stock": 0.5 + 0.01 * years[:, None],
         "biomass": 0.5 + 0.01 * years,
         "catch": np.full((12, 1), 0.05),
+        "rate": np.full((12, 1), 0.1),
+        "reward": np.full(12, 0.05),
         "action": np.zeros((12, 1)),
     }
-    stock, catch, policy = figure(fishery, made).axes
-    assert [axes.get_title() for axes in (stock, catch, policy)] == ["stock", "catch", "policy"]
+    panels = {axes.get_title(): axes for axes in figure(fishery, made).axes}
+    assert [*panels][:3] == ["Stock", "Catch of the year", "Harvest rate"]
+    policy = panels["Policy"]
     optimum = next(line for line in policy.lines if "optimum" in line.get_label())
     x, y = optimum.get_data()
-    assert np.interp(0.75, x, y) == pytest.approx(0.75 - 0.485, abs=0.01)
+    assert np.interp(0.65, x, y) == pytest.approx(0.65 - 0.485, abs=0.01)
 
 
 def test_lifting_a_stock_over_its_threshold() -> None:

@@ -30,9 +30,9 @@ def test_the_expert_distinguishes_foods_of_one_colour_by_their_biome():
 
 def test_a_figure_is_drawn_from_a_record():
     steps = 20
-    columns = ("x#cell", "y#cell", "reward_rate", "reward")
+    columns = ("x#cell", "y#cell", "clock#step", "reward_rate", "reward", "biome_regret")
     drawn = figure(build_forager(SMALL), {c: np.linspace(0, 1, steps) for c in columns})
-    assert len(drawn.axes) == 2
+    assert [panel.get_title() for panel in drawn.axes][:2] == ["Path, late steps light", "Reward of a step"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 
 import harvestgym
 from harvestgym.gym.env import GymEnv
-from harvestgym.gym.episode_log import BatchEpisodeLog, EpisodeLog, FrameBuffer
+from harvestgym.gym.episode_log import EpisodeLog, FrameBuffer
 
 
 def test_picture_shows_the_parameters_in_force() -> None:
@@ -26,20 +26,21 @@ def test_picture_shows_the_parameters_in_force() -> None:
 
 def test_each_environment_of_a_batch_has_its_own_picture() -> None:
     env: Any = harvestgym.make("fishing/logistic-random-v0", Tmax=30)
-    keys, three = jax.random.split(jax.random.key(0), 3), np.ones(3, bool)
+    keys = jax.random.split(jax.random.key(0), 3)
     states, first = jax.vmap(env.reset, (0, None))(keys, env.params)
     actions = np.full((3, 1), -0.9, np.float32)
     later, steps = jax.vmap(env.step, (0, 0, 0, None))(keys, states, actions, env.params)
-    logs, moved = BatchEpisodeLog(env, 3), np.array([True, False, True])
-    logs.begin(three, states, first, env.params)
-    logs.add(moved, later, actions, steps, env.params)
+    logs, moved, again = EpisodeLog(env, 3), np.array([True, False, True]), np.array([True, False, False])
+    logs.add(states, None, first, env.params)
+    logs.add(later, actions, steps, env.params, moved)
     for i, picture in enumerate(logs.render("rgb_array")):
         alone = EpisodeLog(env)
         alone.add(*jax.tree.map(lambda leaf: leaf[i], (states, None, first)), env.params)  # noqa: B023
         if moved[i]:
             alone.add(*jax.tree.map(lambda leaf: leaf[i], (later, actions, steps)), env.params)  # noqa: B023
         np.testing.assert_array_equal(picture, alone.render("rgb_array"))
-    logs.begin(np.array([True, False, False]), states, first, env.params)
+    logs.clear(again)
+    logs.add(states, None, first, env.params, again)
     titles = [picture.splitlines()[0] for picture in logs.render("ansi")]
     assert [title.split(" of ")[0] for title in titles] == ["Year 0", "Year 0", "Year 1"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from harvestgym.core.saving.parquet import write_parquet
 from harvestgym.core.view.tables import Table
 
 from .trials import Yields
@@ -16,13 +17,10 @@ from .trials import Yields
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
     """Write columns as Parquet; arrays of several axes are broadcast against each other and flattened."""
-    import pyarrow
-    import pyarrow.parquet
-
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = np.broadcast_arrays(*map(np.asarray, columns.values()))
     flat = {name: values.ravel() for name, values in zip(columns, whole, strict=True)}
-    pyarrow.parquet.write_table(pyarrow.table(flat), path)
+    write_parquet(path, flat)
 
 
 def write_yields(path: Path, found: Yields) -> None:

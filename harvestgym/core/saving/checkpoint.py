@@ -3,10 +3,7 @@
 The file is compressed JSON (`encoding`), readable by every patch version of harvestgym. A restored environment
 continues bit for bit.
 
-An environment that can be saved has these methods:
-    recipe(): how it is made, see `encoding`;
-    kept(): a dict of what changes, pytrees as `to_arrays` gives them;
-    restore(kept): continue from there.
+What can be saved has the methods of `state.Savable`: `recipe` says how it is made, `kept` and `restore` what changes.
 """
 
 from __future__ import annotations
@@ -15,15 +12,12 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 import jax
-import jax.numpy as jnp
-import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from harvestgym.core.env import Env
@@ -31,9 +25,10 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.xla.setup import set_up_jax
 
 from .encoding import class_name, decode_value, encode_value, find_class
+from .state import from_arrays, to_arrays
 
 FORMAT = "harvestgym checkpoint"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Raised whenever the file, or what an environment keeps in it, changes its form."""
 
 
@@ -201,33 +196,6 @@ def _encode_wrapper(wrapper: Any) -> Any:
         return encode_value(memory, type(wrapper).__name__)
     except ConfigError as error:
         raise ConfigError(f"wrapper {error}; try saving `env.unwrapped`") from None
-
-
-# -- pytrees -------------------------------------------------------------------------------------------------
-
-
-def to_arrays(tree: Any) -> dict[str, Any]:
-    """Return the leaves of a pytree of arrays, numbers and keys by their path."""
-    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
-
-
-def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
-    """Return the pytree of the structure of `like` whose leaves were saved by `to_arrays`.
-
-    The leaves of `like` are numbers, arrays or shapes. ConfigError, under the name `what`, if they do not fit.
-    """
-    leaves = to_arrays(like)
-    for name in {**leaves, **saved}:
-        expected, got = (_leaf_text(name, given) for given in (leaves, saved))
-        if expected != got:
-            raise ConfigError(f"{what}: expected {expected}, got {got}")
-    return jax.tree.unflatten(jax.tree.structure(like), [saved[name] for name in leaves])
-
-
-def _leaf_text(name: str, leaves: Mapping[str, Any]) -> str:
-    if name not in leaves:
-        return "none"
-    return f"{name or 'an array'} {jnp.result_type(leaves[name])}{list(np.shape(leaves[name]))}"
 
 
 # -- the file ------------------------------------------------------------------------------------------------

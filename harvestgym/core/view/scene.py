@@ -89,12 +89,16 @@ class Map:
 
 @dataclass(frozen=True)
 class Line:
-    """A series over the steps of an episode so far; `dots` are not joined."""
+    """A series over the steps of an episode so far; `dots` are not joined.
+
+    In a figure, `x` may stand for the steps, and the dots without a colour are lighter with each step.
+    """
 
     label: str
     values: np.ndarray
     colour: str
     dots: bool = False
+    x: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ class Chart:
     """Lines over the steps of an episode of at most `steps`, and levels to compare them with (label -> value).
 
     `ends` are those of the vertical axis, by default what there is to draw. `room` is a share of the steps that stays
-    empty at the right, for the names of the levels.
+    empty at the right, for the names of the levels. `across` names the horizontal axis of lines with their own `x`.
     """
 
     title: str
@@ -112,6 +116,7 @@ class Chart:
     levels: Mapping[str, float]
     ends: tuple[float, float] | None = None
     room: float = 0.0
+    across: str = ""
 
 
 @dataclass(frozen=True)

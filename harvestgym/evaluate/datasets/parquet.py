@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep.columns import make_arrow_table, read_column, read_parquet
+from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
 
 from .episodes import Demonstrations, Episode
 
@@ -29,9 +29,6 @@ STEP_FIELDS = {"reward": "rewards", "terminated": "terminated", "truncated": "tr
 
 def write(demonstrations: Demonstrations, path: Path) -> None:
     """Write a Parquet file that `read` and any table library can read."""
-    import pyarrow
-    import pyarrow.parquet
-
     first = demonstrations.episodes[0]
     about = {
         "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
@@ -39,9 +36,9 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
         OBSERVATION: _list_paths(first.observations), ACTION: _list_paths(first.actions),
         "seeds": [episode.seed for episode in demonstrations.episodes],
     }  # fmt: skip
-    tables = [make_arrow_table(_columns(episode, i)) for i, episode in enumerate(demonstrations.episodes)]
-    whole = pyarrow.concat_tables(tables).replace_schema_metadata({FORMAT: json.dumps(about)})
-    pyarrow.parquet.write_table(whole, path)
+    parts = [_columns(episode, i) for i, episode in enumerate(demonstrations.episodes)]
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    write_parquet(path, whole, {FORMAT: json.dumps(about)})
 
 
 def read(path: Path) -> Demonstrations:

@@ -18,6 +18,16 @@ from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.entities.messages import meta_shape
 
+UNIT_LIMITS = {"L": 1e8, "g": 1e8, "kg": 1e6, "cm": 1e4, "day": 36_500}
+"""The greatest value of a variable that declares none, by its unit, on a plot of a hectare, the largest one.
+
+These are ten metres of water, ten kg of a nutrient and a hundred kg of harvest per m2, plants of 100 m, and a century.
+Observation spaces end there, and observations are clipped to them.
+"""
+
+OTHER_LIMIT = 1e7
+"""The limit of variables with another unit, or without one."""
+
 
 @dataclass(frozen=True)
 class EntitySlot:
@@ -121,13 +131,19 @@ def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
             for attr, meta in iterate_metas(slot.kind.State):
                 if meta.hidden:
                     continue
+                meta = limit_range(meta)
                 for key, i in _entries(meta, dict(slot.names)):
                     shape = meta_shape(meta, sizes)[int(i is not None) :]
                     out.append(Variable(f, e, where, key, attr, i, meta, shape))
             for attr, meta in slot.kind.derived.items():
-                shape = meta_shape(meta, sizes)
+                meta, shape = limit_range(meta), meta_shape(meta, sizes)
                 out.append(Variable(f, e, where, meta.keys[0], attr, None, meta, shape, derived=True))
     return tuple(out)
+
+
+def limit_range(meta: Meta) -> Meta:
+    """Return the description of a variable that ends at the limit of its unit if it declares no end."""
+    return dataclasses.replace(meta, high=UNIT_LIMITS.get(meta.unit, OTHER_LIMIT)) if meta.is_open_above else meta
 
 
 def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, int | None]]:

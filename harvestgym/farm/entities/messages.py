@@ -64,8 +64,8 @@ def zero_values(cls: type[T], sizes: dict[str, tuple[int, ...]]) -> T:
     return cls(**{name: jnp.zeros(meta_shape(meta, sizes), meta.array_dtype) for name, meta in metas})
 
 
-def _field_var(key: str, doc: str, **options: float) -> jax.Array:
-    return var(key, doc, axes=(), low=options.get("low", 0.0), high=options.get("high", WIDE))
+def _field_var(key: str, doc: str, low: float = 0.0, high: float = WIDE) -> jax.Array:
+    return var(key, doc, axes=(), low=low, high=high)
 
 
 @pytree

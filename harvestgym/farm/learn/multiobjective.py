@@ -14,7 +14,6 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.saving.checkpoint import from_arrays, to_arrays
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.farm.engine.model import FarmModel
@@ -24,6 +23,9 @@ from harvestgym.gym.env import GymEnv
 
 GAIN = "reward/"
 """Prefix of the terms of the gain in the info."""
+
+ONES = np.float32(1.0), np.ones(len(SCORE_TERMS), np.float32)
+"""The weights of the stages and of the other terms that leave each term as it is."""
 
 
 class MultiObjectiveEnv(GymEnv):
@@ -37,6 +39,8 @@ class MultiObjectiveEnv(GymEnv):
         reward_space: the space of the vectors.
     """
 
+    changes = (*GymEnv.changes, "_weights")
+
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
         model = unwrapped(env)
         if not isinstance(model, FarmModel):
@@ -44,8 +48,8 @@ class MultiObjectiveEnv(GymEnv):
         weighted = env.params if params is None else params
         if not isinstance(weighted, type(env.params)):
             raise ConfigError(f"params: expected an object of the class {type(env.params).__name__}, got {params!r}")
-        self._weighted = weighted
-        super().__init__(env, _unweighted(weighted), render_mode)
+        self._weights = _get_weights(weighted)
+        super().__init__(env, _replace_weights(weighted, *ONES), render_mode)
         state, first = jax.eval_shape(env.reset, jax.random.key(0), weighted)
         self._terms = tuple(name for name in first.info if name.startswith(GAIN))
         self._costs = tuple(jax.eval_shape(model.costs, unwrapped_state(env, state), weighted))
@@ -55,17 +59,16 @@ class MultiObjectiveEnv(GymEnv):
     @property
     def params(self) -> Any:
         """The parameters in force, with the weights of the score; others of the same shapes may be assigned."""
-        return self._weighted
+        return _replace_weights(self._compiled.params, *self._weights)
 
     @params.setter
     def params(self, params: Any) -> None:
-        self._compiled.params = _unweighted(params)
-        self._weighted = params
+        self._compiled.params, self._weights = _replace_weights(params, *ONES), _get_weights(params)
 
     @property
     def weights(self) -> np.ndarray:
         """The weight of each objective in the score, float32; 1 for costs and further terms, weighted already."""
-        score = self._weighted.score
+        score = self.params.score
         known = {"stage": score.stage, **dict(zip(SCORE_TERMS, np.asarray(score.weights), strict=True))}
         own = {name: value for name, value in known.items() if name not in score.terms}
         return np.asarray([own.get(name, 1.0) for name in self.objectives], np.float32)
@@ -76,20 +79,12 @@ class MultiObjectiveEnv(GymEnv):
         reward = [info[name] for name in self._terms] + [-info[name] for name in self._costs]
         return obs, np.asarray(reward, np.float32), terminated, truncated, info
 
-    def kept(self) -> Info:
-        """Return the state to save, for `core.saving.checkpoint`."""
-        return super().kept() | {"weighted": to_arrays(self._weighted)}
 
-    def restore(self, kept: Info) -> MultiObjectiveEnv:
-        """Continue from a saved state."""
-        weighted = from_arrays(kept["weighted"], self._weighted, "params")
-        super().restore(kept)
-        self._weighted = weighted
-        return self
+def _get_weights(params: Any) -> tuple[Any, Any]:
+    """Return the weights of the stages and of the other terms of a `BasicScore`."""
+    return params.score.stage, params.score.weights
 
 
-def _unweighted(params: Any) -> Any:
-    """Return the parameters of the same farm with weight 1 for each term of its `BasicScore`."""
-    score = params.score
-    one = replace(score, stage=np.float32(1.0), weights=np.ones(len(SCORE_TERMS), np.float32))
-    return replace(params, score=one)
+def _replace_weights(params: Any, stage: Any, weights: Any) -> Any:
+    """Return the parameters of the same farm with other weights in its `BasicScore`."""
+    return replace(params, score=replace(params.score, stage=stage, weights=weights))

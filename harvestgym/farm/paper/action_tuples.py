@@ -14,11 +14,11 @@ import numpy as np
 from gymnasium import spaces
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.spaces import MultiUnion
 from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 from harvestgym.farm.learn.action_wrappers import ORDER_WIDTH
+from harvestgym.farm.paper.multi_union import MultiUnion
 from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath, is_free, requestable_paths
 
 ACTION_FORM = "(farmer, field, entity, name, parameters)"

@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.core import yaml_io
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError, name_file
@@ -26,7 +25,7 @@ from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_f
 from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath
 from harvestgym.farm.paper.state_space import state_member, state_space
 from harvestgym.farm.paper.summary import summarise_farm
-from harvestgym.farm.schema import FarmSpec, farm_spec, read_farm
+from harvestgym.farm.schema import FarmSpec, read_farm
 from harvestgym.farm.view.events import find_last_event
 from harvestgym.farm.view.scene import scene
 from harvestgym.gym.base import Info
@@ -55,6 +54,8 @@ class Farm(GymEnv):
     Raises:
         ConfigError: with the path of the mistake and the nearest valid name; no file was written then.
     """
+
+    changes = (*GymEnv.changes, "_acting", "_asked", "_obs")
 
     @check_arguments
     def __init__(
@@ -88,13 +89,7 @@ class Farm(GymEnv):
         """Build the farm of a declarative file (nothing is generated); ConfigError with every mistake."""
         spec = read_farm(Path(path), {} if mode is None else {"mode": mode})
         with name_file(Path(path)):
-            return cls._from_spec(spec, Path(path).stem, seed, render_mode)
-
-    @classmethod
-    def _from_spec(cls, spec: FarmSpec, name: str, seed: int | None, render_mode: str | None) -> Farm:
-        farm = cls.__new__(cls)
-        farm._set_up(build(spec), seed, name, render_mode)
-        return farm
+            return cls.from_recipe(build(spec), Path(path).stem, seed, render_mode)
 
     def _set_up(self, model: FarmModel, seed: int | None, name: str, render_mode: str | None) -> None:
         set_up_jax()
@@ -254,24 +249,14 @@ class Farm(GymEnv):
         return video.write_video(film, target, fps)
 
     def recipe(self) -> dict[str, Any]:
-        """Return the arguments of `from_recipe`, for `core.saving.checkpoint`: the text of `to_yaml`, and the name."""
-        text = write_farm(self.written)
-        return {"text": text, "name": self.name, "seed": self._seed, "render_mode": self.render_mode}
+        return {"model": self._model, "name": self.name, "seed": self._seed, "render_mode": self.render_mode}
 
     @classmethod
-    def from_recipe(cls, text: str, name: str, seed: int | None, render_mode: str | None) -> Farm:
-        """Build the farm of a `recipe`."""
-        return cls._from_spec(farm_spec(yaml_io.parse(text, name), name), name, seed, render_mode)
-
-    def kept(self) -> dict[str, Any]:
-        """Return the state to save, for `core.saving.checkpoint`."""
-        return super().kept() | {"acting": self._acting, "moves": self._asked, "obs": self._obs}
-
-    def restore(self, kept: dict[str, Any]) -> Farm:
-        """Continue from a saved state."""
-        super().restore(kept)
-        self._acting, self._asked, self._obs = kept["acting"], kept["moves"], kept["obs"]
-        return self
+    def from_recipe(cls, model: FarmModel, name: str, seed: int | None, render_mode: str | None) -> Farm:
+        """Make the farm of a model."""
+        farm = cls.__new__(cls)
+        farm._set_up(model, seed, name, render_mode)
+        return farm
 
     def __str__(self) -> str:
         return summarise_farm(self.name, self.language)

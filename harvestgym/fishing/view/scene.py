@@ -30,13 +30,24 @@ def scene(env: FishingModel, record: Record, step: int) -> Scene:
     """Draw the fishery in year `step` of a record, and the years before it."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
     maps = _maps(env, past)
-    charts = [_stock_chart(env, past)]
-    charts += _action_charts(env, past) if isinstance(env, RecoveryModel) else _catch_charts(env, past)
-    changes = _change_charts(env, past, step)
+    charts, changes = _own_charts(env, past), _change_charts(env, past, step)
     # Below a map there is room for three.
     charts = (charts[: len(charts) - bool(changes)] if maps else charts) + changes
     charts += [] if maps or changes else [_return_chart(env, past)]
     return Scene(f"Year {step} of {int(env.params.horizon)}", (_describe_year(env, past, step), *maps, *charts))
+
+
+def chart_years(env: FishingModel, record: Record) -> list[Chart]:
+    """Draw all charts of a whole record."""
+    changes = _change_charts(env, record, len(record["reward"]) - 1)
+    return [*_own_charts(env, record), *changes, _return_chart(env, record)]
+
+
+def _own_charts(env: FishingModel, past: Record) -> list[Chart]:
+    """Draw the stock and what was done with it."""
+    return [_stock_chart(env, past)] + (
+        _action_charts(env, past) if isinstance(env, RecoveryModel) else _catch_charts(env, past)
+    )
 
 
 def _maps(env: FishingModel, past: Record) -> list[Map]:
@@ -127,7 +138,7 @@ def _optimal_catch(env: FishingModel, past: Record) -> np.ndarray | None:
 def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
     """Draw the actions of a conservation problem in their own unit, and what the years were worth."""
     title = "Push against the driver, A" if isinstance(env, DriverModel) else "Stock added, A"
-    actions = Line("", _without_start(_requests(env, past))[:, 0], CATCH)
+    actions = Line("", _without_start(find_requests(env, past))[:, 0], CATCH)
     worth = Line("", _without_start(past["reward"]), STOCK_COLOURS[1])
     return [
         _chart(env, title, "", [actions], {}),
@@ -151,7 +162,7 @@ def _change_charts(env: FishingModel, past: Record, step: int) -> list[Chart]:
 # -- words -------------------------------------------------------------------------------------------------
 
 
-def _requests(env: FishingModel, past: Record) -> np.ndarray:
+def find_requests(env: FishingModel, past: Record) -> np.ndarray:
     """Return what the actions asked for, in biomass or as a rate, shape (years, targets)."""
     action = np.asarray(past["action"])
     # Always as many rows: JAX would compile this again for every number of years.
@@ -170,7 +181,7 @@ def _describe_year(env: FishingModel, past: Record, step: int) -> Words:
 
 
 def _describe_action(env: FishingModel, past: Record) -> list[str]:
-    asked = _join(_requests(env, past)[-1])
+    asked = _join(find_requests(env, past)[-1])
     if isinstance(env, RecoveryModel):
         return [f"done: A = {asked}"]
     unit = "a share of" if env.units.control == "rate" else "a catch of"

@@ -30,12 +30,13 @@ def scene(env: Forager, record: Record, step: int) -> Scene:
     maps = [aperture(env, past), whole(env, past)] if "world" in past else [
         aperture(env, past), neighbourhood(env, past), visited(env, past)]  # fmt: skip
     clock = int(past["clock#step"][-1])
-    charts = _charts(env, past)
+    charts = chart_rewards(env, past)
     panels: tuple[Panel, ...] = (*maps, _words(env, past), *charts)
     return Scene(f"Step {clock:,} in a world of {env.world.width:,} x {env.world.height:,} cells", panels)
 
 
-def _charts(env: Forager, past: Record) -> list[Chart]:
+def chart_rewards(env: Forager, past: Record) -> list[Chart]:
+    """Draw the rewards of the steps so far, and the regret where there are several regions."""
     reward, first = past["reward"], int(past["clock#step"][0])
     # An endless episode has no known length: the axis doubles where it is full.
     steps = 100 * 2 ** max(0, math.ceil(math.log2(max(len(reward) - 1, 1) / 100)))

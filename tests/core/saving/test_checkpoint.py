@@ -270,10 +270,10 @@ def test_a_patch_version_is_read_and_another_version_is_refused(fish: Path, tmp_
     patch = rewritten(fish, tmp_path / "patch", lambda head: head.update(harvestgym=f"{head['harvestgym']}9"))
     assert played(load(patch), 5, 2) == played(load(fish), 5, 2)
     older = rewritten(fish, tmp_path / "a", lambda head: head.update(version=0))
-    with pytest.raises(ConfigError, match=r"expected format 3 .* got format 0"):
+    with pytest.raises(ConfigError, match=r"expected format 4 .* got format 0"):
         load(older)
     later = rewritten(fish, tmp_path / "b", lambda head: head.update(harvestgym="9.9.1"))
-    with pytest.raises(ConfigError, match=r"got format 3 of 9\.9; try pip install 'harvestgym==9\.9\.\*'"):
+    with pytest.raises(ConfigError, match=r"got format 4 of 9\.9; try pip install 'harvestgym==9\.9\.\*'"):
         load(later)
     stranger = rewritten(fish, tmp_path / "c", lambda head: head.update(format="seeds"))
     with pytest.raises(ConfigError, match="got another file"):

@@ -15,7 +15,8 @@ from harvestgym.core.autoreset import Batched
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
-from harvestgym.core.tree import OTHER_LIMIT, UNIT_LIMITS, find_limit, replace
+from harvestgym.core.tree import replace
+from harvestgym.farm.engine.variables import UNIT_LIMITS
 from tests.short import long
 
 SETS, DAYS = 16, 30
@@ -72,4 +73,5 @@ def test_no_end_of_a_space_stands_for_infinity(id: str) -> None:
 
 
 def test_a_variable_without_an_end_has_that_of_its_unit() -> None:
-    assert (find_limit("L"), find_limit("cm"), find_limit("")) == (UNIT_LIMITS["L"], UNIT_LIMITS["cm"], OTHER_LIMIT)
+    ends = {v.key: v.meta.high for v in harvestgym.make("farm/bean-clay-1x1-v1").variables}
+    assert (ends["available_Water#L"], ends["size#cm"]) == (UNIT_LIMITS["L"], UNIT_LIMITS["cm"])

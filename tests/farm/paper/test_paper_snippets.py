@@ -19,7 +19,6 @@ import pytest
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.spaces import MultiUnion
 from harvestgym.farm import (
     BasicFarmer,
     BasicRule,
@@ -33,6 +32,7 @@ from harvestgym.farm import (
     Soil,
     Weather,
 )
+from harvestgym.farm.paper.multi_union import MultiUnion
 from harvestgym.render.readings import mat2d_value, sum_value
 
 free_observations = [ ('Field-0', 'Weather-0', 'rain_amount', []),

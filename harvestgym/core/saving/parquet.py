@@ -1,6 +1,6 @@
-"""Named arrays as the columns of an Arrow table: an array of several axes is a column of lists that knows its shape.
+"""Named arrays as a Parquet file: an array of several axes is a column of lists that knows its shape.
 
-Needs the extra `data`.
+Datasets, exports and sweeps are written here. Needs the extra `data`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,39 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_extras
 
+PARTIAL = ".partial"
+"""The suffix of a file that is being written."""
 
-def make_arrow_table(columns: Mapping[str, np.ndarray]) -> Any:
-    """Make a table of arrays with one entry, of any shape, for each row."""
+
+def write_parquet(path: Path, columns: Mapping[str, np.ndarray], about: Mapping[bytes, str] | None = None) -> None:
+    """Write arrays with one entry, of any shape, for each row, and a file's metadata.
+
+    The file gets its name when it is complete.
+    """
     check_extras("table", data="pyarrow")
+    import pyarrow
+    import pyarrow.parquet
+
+    partial = path.with_suffix(PARTIAL)
+    try:
+        pyarrow.parquet.write_table(_make_arrow_table(columns, about), partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _make_arrow_table(columns: Mapping[str, np.ndarray], about: Mapping[bytes, str] | None) -> Any:
     import pyarrow
 
     arrays, fields = [], []
     for name, values in columns.items():
-        array, about = pyarrow.array(values.ravel()), {}
+        array, shape = pyarrow.array(values.ravel()), {}
         if values.ndim > 1:
             array = pyarrow.FixedSizeListArray.from_arrays(array, int(np.prod(values.shape[1:])))
-            about = {"shape": json.dumps(values.shape[1:])}
+            shape = {"shape": json.dumps(values.shape[1:])}
         arrays.append(array)
-        fields.append(pyarrow.field(name, array.type, metadata=about))
-    return pyarrow.table(arrays, schema=pyarrow.schema(fields))
+        fields.append(pyarrow.field(name, array.type, metadata=shape))
+    return pyarrow.table(arrays, schema=pyarrow.schema(fields, metadata=about))
 
 
 def read_column(table: Any, name: str) -> np.ndarray:

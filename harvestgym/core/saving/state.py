@@ -1,0 +1,67 @@
+"""The parts of an environment that a file keeps: the arguments that make it, and the arrays that change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+
+
+class Savable:
+    """An environment that `core.saving.checkpoint` can save: it names its attributes, and needs no code.
+
+    Attributes:
+        made_of: the arguments of the constructor that are also attributes.
+        changes: the attributes that a step changes; one that is itself `Savable` is saved in the same way.
+    """
+
+    made_of: ClassVar[tuple[str, ...]] = ()
+    changes: ClassVar[tuple[str, ...]] = ()
+
+    def recipe(self) -> dict[str, Any]:
+        """Return the arguments of `from_recipe`, or of the constructor."""
+        return {name: getattr(self, name) for name in self.made_of}
+
+    def kept(self) -> dict[str, Any]:
+        """Return what changes, by name."""
+        values = {name: getattr(self, name) for name in self.changes}
+        return {name: value.kept() if isinstance(value, Savable) else value for name, value in values.items()}
+
+    def restore(self, kept: Mapping[str, Any]) -> Self:
+        """Continue from what was kept; ConfigError, and nothing is changed, if it does not fit."""
+        for name in self.changes:
+            mine = getattr(self, name)
+            if isinstance(mine, Savable):
+                mine.restore(kept[name])
+            else:
+                setattr(self, name, kept[name])
+        return self
+
+
+def to_arrays(tree: Any) -> dict[str, Any]:
+    """Return the leaves of a pytree of arrays, numbers and keys by their path."""
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+
+
+def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
+    """Return the pytree of the structure of `like` whose leaves were saved by `to_arrays`.
+
+    The leaves of `like` are numbers, arrays or shapes. ConfigError, under the name `what`, if they do not fit.
+    """
+    leaves = to_arrays(like)
+    for name in {**leaves, **saved}:
+        expected, got = (_leaf_text(name, given) for given in (leaves, saved))
+        if expected != got:
+            raise ConfigError(f"{what}: expected {expected}, got {got}")
+    return jax.tree.unflatten(jax.tree.structure(like), [saved[name] for name in leaves])
+
+
+def _leaf_text(name: str, leaves: Mapping[str, Any]) -> str:
+    if name not in leaves:
+        return "none"
+    return f"{name or 'an array'} {jnp.result_type(leaves[name])}{list(np.shape(leaves[name]))}"
