@@ -242,7 +242,7 @@ class ActionTable:
         choice = self.parse(action)
         at = choice.row.place(choice)
         if at is None:
-            raise ConfigError(f"expected a discrete action, got {self.tuple(choice)}; try `harvestgym show --actions`")
+            raise ConfigError(f"expected a discrete action, got {self.tuple(choice)}; try `harvestgym show ID actions`")
         return self.numbers(choice.row, choice.farmer)[at]
 
     def parse(self, action: Sequence[Any]) -> Choice:
