@@ -86,7 +86,10 @@ def test_show_prints_the_section_asked_for(section: str, there: str, absent: str
 
 def test_show_refuses_a_section_that_the_id_lacks() -> None:
     refused = runner.invoke(app, ["show", "fishing/logistic-v0", "rules"])
-    assert refused.exit_code == 2 and "section of fishing/logistic-v0: expected a known name, got 'rules'" in refused.output
+    assert (
+        refused.exit_code == 2
+        and "section of fishing/logistic-v0: expected a known name, got 'rules'" in refused.output
+    )
 
 
 def test_show_prints_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
