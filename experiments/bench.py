@@ -10,11 +10,16 @@ import jax
 import typer
 
 from experiments.speed import interfaces
+from harvestgym.cli.app import CommandGroup
 from harvestgym.cli.console import COMPILING, print_table, progress_bars
 
 DEFAULT = ["farm/full-1x1-v1"]
 
+OPTIONS_ANYWHERE = {"allow_interspersed_args": True}
+app = typer.Typer(cls=CommandGroup, add_completion=False, subcommand_metavar="", context_settings=OPTIONS_ANYWHERE)
 
+
+@app.callback(invoke_without_command=True)
 def measure_ids(
     ids: Annotated[list[str], typer.Argument(help="ids of `harvestgym list`")] = DEFAULT,
     batches: Annotated[
@@ -41,4 +46,4 @@ def measure_ids(
 
 
 if __name__ == "__main__":
-    typer.run(measure_ids)
+    app()

@@ -75,7 +75,7 @@ def test_a_farm_has_interfaces_for_learners(interface: str) -> None:
 COMMANDS = {
     "list": "list --tag watering",
     "list of several agents": "list --multi-agent",
-    "show": f"show {STOCK} --all",
+    "show": f"show {STOCK} all",
     "show a farm": f"show {BEAN}",
     "schema": "schema",
     "run": f"run {STOCK} --episodes 2 --out OUT/run",

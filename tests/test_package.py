@@ -108,7 +108,7 @@ MISSING = {
     "ray": ("ray", "from harvestgym.sweep.ray_engine import _connect; _connect(None)"),
     "sb3": ("stable_baselines3", "import harvestgym.adapters.sb3"),
     "track": ("tensorboardX", "from harvestgym.render.sinks import TensorBoardSink as S; S('a')"),
-    "video": ("av", "from harvestgym.render.video import write_mp4; write_mp4([], 'a.mp4')"),
+    "video": ("av", "from harvestgym.render.video import write_video; write_video([], 'a.mp4')"),
     "window": ("pygame", "import gymnasium as g; g.make('fishing/logistic-v0', render_mode='human')"),
     "web": ("nicegui", "from harvestgym.play import run; run('farm/bean-clay-1x1-v1')"),
 }

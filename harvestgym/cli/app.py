@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from harvestgym.core.errors import ConfigError
 
-from . import cache, environments, new, play, run, sweep, tune, weather
+from . import cache, environments, new, run, sweep, weather
 
 
 class CommandGroup(TyperGroup):
@@ -36,8 +36,8 @@ def _fail(message: str) -> NoReturn:
 app = typer.Typer(
     cls=CommandGroup, add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_show_locals=False
 )
-for group in (environments.group, run.group, play.group, tune.group):
-    app.add_typer(group)
+app.add_typer(environments.group)
+app.add_typer(run.group)
 app.add_typer(new.group, name="new")
 app.add_typer(cache.group, name="cache")
 app.add_typer(sweep.group, name="sweep")

@@ -57,34 +57,20 @@ def make_console() -> Console:
 
 def print_table(table: Table, console: Console | None = None, cut: bool = False) -> None:
     """Print a table, with `cut` one line per row; names are not broken over lines if that leaves room for the rest."""
-    from rich.markup import escape
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     console = console or make_console()
-    console.print(escape(table.title), soft_wrap=True)
+    console.print(table.title, soft_wrap=True, markup=False)
     drawn = RichTable(show_header=bool(table.columns), row_styles=["", "dim"])
-    columns = table.columns or ("",) * len(table.rows[0])
-    widths = [max(len(cells[i]) for cells in (columns, *table.rows)) for i in range(len(columns))]
-    shown = _cut_widths(widths, console.width) if cut else widths
-    for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
-        justify = "right" if i and all(_is_number(row[i]) for row in table.rows) else "left"
-        if cut:
-            drawn.add_column(escape(column), justify=justify, overflow="ellipsis", no_wrap=True, width=shown[i])
-        else:
-            short = column == "name" and width <= 0.6 * console.width
-            drawn.add_column(escape(column), justify=justify, overflow="fold", no_wrap=short)
+    for i, column in enumerate(table.columns or ("",) * len(table.rows[0])):
+        cells = [row[i] for row in table.rows]
+        short = column == "name" and max(map(len, cells)) <= 0.6 * console.width
+        justify = "right" if i and all(map(_is_number, cells)) else "left"
+        drawn.add_column(Text(column), justify=justify, no_wrap=short and not cut)
     for row in table.rows:
-        drawn.add_row(*map(escape, row))
+        drawn.add_row(*(Text(cell, overflow="ellipsis" if cut else "fold", no_wrap=cut) for cell in row))
     console.print(drawn)
-
-
-def _cut_widths(widths: list[int], total: int) -> list[int]:
-    """Return widths of columns that fit into `total` with their borders: the widest is shortened, repeatedly."""
-    widths, over = [*widths], sum(widths) + 3 * len(widths) + 1 - total
-    while over > 0 and max(widths) > 4:
-        widths[widths.index(max(widths))] -= 1
-        over -= 1
-    return widths
 
 
 def _is_number(cell: str) -> bool:
@@ -95,45 +81,16 @@ def _is_number(cell: str) -> bool:
 @contextmanager
 def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
     """Show progress bars on a terminal, and remove them at the end; yields the function that adds a bar."""
-    from rich.console import Console, RenderableType
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    class RateColumn(ProgressColumn):
-        """Parts that are done in a second."""
-
-        def render(self, task: Task) -> Text:
-            """Format the rate of a bar."""
-            return Text("" if task.speed is None else f"{task.speed:.3g}/s")
-
-    class KnownTotal(ProgressColumn):
-        """Another column, empty while a bar pulses."""
-
-        def __init__(self, column: ProgressColumn) -> None:
-            self.column = column
-            super().__init__()
-
-        def render(self, task: Task) -> RenderableType:
-            """Draw the column."""
-            return "" if task.total is None else self.column(task)
-
-    known = (TaskProgressColumn(), RateColumn(), TextColumn("left"), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *map(KnownTotal, known))
+    share = TaskProgressColumn(show_speed=True)  # of a bar without a total it shows no share
+    columns = ("{task.description}", BarColumn(), TimeElapsedColumn(), share, TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
 
         def start(name: str, total: int | None, first: str = "", /) -> Callable[[int], None]:
             task = progress.add_task(f"{name}: {first}" if first else name, total=None)
-
             return lambda parts: progress.update(task, description=name, total=total, advance=parts)
 
         yield start

@@ -72,46 +72,36 @@ def print_ids(docs: dict[str, str]) -> None:
 @group.command()
 def show(
     id: Id,
-    entities: Annotated[bool, typer.Option("--entities", help=SECTIONS["entities"])] = False,
-    rules: Annotated[bool, typer.Option("--rules", help=SECTIONS["rules"])] = False,
-    actions: Annotated[bool, typer.Option("--actions", help=SECTIONS["actions"])] = False,
-    observations: Annotated[bool, typer.Option("--observations", help=SECTIONS["observations"])] = False,
-    state: Annotated[bool, typer.Option("--state", help=SECTIONS["state"])] = False,
-    parameters: Annotated[bool, typer.Option("--parameters", help=SECTIONS["parameters"])] = False,
-    everything: Annotated[bool, typer.Option("--all", help="all sections")] = False,
+    sections: Annotated[list[str] | None, typer.Argument(help=f"all, or some of {', '.join(SECTIONS)}")] = None,
 ) -> None:
     """Show what an id consists of: an overview, or the sections that are asked for, with unit, range and source."""
-    asked = dict(zip(SECTIONS, (entities, rules, actions, observations, state, parameters), strict=True))
     env, console = registry.make(id), make_console()
     tables = registry.family_function(id, "describe")(env)
     offered = [name for name in SECTIONS if any(name in table.sections for table in tables)]
-    if missing := [name for name, wanted in asked.items() if wanted and name not in offered]:
-        raise ConfigError(f"--{missing[0]}: expected a section of {id}, got none; try --{', --'.join(offered)}")
+    for name in sections or ():
+        check_name(f"section of {id}", name, [*offered, "all"])
     console.print(f"{id}  {registry.doc(id, env)}", markup=False, highlight=False)
     if text := registry.hard(id):
         console.print(f"What is hard. {text}", markup=False, highlight=False)
-    if everything or any(asked.values()):
-        for table in tables:
-            if everything or any(asked[name] for name in table.sections):
-                print_table(table, console)
-    else:
-        for table in _make_overview(env, tables, offered):
-            print_table(table, console, cut=True)
+    wanted = offered if "all" in (sections or ()) else sections
+    for table in tables if wanted else _make_overview(env, tables, offered):
+        if not wanted or set(wanted) & set(table.sections):
+            print_table(table, console, cut=not wanted)
 
 
 def _make_overview(env: Env[Any, Any], tables: list[Table], offered: list[str]) -> list[Table]:
-    """Return short tables of the spaces, the entities and the other sections."""
+    """Return short tables of the spaces, the entities and the sections."""
     from harvestgym.core.spaces import summarise_space
     from harvestgym.core.view.tables import Table
 
     spaces = [(name, summarise_space(getattr(env, f"{name}_space"), PIPE_WIDTH)) for name in ("action", "observation")]
     parts = [table._replace(rows=table.rows[:MOST_ROWS]) for table in tables if "entities" in table.sections]
-    titles = {name: [table for table in tables if name in table.sections] for name in offered}
-    more = [(f"--{name}", SECTIONS[name], str(sum(len(t.rows) for t in found))) for name, found in titles.items()]
+    rows = {name: sum(len(table.rows) for table in tables if name in table.sections) for name in offered}
+    more = [*((name, SECTIONS[name], str(number)) for name, number in rows.items()), ("all", "all sections", "")]
     return [
         Table("Gymnasium spaces", ("name", "space"), spaces),
         *parts,
-        Table("Sections", ("option", "shows", "rows"), [*more, ("--all", "all sections", "")]),
+        Table("Sections, for `harvestgym show ID SECTION`", ("section", "shows", "rows"), more),
     ]
 
 

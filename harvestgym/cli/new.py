@@ -1,54 +1,58 @@
-"""Commands that write new files: `new farm`, `new fishery`, `new forager` and `new entity`."""
+"""Commands that write new files: `new farm`, `new fishery`, `new forager` and `new entity`. None overwrites a file."""
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
+import re
+from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from string import Template
+from typing import Annotated, Any
 
 import typer
+import yaml
 
-DEFAULT_FARM = "farm/bean-clay-1x1-v1"
-DEFAULT_FISHERY = "fishing/logistic-v0"
-DEFAULT_FORAGER = "forager/flowers-v1"
+from harvestgym import registry
+from harvestgym.core.config import read_extended
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.loading import load_object
+from harvestgym.farm.public_names import KINDS
 
 group = typer.Typer(no_args_is_help=True, help="Create a farm, fishery, forager or entity from a working template.")
 
+COPIED = {"farm": "farm/bean-clay-1x1-v1", "fishery": "fishing/logistic-v0", "forager": "forager/flowers-v1"}
+"""What can be copied from the catalogues, and the id that is copied by default."""
 
-@group.command("farm")
-def new_farm(
-    file: Annotated[Path, typer.Argument(help="the file to write, my-farm.yaml")],
-    like: Annotated[str, typer.Option(help="the farm to copy, an id of `harvestgym list farm`")] = DEFAULT_FARM,
-) -> None:
-    """Write a farm file: a complete copy of a catalogue farm. Never overwrites."""
-    from .new_files import write_new_farm
+ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}
+"""Templates of an entity and the names of the files made from them."""
 
-    typer.echo(f"wrote {write_new_farm(file, like)}; try `harvestgym run {file} --policy expert`")
+HEADER = """# Begun as {id}; change what you like.
+# harvestgym show {file} all              prints its variables, actions and parameters
+# harvestgym run {file} --policy expert   runs the expert on it
+"""
 
+FARM_HEADER = """# harvestgym tune {file}                  tunes the numbers of its expert to your changes
+# harvestgym schema                       prints a schema for editors
+"""
 
-@group.command("fishery")
-def new_fishery(
-    file: Annotated[Path, typer.Argument(help="the file to write, my-fishery.yaml")],
-    like: Annotated[
-        str, typer.Option(help="id of the fishery to copy, see `harvestgym list fishing`")
-    ] = DEFAULT_FISHERY,
-) -> None:
-    """Write a fishery file: a complete copy of a catalogue fishery. Never overwrites."""
-    from .new_files import write_new_fishery
-
-    typer.echo(f"wrote {write_new_fishery(file, like)}; try `harvestgym run {file} --policy expert`")
+PART_ORDER = ("doc", "hard", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
+"""Order of the parts of a new farm file; other parts follow."""
 
 
-@group.command("forager")
-def new_forager(
-    file: Annotated[Path, typer.Argument(help="the file to write, my-forager.yaml")],
-    like: Annotated[
-        str, typer.Option(help="id of the forager to copy, see `harvestgym list forager`")
-    ] = DEFAULT_FORAGER,
-) -> None:
-    """Write a forager file: a complete copy of a catalogue forager. Never overwrites."""
-    from .new_files import write_new_forager
+def _add_command(what: str) -> None:
+    """Add the command that copies a farm, a fishery or a forager."""
 
-    typer.echo(f"wrote {write_new_forager(file, like)}; try `harvestgym run {file} --policy expert`")
+    @group.command(what, help=f"Write a {what} file: a complete copy of one in the catalogue. Never overwrites.")
+    def new_copy(
+        file: Annotated[Path, typer.Argument(help="the file to write, *.yaml")],
+        like: Annotated[str, typer.Option(help="the id to copy, see `harvestgym list`")] = COPIED[what],
+    ) -> None:
+        typer.echo(f"wrote {write_copy(file, what, like)}; try `harvestgym run {file} --policy expert`")
+
+
+for _what in COPIED:
+    _add_command(_what)
 
 
 @group.command("entity")
@@ -57,7 +61,92 @@ def new_entity(
     folder: Annotated[Path, typer.Option(help="folder for the files")] = Path(),
 ) -> None:
     """Write a kind of entity: a module, its parameter sets and a test that passes. Never overwrites."""
-    from .new_files import write_new_entity
-
-    module, sets, test = write_new_entity(name, folder)
+    module, sets, test = write_entity(name, folder)
     typer.echo(f"wrote {module}, {sets} and {test}; try `pytest {test}`")
+
+
+def write_entity(name: str, folder: Path) -> list[Path]:
+    """Write a module, its parameter sets and its test for a kind of entity; return their paths.
+
+    Args:
+        name: `GreenManure` or `green_manure`; the class has the first, the module the second spelling.
+        folder: made if it is missing.
+
+    Raises:
+        ConfigError: if the name is not that of a new module, or a file exists; nothing was written.
+    """
+    kind, module = _class_and_module(name)
+    texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}
+    existing = [str(path) for path in texts if path.exists()]
+    if existing:
+        raise ConfigError(f"{', '.join(existing)}: expected new files, got existing ones; try another name or folder")
+    if importlib.util.find_spec(module) is not None:
+        raise ConfigError(f"{name!r}: expected a new module, got Python's {module!r}; try another name")
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: expected a folder, got a file")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def _class_and_module(name: str) -> tuple[str, str]:
+    words = [word for part in re.split(r"[-_\s]+", name) for word in re.findall(r"[A-Z]?[^A-Z]+|[A-Z]+", part)]
+    kind, module = "".join(word[:1].upper() + word[1:] for word in words), "_".join(words).lower()
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):
+        raise ConfigError(f"name: expected letters and digits, got {name!r}; try GreenManure or green_manure")
+    if kind in KINDS:
+        raise ConfigError(f"{name!r}: expected a new kind, got {kind} of the package; try another name")
+    return kind, module
+
+
+def _fill(template: str, kind: str, module: str) -> str:
+    text = files("harvestgym").joinpath("templates", "entity", template).read_text(encoding="utf-8")
+    return Template(text).substitute(kind=kind, module=module)
+
+
+def write_copy(path: Path, what: str, like: str) -> Path:
+    """Write a complete copy of a farm, fishery or forager of the catalogue as a new file; return its path.
+
+    Args:
+        path: of the new file.
+        what: one of `COPIED`.
+        like: the id to copy.
+
+    Raises:
+        ConfigError: if there is no such id, or the file cannot be a new one; nothing was written.
+    """
+    family = COPIED[what].partition("/")[0]
+    check_name(what, like, registry.ids(family))
+    if path.suffix not in registry.FARM_SUFFIXES:
+        raise ConfigError(f"{path}: expected a {what} file, got {path.suffix or 'no suffix'}; try a name in .yaml")
+    if path.exists():
+        raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
+    header = HEADER + FARM_HEADER * (family == "farm")
+    path.write_text(header.format(id=like, file=path.name) + _complete_text(family, like), encoding="utf-8")
+    return path
+
+
+def _complete_text(family: str, id: str) -> str:
+    """Return the YAML of an id with all that it extends, in the order of `PART_ORDER`."""
+    combine = load_object("harvestgym.fishing.spec:override_entries") if family == "fishing" else None
+    description = read_extended(registry.locate_file(id), family, combine)
+    description.pop("history", None)  # of the versions of the catalogue
+    description = {part: description[part] for part in PART_ORDER if part in description} | description
+    node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(description)
+    _fold(node)
+    return yaml.serialize(node, Dumper=yaml.SafeDumper, allow_unicode=True, width=110)
+
+
+def _fold(node: Any, depth: int = 0) -> None:
+    """Write each item of the lists in a mapping on one line."""
+    if isinstance(node, yaml.MappingNode):
+        node.flow_style = depth > 1
+        for _, value in node.value:
+            _fold(value, 2 * (depth > 0))
+    elif isinstance(node, yaml.SequenceNode):
+        node.flow_style = depth > 0 or all(isinstance(item, yaml.ScalarNode) for item in node.value)
+        for item in node.value:
+            _fold(item, depth + 1)

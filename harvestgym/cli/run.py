@@ -1,4 +1,4 @@
-"""Commands that run a policy: `run`, `score` and `record`."""
+"""Commands that run a policy, or you: `run`, `score`, `record`, `tune` and `play`."""
 
 from __future__ import annotations
 
@@ -123,3 +123,45 @@ def record(
     typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")
     if croissant:
         typer.echo(f"wrote {write_metadata(out)}")
+
+
+@group.command("tune")
+def tune_expert(
+    id: Id,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the search and of its training seasons")] = 0,
+    candidates: Annotated[int, typer.Option(min=32, help="candidates of each rule")] = 480,
+    seasons: Annotated[int, typer.Option(min=2, help="training seasons that each candidate meets")] = 48,
+    out: Annotated[Path | None, typer.Option(help="file; default: tuned/NAME.yaml next to the id's file")] = None,
+) -> None:
+    """Tune the rules of an id on its training split; the best one becomes its expert.
+
+    The numbers of each rule are searched by differential evolution, all candidates of a generation in one batch.
+    """
+    from harvestgym.core.config import locate_tuned
+    from harvestgym.evaluate.tune import Budget, find_rules, tune_rules
+
+    families, _ = find_rules(id, registry.make(id))
+    with progress_bars() as start_bar:
+        advance = start_bar(f"tuning {id}", candidates * max(len(families), 1), COMPILING)
+        best = tune_rules(id, seed, Budget(candidates, seasons), advance)
+    path = locate_tuned(registry.locate_file(id)) if out is None else out
+    best.write(path)
+    numbers = ", ".join(f"{name} = {value:g}" for name, value in best.numbers.items()) or "no numbers"
+    typer.echo(f"{best.rule}: {numbers}")
+    typer.echo(f"training return {best.made['training return']:g}; wrote {path}")
+
+
+@group.command()
+def play(
+    id: Id,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8080,
+    host: Annotated[str, typer.Option(help="default: this machine only; 0.0.0.0 accepts others")] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option(help="open a browser")] = True,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode of a tab")] = 0,
+    horizon: Annotated[int | None, typer.Option(min=1, help="days, years or steps; default: those of the id")] = None,
+    out: Annotated[Path, typer.Option(help="folder for saved episodes")] = Path(),
+) -> None:
+    """Play an environment yourself in the browser."""
+    from harvestgym import play as game
+
+    game.run(id, host, port, seed, horizon, out, show=browser, say=typer.echo)

@@ -1,13 +1,12 @@
-"""Commands of sweeps: `sweep FILE` runs one, `sweep status DIR` counts what is done."""
+"""Commands of sweeps: `sweep run FILE` runs one, `sweep status DIR` counts what is done."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.export import check_folder
@@ -29,26 +28,15 @@ if TYPE_CHECKING:
 
     from harvestgym.sweep import EpisodeCase, SweepReport
 
-RUN, STATUS = "run", "status"
 SUMMARY = "summary.png"
 MOST_SHOWN = 20
 """Failures that are printed."""
 
 
-class SweepGroup(TyperGroup):
-    """The group `sweep`, where `sweep FILE` stands for `sweep run FILE`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments of the group."""
-        named = not args or args[0] in (*self.commands, *ctx.help_option_names)
-        return super().parse_args(ctx, args if named else [RUN, *args])
+group = typer.Typer(no_args_is_help=True, help="Run the cases of a file, or count those that are done.")
 
 
-HELP = "Run the cases of a file, `sweep FILE --out DIR`, or count those that are done, `sweep status DIR`."
-group = typer.Typer(cls=SweepGroup, no_args_is_help=True, help=HELP)
-
-
-@group.command(RUN)
+@group.command("run")
 def run_sweep(
     file: Annotated[Path, typer.Argument(help="a YAML file with ids, overrides, policies and seeds")],
     out: Annotated[Path | None, typer.Option(help="folder for a Parquet file per case; cases there are kept")] = None,
@@ -59,7 +47,7 @@ def run_sweep(
     num_gpus: NumGpus = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="count cases and compilations, and run nothing")] = False,
 ) -> None:
-    """Run the cases of a file that are not in the folder yet (`sweep FILE` for short)."""
+    """Run the cases of a file that are not in the folder yet."""
     from harvestgym.sweep import find_status, read_sweep_file, sweep
 
     cases = read_sweep_file(file)
@@ -81,7 +69,7 @@ def run_sweep(
     _print_report(report, out)
 
 
-@group.command(STATUS)
+@group.command("status")
 def print_status(out: Annotated[Path, typer.Argument(help="the folder of a sweep")]) -> None:
     """Count the cases of a sweep that are done, failed and missing."""
     from harvestgym.sweep import find_status
@@ -108,12 +96,11 @@ def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
         for case in cases:
             structures.add(prepare_setting(case).structure)
             advance(1)
-    counts = {
-        "cases": len(cases), "episodes": sum(case.episodes for case in cases),
-        "groups": len({case.batch_key for case in cases}), "batches": len(make_batches(cases)),
-        "compilations": len(structures),
-    }  # fmt: skip
-    typer.echo(", ".join(f"{count} {name}" for name, count in counts.items()))
+    episodes, groups = sum(case.episodes for case in cases), len({case.batch_key for case in cases})
+    typer.echo(
+        f"{len(cases)} cases, {episodes} episodes, {groups} groups, {len(make_batches(cases))} batches, "
+        f"{len(structures)} compilations"
+    )
     if out is not None:
         done = sum(is_complete(find_result_path(out, case)) for case in cases)
         typer.echo(f"{done} of {len(cases)} cases are done in {out}")

@@ -80,7 +80,8 @@ class RecordedEpisode(NamedTuple):
         """Return the film, with about `frames` pictures at most; notebooks show it."""
         from harvestgym.render.video import EpisodeFrames
 
-        return EpisodeFrames.of_record(self._scene, self.env, self.record, width, self.timeline.last_event, fps, frames)
+        scene = partial(self._scene, self.env, self.record)
+        return EpisodeFrames.of(scene, len(self.record["reward"]), width, frames, self.timeline.last_event, fps)
 
     def figure(self) -> Any:
         """Draw the whole episode as a figure of Matplotlib; needs the extra `plot`."""

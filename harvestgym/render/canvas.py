@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -38,11 +39,8 @@ class ImagePainter(Painter):
         mask = None if opacity >= 1 else Image.new("L", (right - x, down - y), round(255 * opacity))
         self.image.paste(colour, (x, y, right, down), mask)
 
-    def disc(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        self.sprite(_make_circle(colour, False), x, y, side, opacity)
-
-    def ring(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        self.sprite(_make_circle(colour, True), x, y, side, opacity)
+    def circle(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0, hollow: bool = False) -> None:
+        self.sprite(_make_circle(colour, hollow), x, y, side, opacity)
 
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
@@ -144,14 +142,10 @@ def draw_glyph_masks(sign: str, size: int) -> np.ndarray:
     return np.stack([np.asarray(sheet) for sheet in sheets])
 
 
-def _split_dashes(
-    points: Sequence[tuple[float, float]], on: float = 5.0, off: float = 4.0
-) -> list[list[tuple[float, float]]]:
+def _split_dashes(points: Sequence[tuple[float, float]], on: float = 5.0, off: float = 4.0) -> list[list[Any]]:
     """Split a dashed line between two points into its dashes."""
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    length = float(np.hypot(x1 - x0, y1 - y0)) or 1.0
+    first, last = np.asarray(points[0], float), np.asarray(points[-1], float)
+    length = float(np.hypot(*(last - first))) or 1.0
     starts = np.arange(0.0, length, on + off)
     ends = np.minimum(starts + on, length)
-    step = ((x1 - x0) / length, (y1 - y0) / length)
-    return [[(x0 + a * step[0], y0 + a * step[1]), (x0 + b * step[0], y0 + b * step[1])]
-            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]  # fmt: skip
+    return [[tuple(first + at * (last - first) / length) for at in dash] for dash in zip(starts, ends, strict=True)]

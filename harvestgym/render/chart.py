@@ -70,12 +70,12 @@ def _draw_line(
             at = (_to_x(step, chart, frame), _to_y(min(max(value, ends[0]), ends[1]), *ends, frame))
             piece.append(at)
             if dots:
-                painter.disc(*at, 5, colour)
+                painter.circle(*at, 5, colour)
         else:
             if len(piece) > 1 and not dots:
                 painter.line(piece, colour, 2.0)
             elif piece and not dots:
-                painter.disc(*piece[0], 4, colour)
+                painter.circle(*piece[0], 4, colour)
             piece = []
 
 

@@ -41,7 +41,7 @@ def to_html(title: str, about: str, story: Timeline, views: Views, progress: Pro
     from plotly.offline import get_plotlyjs
 
     packed = ArrayPacker()
-    pictures = EpisodePictures.of(views, len(story.when), progress)
+    pictures = EpisodePictures(views, len(story.when), progress)
     data = _describe_episode(title, about, story, pictures, packed)
     charts, own = (_normalise_newlines(text) for text in (get_plotlyjs(), "\n".join(map(_read_file, SCRIPTS))))
     return Template(_read_file("replay.html")).substitute(
@@ -66,8 +66,7 @@ def read_html(path: Path) -> dict[str, np.ndarray]:
         raise ConfigError(f"{path}: expected a page of `harvestgym run --html`, got another file")
     data = json.loads(story)
     if data["version"] != PAGE_VERSION:
-        raise ConfigError(f"{path}: expected a page of version {PAGE_VERSION}, got {data['version']}; try a new "
-                          "one")  # fmt: skip
+        raise ConfigError(f"{path}: expected a page of version {PAGE_VERSION}, got {data['version']}; try a new one")
     raw = zlib.decompress(base64.b64decode(arrays))
     return {name: _unpack(raw, *place) for name, place in data["record"].items()}
 

@@ -23,8 +23,8 @@ def page_height(scene: Scene, width: int) -> int:
     return round(width * share / 2) * 2
 
 
-def draw_scene(scene: Scene, painter: Painter, width: int) -> None:
-    """Draw a scene on a page of `width` pixels."""
+def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
+    """Draw a scene on a page of `width` pixels; return the box of the plots of each map."""
     maps, charts, words = _sort_panels(scene)
     size, pad = font_size(width), width // 80
     tall, top = page_height(scene, width), 2.4 * font_size(width)
@@ -32,14 +32,15 @@ def draw_scene(scene: Scene, painter: Painter, width: int) -> None:
     side = (0.36 if maps else 0.28) * width if words or scene.legend else 0.0
     low = 0.27 * tall if maps and charts else 0.0
     main = Box(pad, top, width - side - 2 * pad, tall - top - low - pad)
-    for panel, box in zip(maps, _split_box(main, len(maps), _count_columns(maps)), strict=True):
-        _draw_map(panel, painter, box, size)
+    boxes = _split_box(main, len(maps), _count_columns(maps))
+    plots = [_draw_map(panel, painter, box, size) for panel, box in zip(maps, boxes, strict=True)]
     below = Box(pad, tall - low - pad, width - 2 * pad, low) if maps else main
     across = min(len(charts), 3 if maps else 2)
     for panel, box in zip(charts, _split_box(below, len(charts), across), strict=True):
         chart.draw_chart(panel, painter, box, size)
     if side:
         _draw_sidebar(scene.legend, words, painter, Box(width - side, top, side - pad, main.h), size)
+    return plots
 
 
 def font_size(width: int) -> int:
@@ -66,8 +67,8 @@ def _split_box(box: Box, number: int, across: int) -> list[Box]:
     return [Box(box.x + i % across * w, box.y + i // across * h, w, h) for i in range(number)]
 
 
-def _draw_map(panel: Map, painter: Painter, box: Box, size: int) -> None:
-    """Draw the marks of a map, its plots square and as large as the box allows."""
+def _draw_map(panel: Map, painter: Painter, box: Box, size: int) -> Box:
+    """Draw the marks of a map, its plots square and as large as the box allows; return the box of the plots."""
     head = 1.6 * size if panel.title else 0.0
     if panel.title:
         painter.text(box.x, box.y + head / 2, panel.title, fit_font_size(panel.title, box.w, size, 1))
@@ -83,6 +84,7 @@ def _draw_map(panel: Map, painter: Painter, box: Box, size: int) -> None:
     for mark in panel.marks:
         if mark.what != "square":
             _draw_labelled_mark(mark, painter, x, y, unit, size)
+    return Box(x, y, unit * panel.shape[0], unit * panel.shape[1])
 
 
 def _draw_grid(shape: tuple[int, int], painter: Painter, x: float, y: float, unit: float) -> None:
@@ -121,10 +123,8 @@ def draw_mark(mark: Mark, painter: Painter, x: float, y: float, side: float) -> 
             painter.sprite(mark.what, x, y, side, mark.opacity)
     elif mark.what == "square":
         painter.rect(Box(x - side / 2, y - side / 2, side, side), mark.colour, mark.opacity)
-    elif mark.what == "disc":
-        painter.disc(x, y, side, mark.colour, mark.opacity)
-    elif mark.what == "ring":
-        painter.ring(x, y, side, mark.colour, mark.opacity)
+    elif mark.what in ("disc", "ring"):
+        painter.circle(x, y, side, mark.colour, mark.opacity, hollow=mark.what == "ring")
 
 
 def _draw_sidebar(legend: tuple[Mark, ...], words: list[Words], painter: Painter, box: Box, size: int) -> None:

@@ -32,12 +32,8 @@ class Painter(Protocol):
         """Draw a filled rectangle."""
         ...
 
-    def disc(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """Draw a filled circle of diameter `side`."""
-        ...
-
-    def ring(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        """Draw a circle of outer diameter `side`."""
+    def circle(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0, hollow: bool = False) -> None:
+        """Draw a circle of outer diameter `side`, filled or hollow."""
         ...
 
     def line(

@@ -3,46 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from xml.sax.saxutils import escape, quoteattr
 
-from harvestgym.core.view.scene import Scene, Sprite, Stroke
+from harvestgym.core.view.scene import Map, Scene, Sprite, Stroke
 
 from . import layout
 from .primitives import INK, PAPER, Box, Painter
 
 ANCHORS = {"l": "start", "m": "middle", "r": "end"}
+FONT = "Helvetica, Arial, sans-serif"
+
+RIM = 4
+"""Around a map that is drawn alone, px."""
 
 
 def to_svg(scene: Scene, width: int = 960) -> str:
     """Draw a scene as one self-contained `<svg>` element."""
-    painter, tall = SvgPainter(), layout.page_height(scene, width)
+    painter, page = SvgPainter(), Box(0, 0, width, layout.page_height(scene, width))
+    painter.rect(page, PAPER)
     layout.draw_scene(scene, painter, width)
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {tall}" role="img" '
-        f'font-family="Helvetica, Arial, sans-serif"><title>{escape(scene.title)}</title>'
-    )
-    page_ = f'<rect width="{width}" height="{tall}" fill="{PAPER}"/>'
-    return "".join((head, "<defs>", *painter.symbols.values(), "</defs>", page_, *painter.parts, "</svg>"))
+    return painter.write(page, scene.title)
+
+
+def draw_map(panel: Map, painter: SvgPainter, width: int) -> tuple[Box, Box]:
+    """Draw a map without its title and legend on a page of `width` pixels; return the boxes to show and of its plots.
+
+    The former holds the map with its margin.
+    """
+    marks = tuple(replace(mark, meaning="") for mark in panel.marks)
+    bare = replace(panel, title="", marks=marks, legend=())
+    (plots,) = layout.draw_scene(Scene("", (bare,)), painter, width)
+    room = RIM + panel.margin * plots.w / panel.shape[0]
+    return Box(plots.x - room, plots.y - room, plots.w + 2 * room, plots.h + 2 * room), plots
 
 
 class SvgPainter(Painter):
-    """A painter that writes SVG elements and the symbols that they use."""
+    """A painter that writes SVG elements and the symbols that they use, which several painters may share."""
 
-    def __init__(self) -> None:
+    def __init__(self, symbols: dict[Sprite, str] | None = None) -> None:
         self.parts: list[str] = []
-        self.symbols: dict[Sprite, str] = {}
+        self.symbols: dict[Sprite, str] = {} if symbols is None else symbols
+
+    def write(self, box: Box, title: str = "") -> str:
+        """Return an `<svg>` element that shows a box of what was drawn."""
+        view = " ".join(f"{number:g}" for number in box)
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" role="img" font-family="{FONT}">'
+        named = f"<title>{escape(title)}</title>" if title else ""
+        return "".join((head, named, "<defs>", *self.symbols.values(), "</defs>", *self.parts, "</svg>"))
 
     def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
         x, y, w, h = map(_fmt, box)
         self.parts.append(f'<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{colour}"{_format_opacity(opacity)}/>')
 
-    def disc(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        at = f'cx="{_fmt(x)}" cy="{_fmt(y)}" r="{_fmt(side / 2)}"'
-        self.parts.append(f'<circle {at} fill="{colour}"{_format_opacity(opacity)}/>')
-
-    def ring(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0) -> None:
-        at = f'cx="{_fmt(x)}" cy="{_fmt(y)}" r="{_fmt(0.44 * side)}" stroke-width="{_fmt(0.1 * side)}"'
-        self.parts.append(f'<circle {at} fill="none" stroke="{colour}"{_format_opacity(opacity)}/>')
+    def circle(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0, hollow: bool = False) -> None:
+        radius = _fmt(0.44 * side if hollow else side / 2)
+        ink = f'fill="none" stroke-width="{_fmt(0.1 * side)}" stroke' if hollow else "fill"
+        at = f'cx="{_fmt(x)}" cy="{_fmt(y)}" r="{radius}"'
+        self.parts.append(f'<circle {at} {ink}="{colour}"{_format_opacity(opacity)}/>')
 
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
@@ -53,10 +71,10 @@ class SvgPainter(Painter):
 
     def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:
         """Draw a sprite, by reference to its symbol."""
-        name = f"s{list(self.symbols).index(sprite)}" if sprite in self.symbols else f"s{len(self.symbols)}"
         if sprite not in self.symbols:
             strokes = "".join(map(_write_stroke, sprite.strokes))
-            self.symbols[sprite] = f'<symbol id="{name}" viewBox="0 0 1 1">{strokes}</symbol>'
+            self.symbols[sprite] = f'<symbol id="s{len(self.symbols)}" viewBox="0 0 1 1">{strokes}</symbol>'
+        name = f"s{list(self.symbols).index(sprite)}"
         at = f'x="{_fmt(x - side / 2)}" y="{_fmt(y - side / 2)}" width="{_fmt(side)}" height="{_fmt(side)}"'
         self.parts.append(f'<use href="#{name}" {at}{_format_opacity(opacity)}/>')
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -72,20 +71,6 @@ class EpisodeFrames(Sequence[np.ndarray]):
         every = max(1, -(-end // most))
         return cls(scene, [*range(0, end, every), steps - 1], width, fps)
 
-    @classmethod
-    def of_record(
-        cls,
-        scene: Callable[..., Scene],
-        env: Any,
-        record: Any,
-        width: int = DEFAULT_WIDTH,
-        last_event: int | None = None,
-        fps: float = FPS,
-        most: int = MAX_FRAMES,
-    ) -> EpisodeFrames:
-        """Return the film of a recorded episode; `scene(env, record, step)` is that of the family."""
-        return cls.of(partial(scene, env, record), len(record["reward"]), width, most, last_event, fps)
-
     def __len__(self) -> int:
         return len(self.steps)
 
@@ -104,148 +89,58 @@ class EpisodeFrames(Sequence[np.ndarray]):
         return to_rgb(self.scene(step), self.width)
 
 
-def write_gif(
-    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
-) -> None:
-    """Write a GIF that repeats itself; ConfigError if there is nothing to write, or nowhere to write it."""
-    with _write_atomically(_check_frames(frames, path, fps)) as part:
-        part.write_bytes(encode_gif(frames, fps, progress))
-
-
 def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
     """Return the bytes of a GIF that repeats itself."""
-    drawn = {i: np.asarray(frames[i]) for i in _sample_frames(len(frames))}
-    colours = Palette.of(list(drawn.values()))
-    stills = colours.stills((drawn[i] if i in drawn else frames[i] for i in range(len(frames))), progress)
+    stills = _convert_frames(frames, progress)
     # A GIF counts in hundredths of a second, and many programs take less than two of them for ten.
     each = 10 * max(2, round(100 / fps))
-    durations = [each] * (len(frames) - 1) + [max(each, round(1000 * LAST_FRAME_SECONDS))]
-    film = BytesIO()
+    times = [each] * (len(frames) - 1) + [max(each, round(1000 * LAST_FRAME_SECONDS))]
     # With `optimize` Pillow leaves out what does not change from one picture to the next: a fifth of the bytes.
-    next(stills).save(
-        film, "GIF", save_all=True, append_images=stills, duration=durations, loop=0,
-        optimize=True, transparency=PALETTE_SIZE,
-    )  # fmt: skip
+    options = {"optimize": True, "transparency": PALETTE_SIZE}
+    film = BytesIO()
+    next(stills).save(film, "GIF", save_all=True, append_images=stills, duration=times, loop=0, **options)
     return film.getvalue()
 
 
-class Palette:
-    """One palette for all frames, which is smaller and does not flicker.
+def _convert_frames(frames: Sequence[np.ndarray], progress: Progress) -> Iterator[Image.Image]:
+    """Convert frames to one palette for all, which is smaller and does not flicker.
 
-    Pillow merges similar colours, so that white paper would turn grey: here the most frequent colours stay exact, and
-    each other becomes the nearest of the palette.
+    Of Pillow's methods, maximum coverage keeps the white of the paper and the colour of a small mark.
     """
-
-    def __init__(self, palette: np.ndarray) -> None:
-        self.palette = palette
-        self._index = np.full(2**24, -1, np.int16)
-
-    @classmethod
-    def of(cls, frames: Sequence[np.ndarray]) -> Palette:
-        """Choose the palette of a video from some of its frames."""
-        seen, fourth = np.zeros(2**24, bool), []
-        for i in _sample_frames(len(frames)):
-            words = _to_numbers(np.asarray(frames[i]))
-            seen[words] = True
-            fourth.append(words[::2, ::2].ravel())
-        # A fourth of the pixels says which colours are common.
-        found, count = np.unique(np.concatenate(fourth), return_counts=True)
-        common = found[np.argsort(-count, kind="stable")][: PALETTE_SIZE // 2]
-        return cls(_spread_colours(_from_numbers(common), _from_numbers(np.flatnonzero(seen)), PALETTE_SIZE))
-
-    def stills(self, frames: Iterable[np.ndarray], progress: Progress = ignore_progress) -> Iterator[Image.Image]:
-        """Convert frames to these colours; only changed pixels are looked up."""
-        last, shown = np.zeros(0, np.uint8), np.zeros(0, np.uint8)
-        for frame in frames:
-            if frame.shape == last.shape:
-                other = frame != last
-                new = np.flatnonzero(other[..., 0] | other[..., 1] | other[..., 2])
-                shown = shown.copy()
-                shown.ravel()[new] = self._look_up(frame.reshape(-1, 3)[new])
-            else:
-                shown = self._look_up(frame)
-            last = frame
-            image = Image.fromarray(shown)
-            image.putpalette(self.palette.tobytes())
-            yield image
-            progress(1)
-
-    def _look_up(self, pixels: np.ndarray) -> np.ndarray:
-        words = _to_numbers(pixels)
-        index = self._index[words]
-        if index.size and index.min() < 0:
-            self._learn(np.unique(words[index < 0]))
-            index = self._index[words]
-        return index.astype(np.uint8)
-
-    def _learn(self, words: np.ndarray) -> None:
-        for part in np.array_split(words, -(-len(words) // 4096)):
-            away = (_from_numbers(part)[:, None].astype(np.int32) - self.palette) ** 2
-            self._index[part] = away.sum(-1).argmin(-1)
+    chosen = np.unique(np.linspace(0, len(frames) - 1, PALETTE_FRAMES).round().astype(int))
+    sample = Image.fromarray(np.concatenate([np.asarray(frames[i]) for i in chosen]))
+    palette = sample.quantize(PALETTE_SIZE, Image.Quantize.MAXCOVERAGE)
+    for i in range(len(frames)):
+        yield Image.fromarray(np.asarray(frames[i])).quantize(palette=palette, dither=Image.Dither.NONE)
+        progress(1)
 
 
-def _sample_frames(frames: int) -> list[int]:
-    """Return the pictures from which the colours are taken, evenly over the film."""
-    return np.unique(np.linspace(0, frames - 1, PALETTE_FRAMES).round().astype(int)).tolist()
-
-
-def _spread_colours(common: np.ndarray, colours: np.ndarray, most: int) -> np.ndarray:
-    """Extend the common colours by the colour farthest from those chosen, repeatedly, to `most` in all.
-
-    So no colour is far from the palette, and a small red thing keeps its red.
-    """
-    every, taken = colours.astype(np.int32), list(common.astype(np.int32))
-    away = np.min([((every - colour) ** 2).sum(1) for colour in taken], 0)
-    while len(taken) < most and away.max() > 0:
-        taken.append(every[away.argmax()])
-        away = np.minimum(away, ((every - taken[-1]) ** 2).sum(1))
-    return np.array(taken, np.uint8)
-
-
-def _to_numbers(frame: np.ndarray) -> np.ndarray:
-    """Encode colours as numbers below 2^24."""
-    red, green, blue = (frame[..., i].astype(np.uint32) for i in range(3))
-    return red << 16 | green << 8 | blue
-
-
-def _from_numbers(words: np.ndarray) -> np.ndarray:
-    return np.stack([words >> 16, words >> 8 & 255, words & 255], -1).astype(np.uint8)
-
-
-def write_mp4(
-    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
-) -> None:
-    """Write an MP4 that browsers play (H.264, yuv420p); ConfigError without the extra `video`."""
-    check_extras("MP4", video="av")
+def encode_mp4(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
+    """Return the bytes of an MP4 that browsers play (H.264, yuv420p); needs the extra `video`."""
     import av
 
-    target = _check_frames(frames, path, fps)
     height, width = np.asarray(frames[0]).shape[:2]
-    with (
-        _write_atomically(target) as part,
-        av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as film,
-    ):
-        stream = film.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000), options={"crf": "20"})
-        stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
-        for i in range(len(frames)):
-            film.mux(stream.encode(av.VideoFrame.from_ndarray(_pad_to_even(np.asarray(frames[i])), format="rgb24")))
-            progress(1)
-        film.mux(stream.encode())
-
-
-def _pad_to_even(frame: np.ndarray) -> np.ndarray:
-    """Pad a frame to even height and width, as H.264 stores colours for squares of four pixels."""
-    height, width = frame.shape[:2]
-    return np.ascontiguousarray(np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge"))
+    even = ((0, height % 2), (0, width % 2), (0, 0))  # H.264 stores colours for squares of four pixels
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "film.mp4"  # PyAV moves the index to the front of a file only
+        with av.open(str(file), "w", options={"movflags": "faststart"}) as film:
+            stream = film.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000), options={"crf": "20"})
+            stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
+            for i in range(len(frames)):
+                picture = np.ascontiguousarray(np.pad(frames[i], even, mode="edge"))
+                film.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+                progress(1)
+            film.mux(stream.encode())
+        return file.read_bytes()
 
 
 def check_video_path(path: str | Path, *suffixes: str) -> Path:
     """Check the path of a video before any work; ConfigError if it cannot be written, or its extra is missing."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
-        name, got = target.stem.strip(".") or "season", target.suffix or "no suffix"
-        raise ConfigError(f"{target}: expected a name in {' or '.join(suffixes)}, got {got}; try "
-                          f"{target.parent / (name + suffixes[0])}")  # fmt: skip
+        better = target.parent / f"{target.stem.strip('.') or 'season'}{suffixes[0]}"
+        wanted, got = " or ".join(suffixes), target.suffix or "no suffix"
+        raise ConfigError(f"{target}: expected a name in {wanted}, got {got}; try {better}")
     if target.is_dir() or not target.absolute().parent.is_dir():
         raise ConfigError(f"{target}: expected an existing folder, got none; try creating {target.parent} first")
     if target.suffix.lower() == ".mp4":
@@ -258,11 +153,13 @@ def write_video(
 ) -> Path:
     """Write a video, .gif or .mp4 by the suffix, and return its path; ConfigError if that cannot be done."""
     target = check_video_path(path, ".gif", ".mp4")
-    (write_gif if target.suffix.lower() == ".gif" else write_mp4)(frames, target, fps, progress)
+    _check_frames(frames, fps)
+    encode = encode_gif if target.suffix.lower() == ".gif" else encode_mp4
+    target.write_bytes(encode(frames, fps, progress))
     return target
 
 
-def _check_frames(frames: Sequence[np.ndarray], path: str | Path, fps: float) -> Path:
+def _check_frames(frames: Sequence[np.ndarray], fps: float) -> None:
     if not len(frames):
         raise ConfigError("video: expected at least one frame, got none")
     if not 0 < fps <= 100:
@@ -270,15 +167,3 @@ def _check_frames(frames: Sequence[np.ndarray], path: str | Path, fps: float) ->
     first = np.asarray(frames[0])
     if first.dtype != np.uint8 or first.ndim != 3 or first.shape[2] != 3:
         raise ConfigError(f"video: expected frames of uint8 (height, width, 3), got {first.dtype} {first.shape}")
-    return Path(path)
-
-
-@contextmanager
-def _write_atomically(path: Path) -> Iterator[Path]:
-    """Yield a temporary file that replaces `path` on success and is removed on failure."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import harvestgym
 from harvestgym.cli import app
-from harvestgym.cli.new_files import write_new_farm
+from harvestgym.cli.new import write_copy
 from harvestgym.farm.schema import read_farm
 
 runner = CliRunner()
@@ -43,7 +43,7 @@ def test_new_entity_overwrites_nothing(tmp_path: Path) -> None:
 def test_new_farm_equals_the_catalogue_farm(tmp_path: Path) -> None:
     catalogue = Path(harvestgym.__file__).parent / "farm" / "catalogue"
     for id in harvestgym.ids("farm"):
-        path = write_new_farm(tmp_path / f"{id.partition('/')[2]}.yaml", id)
+        path = write_copy(tmp_path / f"{id.partition('/')[2]}.yaml", "farm", id)
         made, there = read_farm(path), read_farm(catalogue / path.name)
         assert made == there.model_copy(update={"history": made.history}), id
         assert "extends" not in path.read_text(encoding="utf-8").partition("fields:")[0]

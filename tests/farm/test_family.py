@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import harvestgym
-from harvestgym.cli.new_files import write_new_farm
+from harvestgym.cli.new import write_copy
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm import Farm
@@ -40,7 +40,7 @@ def test_a_parameter_changes_the_set_that_is_given_with_it() -> None:
 def write_farm(folder: Path, more: str = "", soil: str = "clay") -> Path:
     """Write a copy of the beans on clay with other entities."""
     path = folder / "my-farm.yaml"
-    write_new_farm(path, BEAN)
+    write_copy(path, "farm", BEAN)
     text = path.read_text(encoding="utf-8").replace("[Soil, clay]", f"[Soil, {soil}]")
     path.write_text(text.replace("    - [Plant, bean]\n", f"    - [Plant, bean]\n{more}"), encoding="utf-8")
     return path

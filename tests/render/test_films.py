@@ -24,7 +24,7 @@ from harvestgym.evaluate.run import evaluate_id, policy_named, summarise_episode
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE, scene
 from harvestgym.render import video
-from harvestgym.render.video import EpisodeFrames, write_gif, write_mp4
+from harvestgym.render.video import EpisodeFrames, write_video
 
 from .seasons import full
 
@@ -64,25 +64,25 @@ def read_mp4(path: Path) -> tuple[Frames, Any]:
 
 def test_a_gif_keeps_plain_colours_and_the_time(tmp_path: Path) -> None:
     ticks: list[int] = []
-    write_gif(flat(), tmp_path / "a.gif", fps=8, progress=ticks.append)
+    write_video(flat(), tmp_path / "a.gif", fps=8, progress=ticks.append)
     frames, durations = read_gif(tmp_path / "a.gif")
     assert np.array_equal(frames, flat()) and ticks == [1] * 5
     # Hundredths of a second: an eighth is 12 of them, and the last picture stays for two seconds.
     assert durations == [120] * 4 + [2000]
 
 
-def test_gif_palette_keeps_the_most_frequent_colours(tmp_path: Path) -> None:
+def test_gif_palette_is_close_to_more_colours_than_it_holds(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frames = flat(4, 100, 100)
     for frame in frames:
         frame[60:] = np.linspace(0, 255, 100)[:, None] + rng.integers(0, 3, (40, 100, 3)) * np.array([1, 0, 0])
     frames = [np.asarray(frame, np.uint8) for frame in frames]
-    write_gif(frames, tmp_path / "a.gif")
+    write_video(frames, tmp_path / "a.gif")
     shown = read_gif(tmp_path / "a.gif")[0]
     assert len(np.unique(np.concatenate(frames).reshape(-1, 3), axis=0)) > 255
     for now, then in zip(shown, frames, strict=True):
-        assert np.array_equal(now[:60], then[:60])
-        assert np.abs(now.astype(int) - then).max() <= 8
+        away = np.abs(now.astype(int) - then)
+        assert away[:60].max() <= 4 and away.max() <= 20
 
 
 def test_pictures_that_do_not_change_cost_next_to_nothing(tmp_path: Path) -> None:
@@ -92,14 +92,14 @@ def test_pictures_that_do_not_change_cost_next_to_nothing(tmp_path: Path) -> Non
         frames = np.repeat(noise[None], number, 0)
         for i, frame in enumerate(frames):
             frame[:4, 4 * i : 4 * i + 4] = (255, 0, 0)
-        write_gif(list(frames), tmp_path / f"{number}.gif")
+        write_video(list(frames), tmp_path / f"{number}.gif")
     one, forty = ((tmp_path / f"{n}.gif").stat().st_size for n in (1, 40))
     assert forty < one + 40 * 1000 and len(read_gif(tmp_path / "40.gif")[0]) == 40
 
 
 def test_an_mp4_is_what_browsers_play(tmp_path: Path) -> None:
     frames = flat(6, 41, 61)
-    write_mp4(frames, tmp_path / "a.mp4", fps=12.5)
+    write_video(frames, tmp_path / "a.mp4", fps=12.5)
     shown, reported = read_mp4(tmp_path / "a.mp4")
     assert (reported.codec, reported.format, float(reported.rate)) == ("h264", "yuv420p", 12.5)
     assert np.shape(shown) == (6, 42, 62, 3), "even sides: the last row and column are there twice"
@@ -156,7 +156,7 @@ def test_without_its_extra_an_mp4_is_refused_with_the_command_that_helps(
 ) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(ConfigError, match=r"pip install 'harvestgym\[video\]'"):
-        write_mp4(flat(), tmp_path / "a.mp4")
+        write_video(flat(), tmp_path / "a.mp4")
     reported = CliRunner().invoke(app, ["run", "fishing/patches-v0", "--mp4", str(tmp_path / "a.mp4")])
     assert reported.exit_code == 2 and "harvestgym[video]" in reported.output and not list(tmp_path.iterdir())
 
@@ -201,7 +201,7 @@ def test_a_gif_of_a_season_has_every_day(tmp_path: Path) -> None:
             values = kept[variable.name]
             kept[variable.name] = values * rng.uniform(0.8, 1.2, values.shape)
     kept["info/net"] = kept["info/gain"] = rng.normal(0.0, 1.0, days)
-    write_gif(EpisodeFrames.of(lambda day: scene(env, kept, day), days), tmp_path / "season.gif")
+    write_video(EpisodeFrames.of(lambda day: scene(env, kept, day), days), tmp_path / "season.gif")
     assert len(read_gif(tmp_path / "season.gif")[0]) == days
 
 

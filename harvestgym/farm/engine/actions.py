@@ -246,7 +246,7 @@ class ActionTable:
         order = self.parse(action)
         at = order.row.place(order)
         if at is None:
-            raise ConfigError(f"expected a discrete action, got {self.write(order)}; try `harvestgym show --actions`")
+            raise ConfigError(f"expected a discrete action, got {self.write(order)}; try `harvestgym show ID actions`")
         return self.numbers(order.row, order.farmer)[at]
 
     def parse(self, action: Sequence[Any]) -> Order:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +245,8 @@ class Farm(GymEnv):
         if not record:
             raise ConfigError("film: expected a recorded season, got none; try render_mode='rgb_array', reset() and "
                               "play")  # fmt: skip
-        film = video.EpisodeFrames.of_record(scene, self._model, record, width, find_last_event(record))
+        drawn, last = partial(scene, self._model, record), find_last_event(record)
+        film = video.EpisodeFrames.of(drawn, len(record["reward"]), width, last_event=last)
         return video.write_video(film, target, fps)
 
     def recipe(self) -> dict[str, Any]:

@@ -1,16 +1,25 @@
-"""Elements of a page: text, numbers, images, charts, legends, buttons."""
+"""Elements of a page: text, numbers, buttons, and maps, charts and legends as SVG images.
+
+Each image is a data: address, so that the styles and ids of images cannot collide.
+"""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from harvestgym.core.view.scene import Chart, Scene
+from harvestgym.core.view.scene import Chart, Map, Scene
+from harvestgym.render import chart as charts
+from harvestgym.render import layout
+from harvestgym.render.primitives import Box
+from harvestgym.render.svg import SvgPainter, draw_map
 
-from .svg_images import chart_image, legend_images
+MAP_WIDTH = 560
+"""Width of the page on which a map is laid out, px; smaller means larger letters."""
 
 
 def box(tag: str, classes: str = "", part: str = "", **attributes: Any) -> ui.element:
@@ -47,6 +56,45 @@ def show_message(text: str, kind: Literal["info", "positive", "warning"] = "info
 def image(address: str, alternative: str, classes: str = "") -> ui.element:
     """Add an image with an alternative text."""
     return box("img", f"picture {classes}", src=address, alt=alternative)
+
+
+class MapImage(NamedTuple):
+    """A map: its address, its width over its height, and the box of its plots as shares of width and height."""
+
+    address: str
+    aspect: float
+    plots: Box
+
+
+def map_image(panel: Map) -> MapImage:
+    """Draw a map without its title and legend, to the edge of its margin."""
+    painter = SvgPainter()
+    shown, plots = draw_map(panel, painter, MAP_WIDTH)
+    wide, high = shown.w, shown.h
+    inside = Box((plots.x - shown.x) / wide, (plots.y - shown.y) / high, plots.w / wide, plots.h / high)
+    return MapImage(svg_address(painter.write(shown)), wide / high, inside)
+
+
+def chart_image(panel: Chart, width: int = 480, height: int = 230) -> str:
+    """Draw a chart."""
+    painter = SvgPainter()
+    charts.draw_chart(panel, painter, Box(4, 2, width - 8, height - 4), 15)
+    return svg_address(painter.write(Box(0, 0, width, height)))
+
+
+def legend_images(scene: Scene) -> list[tuple[str, str]]:
+    """Draw the icon of each meaning in the legend of a scene; return icons and meanings."""
+    out = []
+    for mark in scene.legend:
+        painter = SvgPainter()
+        layout.draw_mark(mark, painter, 16, 16, 32)
+        out.append((svg_address(painter.write(Box(0, 0, 32, 32))), mark.meaning))
+    return out
+
+
+def svg_address(svg: str) -> str:
+    """Encode an SVG as a data: address."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 def chart(panel: Chart, alternative: str = "", **size: int) -> None:

@@ -13,9 +13,8 @@ from harvestgym.farm.view.action_log import action_words
 from harvestgym.farm.view.words import key_unit, key_words, number_text
 from harvestgym.play.farm_session import Fact, FarmSession
 
-from .elements import box, button, chart, image, legend, show_message, words
+from .elements import box, button, chart, image, legend, map_image, show_message, words
 from .page import Page
-from .svg_images import map_image
 from .weather_strip import weather_strip
 
 ARROW_STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}

@@ -11,9 +11,8 @@ from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.fishing.view.scene import STOCK_COLOURS
 from harvestgym.play.fishing_session import FishingSession
 
-from .elements import box, button, chart, image, legend, number, words
+from .elements import box, button, chart, image, legend, map_image, number, words
 from .page import Page
-from .svg_images import map_image
 
 CATCH_COLOUR = "#d55e00"
 SPAN = 10

@@ -10,9 +10,8 @@ from nicegui import ui
 from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.play.forager_session import MOVE_NAMES, ForagerSession
 
-from .elements import box, button, chart, image, legend, number, words
+from .elements import box, button, chart, image, legend, map_image, number, words
 from .page import Page
-from .svg_images import map_image
 
 SIGNS = {"north": "▲", "west": "◀", "east": "▶", "south": "▼"}
 

@@ -59,12 +59,12 @@ def test_the_command_line_runs_a_file(folder: Path) -> None:
     path = str(folder / "my-farm.yaml")
     numbers = json.loads(run_command("run", path, "--policy", "expert", "--episodes", "2", "--json"))
     assert numbers["id"] == path and numbers["return"]["mean"] > 0
-    assert "watering_discrete" in run_command("show", path, "--actions")
+    assert "watering_discrete" in run_command("show", path, "actions")
     assert not list(folder.glob("*.png")), "nothing is written that was not asked for"
 
 
 def test_show_explains_the_codes_of_labels() -> None:
-    assert "0 none, 1 seed, 2 grow" in run_command("show", ID, "--observations")
+    assert "0 none, 1 seed, 2 grow" in run_command("show", ID, "observations")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.view.scene import Chart, Line, Map, Mark, Scene
-from harvestgym.play.web.svg_images import chart_image, legend_images, map_image, svg_address
+from harvestgym.play.web.elements import chart_image, legend_images, map_image, svg_address
 
 PREFIX = "data:image/svg+xml;base64,"
 SHAPES = [(1, 1), (3, 2), (2, 5), (20, 20)]
