@@ -4,7 +4,7 @@
 
 Seeded mutants of the entities, the score and the growth laws. Each runs the tests of its module in a process without
 forks, in a copy of the clone, until one fails. (Libraries for this fork after JAX has started threads, or import the
-package anew for each test.) Prints those that no test noticed.
+package again for each test.) Prints those that no test noticed.
 """
 
 from __future__ import annotations
