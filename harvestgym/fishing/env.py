@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import gymnasium
 import jax
@@ -16,7 +16,7 @@ from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
 
 from .change import Drift
-from .growth import GrowthLaw
+from .growth import MAX_BIOMASS, GrowthLaw
 from .model import FishingModel, FishingParams, FishingState, YearOrder
 from .noise import Noise
 from .spec import FishingSpec, build_fishery
@@ -62,7 +62,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         self,
         r: float = 0.3,
         K: float = 1.0,
-        s0: float = 0.75,
+        s0: Annotated[float, Field(ge=0, le=MAX_BIOMASS)] = 0.75,
         Tmax: int = 100,
         sigma: float = 0.0,
         *,
@@ -84,14 +84,14 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         entries = {
             "law": {"kind": "logistic", "r": r, "K": K},
             "noise": {"kind": "lognormal", "sigma": sigma} if sigma else {"kind": "none"},
-            "s0": s0, "Tmax": Tmax, "order": order, "scale": scale, "control": control, "levels": levels,
+            "start": s0, "Tmax": Tmax, "order": order, "scale": scale, "control": control, "levels": levels,
             "shows_year": shows_year,
             "price": price, "cost": cost, "discount": discount,
         }  # fmt: skip
         parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
-        spec = validate(_Arguments, make_plain(entries), "FishingEnv")
+        spec = validate(FishingSpec, make_plain(entries), "FishingEnv")
         given = {name: part for name, part in parts.items() if part is not None}
-        self._set_up(build_fishery(spec.model_copy(update={"start": spec.s0}), "FishingEnv", **given), render_mode)
+        self._set_up(build_fishery(spec, "FishingEnv", **given), render_mode)
 
     @classmethod
     def from_recipe(cls, model: FishingModel, render_mode: Any) -> FishingEnv:
@@ -180,9 +180,3 @@ def _ask_owner(part: str) -> Any:
 
 for _part in OVERRIDABLE:
     setattr(_Overridden, _part, _ask_owner(_part))
-
-
-class _Arguments(FishingSpec):
-    """Arguments of `FishingEnv`: the entries of a fishery file, and the start under its name in the paper."""
-
-    s0: float = Field(ge=0)
