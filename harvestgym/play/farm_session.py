@@ -92,26 +92,14 @@ class FarmSession(Session):
         return int(self.env.params.horizon)
 
     @property
-    def asks(self) -> bool:
-        """Return whether observing is a step of its own."""
-        return self.env.asks
-
-    @property
     def looked(self) -> bool:
         """Return whether the observations of this morning are done."""
-        return self.steps % 2 == 1 and self.asks
-
-    @cached_property
-    def offered(self) -> tuple[Any, ...]:
-        """The observations that can be bought."""
-        return self.env.offered.items
+        return self.steps % 2 == 1 and self.env.asks
 
     @cached_property
     def prices(self) -> np.ndarray:
-        """The price of each of `offered`."""
-        if not self.offered:
-            return np.zeros(0)
-        return np.asarray(self.env.params.score.observation_prices(self.env.offered, self.env.variables))
+        """The price of each of the observations that can be bought."""
+        return np.asarray(self.env.requests.prices(self.env.params))
 
     @cached_property
     def known(self) -> dict[str, LastObserved]:
@@ -160,17 +148,17 @@ class FarmSession(Session):
     # Actions.
 
     def look(self, which: list[int]) -> float:
-        """Buy some of `offered`, by number, once a day; return their cost."""
-        if not self.asks:
+        """Buy some of the observations on offer, by number, once a day; return their cost."""
+        if not self.env.asks:
             raise ConfigError("look: expected costly observations, got free ones only")
         if self.looked:
             raise ConfigError("look: expected one request a day, got another")
-        request = np.zeros(len(self.offered), np.int8)
+        request = np.zeros(len(self.prices), np.int8)
         for number in which:
-            if not 0 <= number < len(self.offered):
-                raise ConfigError(f"look: expected a number from 0 to {len(self.offered) - 1}, got {number}")
+            if not 0 <= number < len(request):
+                raise ConfigError(f"look: expected a number from 0 to {len(request) - 1}, got {number}")
             request[number] = 1
-        self.act(self.idle | ({"request": request} if len(request) else {}))
+        self.act(self.env.make_action(request, self.idle["order"]))
         return float(self.info["observation cost"])
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
@@ -208,12 +196,12 @@ class FarmSession(Session):
     def end_day(self) -> float:
         """Do what is on the list and let the day pass; return its reward."""
         before = self.total
-        if self.asks and not self.looked:
+        if self.env.asks and not self.looked:
             self.look([])
         numbers = np.zeros(self.env.schedule, np.int64)
         numbers[: len(self.orders)] = [order.number for order in self.orders]
-        action = numbers if self.env.schedule > 1 else numbers[0]
-        self.act(self.idle | {"order": action} if self.asks else action)
+        order = numbers if self.env.schedule > 1 else numbers[0]
+        self.act(self.env.make_action(np.zeros(len(self.prices), np.int8), order))
         accepted = self.info["accepted"][: len(self.orders)]
         self.refused = [order.words for order, done in zip(self.orders, accepted, strict=True) if not done]
         self.yesterday, self.orders = self.orders, []

@@ -88,11 +88,7 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on
         spec = spec.model_copy(update={"rules": rules})
     actions = compile_actions(names.farmers, names.fields, rules.interventions)
     plan = plan_observations(variables, None if spec.mode == "fo" else rules.free_observations)
-    starts = compile_initial_values(
-        rules.init, variables, lambda f, e: fields[f].entities[e],
-        lambda f, e: fields[f].entities[e].limits(fields[f].place),
-    )  # fmt: skip
-    starts = share_starts(starts, names)
+    starts = share_starts(compile_initial_values(rules.init, variables, fields), names)
     stops, stop_values = compile_conditions(rules.terminal_conditions, variables, STOPS)
     check_reachable(stops, stop_values, STOPS)
     further = {

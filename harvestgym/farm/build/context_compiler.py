@@ -41,11 +41,10 @@ FieldReader = Callable[[FieldSpec, Sequence[Entity]], FieldParams]
 
 
 class CompiledDraw(NamedTuple):
-    """One thing to draw, and the values of the entries that it decides."""
+    """One thing to draw, the values of the entries that it decides, and whether it is a single parameter."""
 
     draw: ContextDraw
     table: np.ndarray
-    decides: frozenset[tuple[int, int]]
     single: bool
 
 
@@ -108,7 +107,7 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
 def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
     for i, read in enumerate(reads):
         for other in reads[:i]:
-            if read.single == other.single and read.decides & other.decides:
+            if read.single == other.single and read.draw.decides & other.draw.decides:
                 raise ConfigError(
                     f"{WHERE}: expected draws of different parameters, got {other.draw.name} and {read.draw.name}; "
                     "try leaving one out, or choices of a field for parameters that belong together"
@@ -132,29 +131,29 @@ class _Reader:
             if isinstance(value.mix, dict):
                 return self._choice(name, [value], shown, single, where)
             sets = [self._variant(name, which, where) for which in value.mix]
-            table, writes, decides = self._compared(sets, where)
+            table, writes = self._compared(sets, where)
             for write in writes:
                 _check_finite(np.stack([leaves[write.leaf] for leaves in sets]), where)
-            return CompiledDraw(ContextDraw(name, "mixture", tuple(value.mix), writes, shown), table, decides, single)
+            return CompiledDraw(ContextDraw(name, "mixture", tuple(value.mix), writes, shown), table, single)
         return self._choice(name, value, shown, single, where)
 
     def _choice(self, name: str, choices: Sequence[Any], shown: bool, single: bool, where: str) -> CompiledDraw:
         if not choices:
             raise ConfigError(f"{where}: expected one or more choices, got none")
-        table, writes, decides = self._compared([self._variant(name, c, where) for c in choices], where)
+        table, writes = self._compared([self._variant(name, c, where) for c in choices], where)
         draw = ContextDraw(name, "choice", _labels(choices, "/" not in name), writes, shown)
-        return CompiledDraw(draw, table, decides, single)
+        return CompiledDraw(draw, table, single)
 
     def _range(self, name: str, ends: Interval, shown: bool, where: str) -> CompiledDraw:
         if not ends.low < ends.high:
             raise ConfigError(f"{where}: expected an interval with low < high, got ({ends.low:g}, {ends.high:g})")
         variants = [self._variant(name, end, where) for end in ends.ends]
-        table, writes, decides = self._compared(variants, where)
+        table, writes = self._compared(variants, where)
         if self.base[writes[0].leaf].dtype.kind == "i":
             return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)
         if table.shape != (2, 1) or not np.allclose(table[:, 0], (ends.low, ends.high)):
             raise ConfigError(f"{where}: expected a parameter that is one number, got another; try a list of choices")
-        return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, decides, True)
+        return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, True)
 
     def _variant(self, name: str, value: Any, where: str) -> list[np.ndarray]:
         """Return the leaves of the farm's parameters with `value` written at `name`."""
@@ -207,9 +206,9 @@ class _Reader:
 
     def _compared(
         self, variants: Sequence[Sequence[np.ndarray]], where: str
-    ) -> tuple[np.ndarray, tuple[LeafUpdate, ...], frozenset[tuple[int, int]]]:
+    ) -> tuple[np.ndarray, tuple[LeafUpdate, ...]]:
         """Return where the variants differ from the farm or each other: values (variants, k), and what they are."""
-        columns, writes, decides = [], [], set()
+        columns, writes = [], []
         for leaf, base in enumerate(self.base):
             rows = np.stack([np.ravel(base), *(np.ravel(variant[leaf]) for variant in variants)])
             same = (rows == rows[0]) | ((rows != rows) & (rows[0] != rows[0]))
@@ -219,11 +218,10 @@ class _Reader:
             whole = len(differing) == base.size or base.size > SMALL_TABLE
             entries = range(base.size) if whole else differing.tolist()
             writes.append(LeafUpdate(leaf, len(entries), () if whole else tuple(entries)))
-            decides |= {(leaf, int(i)) for i in differing}
             columns.append(rows[1:, list(entries)].astype(np.float32))
         if not columns:
             raise ConfigError(f"{where}: expected choices that change the farm, got none")
-        return np.concatenate(columns, 1), tuple(writes), frozenset(decides)
+        return np.concatenate(columns, 1), tuple(writes)
 
 
 def replace_part(field: FieldSpec, part: str, value: Any, where: str = "") -> FieldSpec:

@@ -81,6 +81,11 @@ class ContextDraw:
         return len(self.labels) if self.kind == "mixture" else 1
 
     @property
+    def decides(self) -> set[tuple[int, int]]:
+        """The leaf and the flat number of each entry that it decides."""
+        return {(write.leaf, i) for write in self.writes for i in write.entries or range(write.size)}
+
+    @property
     def features(self) -> list[str]:
         """The names of the numbers that are seen of it: one for each choice, 1 for that in force."""
         return [self.name] if self.kind == "range" else [f"{self.name}/{label}" for label in self.labels]

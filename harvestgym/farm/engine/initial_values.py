@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from harvestgym.farm.schema import Interval
 
 from .alike import map_fields
 from .name_table import walk_tree
+from .state import FieldParams
 from .variables import FieldSlots, Variable, encode_label
 
 
@@ -97,34 +98,28 @@ def _settle_field(
 def compile_initial_values(
     init: Mapping[str, Any],
     variables: Sequence[Variable],
-    find_entity: Callable[[int, int], Entity],
-    limits: Callable[[int, int], Mapping[str, float]],
+    fields: Sequence[FieldParams],
 ) -> list[tuple[InitialValue, Any]]:
-    """Compile the initial values `field: entity: variable: values` of a farm file to canonical names and numbers.
-
-    Args:
-        init: the values.
-        variables: all those of the farm.
-        find_entity: returns an entity by field and place.
-        limits: the most that parameters allow some fields of its state.
-    """
+    """Compile the initial values `field: entity: variable: values` of a farm file in canonical names."""
     table = {(*v.where, v.key): v for v in variables}
     out: list[tuple[InitialValue, Any]] = []
     for field, entity, key, values in walk_tree(init):
         where, variable = f"rules > init > {field} > {entity} > {key}", table[field, entity, key]
         _check_free(variable, variables, where)
-        most = limits(variable.field, variable.entity).get(variable.attr, variable.meta.high)
+        of_field = fields[variable.field]
+        limits = of_field.entities[variable.entity].limits(of_field.place)
+        most = limits.get(variable.attr, variable.meta.high)
         out.append(_compile_value(variable, values, most, where))
-    _check_starts(out, find_entity)
+    _check_starts(out, fields)
     return out
 
 
-def _check_starts(starts: Sequence[tuple[InitialValue, Any]], find_entity: Callable[[int, int], Entity]) -> None:
+def _check_starts(starts: Sequence[tuple[InitialValue, Any]], fields: Sequence[FieldParams]) -> None:
     """Raise ConfigError where an entity would drop an initial value, given the others."""
-    for where in dict.fromkeys((s.variable.field, s.variable.entity) for s, _ in starts):
-        mine = {s.variable.attr: (s, v) for s, v in starts if (s.variable.field, s.variable.entity) == where}
-        for attr, mistake in find_entity(*where).check_start({name: values for name, (_, values) in mine.items()}):
-            variable = mine[attr][0].variable
+    for f, e in dict.fromkeys((s.variable.field, s.variable.entity) for s, _ in starts):
+        mine = {s.variable.attr: (s.variable, v) for s, v in starts if (s.variable.field, s.variable.entity) == (f, e)}
+        for attr, mistake in fields[f].entities[e].check_start({name: values for name, (_, values) in mine.items()}):
+            variable = mine[attr][0]
             raise ConfigError(f"rules > init > {' > '.join(variable.where)} > {variable.key}: {mistake}")
 
 

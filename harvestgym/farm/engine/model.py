@@ -227,7 +227,8 @@ class FarmModel(FarmStructure):
             return jnp.concatenate([values, *context])
         mask = jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
         shown = jnp.concatenate([jnp.where(mask, values, 0.0), *context])
-        return {"values": shown, "mask": jnp.concatenate([mask.astype(jnp.float32), *map(jnp.ones_like, context)])}
+        mask = jnp.concatenate([mask.astype(jnp.float32), *map(jnp.ones_like, context)])
+        return {"values": shown, "mask": mask}
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
         end = occurs(self.stops, params.stops, lambda item: item.take(self.value(item.variable, state, params)))

@@ -77,8 +77,7 @@ class RequestTable:
     @cached_property
     def owner(self) -> np.ndarray:
         """The variable of each entry, int (entries,)."""
-        each = [self.variables.index(item.variable) for item in self.offered.items]
-        return np.repeat(np.asarray(each, np.int32), [item.size for item in self.offered.items])
+        return self._variables[self._item]
 
     @cached_property
     def plots(self) -> np.ndarray:
@@ -118,38 +117,47 @@ class RequestTable:
     def _number(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.groups)}
 
+    def prices(self, params: FarmParams) -> jax.Array:
+        """Return the price of each item of the offer: the unit cost of its variable times the entries seen."""
+        return jnp.asarray(params.score.observation_costs)[self._variables] * np.asarray(self._sizes, np.float32)
+
+    @cached_property
+    def _variables(self) -> np.ndarray:
+        """Return the number of the variable of each item of the offer, int32."""
+        return np.asarray([self.variables.index(item.variable) for item in self.offered.items], np.int32)
+
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        """Return the number of entries of each item of the offer, int32."""
+        return np.asarray([item.size for item in self.offered.items], np.int32)
+
+    @cached_property
+    def _item(self) -> np.ndarray:
+        """Return the item of each entry of the offer, int32."""
+        return np.repeat(np.arange(len(self._sizes), dtype=np.int32), self._sizes)
+
     def answer(self, state: FarmState, request: Any, params: FarmParams) -> Answer:
         """Make the observations that the farmers have time for, in the order of the list or else of the offer."""
         if isinstance(request, Requests):
-            return self._answer_list(state, request, params)
-        wanted = jnp.asarray(request).astype(bool)
-        sizes = np.asarray([item.size for item in self.offered.items], np.int32)
-        prices = params.score.observation_prices(self.offered, self.variables)
-        minutes = jnp.zeros(len(sizes), jnp.float32)
-        work = Work(wanted, minutes, prices, jnp.asarray(sizes, jnp.float32), state.day)
-        result = params.farmers[0].look(state.farmers[0], work)
-        done = result.done & wanted
-        shown = done[np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)]
-        return Answer((result.memory, *state.farmers[1:]), result.wages, shown, jnp.sum(jnp.where(done, prices, 0.0)))
+            covered, weight = self.covered(request), jnp.asarray(self.weight)
+            unit = jnp.asarray(params.score.observation_costs)[self.owner]
+            prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
+            wanted, farmer = jnp.asarray(request.group) > 0, request.farmer
+        else:
+            prices, numbers = self.prices(params), jnp.asarray(self._sizes, jnp.float32)
+            wanted, farmer, covered = jnp.asarray(request).astype(bool), 0, None
+        work = Work(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
+        taken, memories, wages = delegate(
+            params.farmers, state.farmers, farmer, work, lambda each, *given: each.look(*given)
+        )
+        shown = taken[self._item] if covered is None else jnp.any(covered & taken[:, None], axis=0)
+        return Answer(memories, wages, shown, jnp.sum(jnp.where(taken, prices, 0.0)))
 
     def news(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Return which single items of the offer would show something new if requested in `state`, bool (items,)."""
         number = len(self.offered.items)
         if not number:
             return jnp.zeros(0, bool)
-        owner = np.repeat(np.arange(number), np.asarray([item.size for item in self.offered.items], int))
-        known = ~((owner == np.arange(number)[:, None]) & ~state.asked).any(1)
+        known = ~((self._item == np.arange(number)[:, None]) & ~state.asked).any(1)
         shown = jax.vmap(lambda wanted: self.answer(state, wanted, params).shown.any())(np.eye(number, dtype=bool))
         return shown & ~known
-
-    def _answer_list(self, state: FarmState, requests: Requests, params: FarmParams) -> Answer:
-        covered, weight = self.covered(requests), jnp.asarray(self.weight)
-        unit = jnp.asarray(params.score.observation_costs)[self.owner]
-        prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
-        wanted = jnp.asarray(requests.group) > 0
-        work = Work(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
-        taken, memories, wages = delegate(
-            params.farmers, state.farmers, requests.farmer, work, lambda each, *given: each.look(*given)
-        )
-        shown = jnp.any(covered & taken[:, None], axis=0)
-        return Answer(memories, wages, shown, jnp.sum(jnp.where(taken, prices, 0.0)))

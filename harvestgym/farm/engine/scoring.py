@@ -15,7 +15,6 @@ from harvestgym.farm.schema import ScoreSpec
 
 from .actions import ActionTable, Orders
 from .name_table import walk_tree
-from .observations import ObservationPlan
 from .reward_terms import RewardContext, Term
 from .variables import Variable
 
@@ -44,12 +43,6 @@ class Score:
             return jnp.zeros(orders.kind.shape, jnp.float32)
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
         return jnp.where(orders.kind > 0, each, 0.0)
-
-    def observation_prices(self, plan: ObservationPlan, table: Sequence[Variable]) -> jax.Array:
-        """Return the price of each item of a plan: the unit cost of its variable times the entries seen."""
-        at = np.asarray([table.index(item.variable) for item in plan.items], np.int32)
-        entries = np.asarray([item.size for item in plan.items], np.float32)
-        return jnp.asarray(self.observation_costs)[at] * entries
 
     def daily(self, context: RewardContext) -> dict[str, jax.Array]:
         """Return the terms of the reward of a day, by name: stages passed, and the further terms."""

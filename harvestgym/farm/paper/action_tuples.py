@@ -47,7 +47,7 @@ class Language:
     def __init__(self, model: FarmModel, paths: Sequence[ObservationPath] | None = None) -> None:
         self.model, self._given = model, paths
         self.names = model.names
-        self.paths = tuple(requestable_paths(model, self.names) if paths is None else paths)
+        self.paths = tuple(requestable_paths(model) if paths is None else paths)
         farmers, rows = range(len(model.actions.farmers)), model.actions.rows
         self._requests = [Request(farmer, path) for farmer in farmers for path in self.paths]
         self._rows = [(farmer, row) for farmer in farmers for row in rows]
@@ -168,7 +168,7 @@ class Language:
     def is_free(self, path: ObservationPath) -> bool:
         """Return whether a path is observed every day: to request it does nothing and costs nothing."""
         if path not in self._known_free:
-            self._known_free[path] = is_free(path, self.model, self.names)
+            self._known_free[path] = is_free(path, self.model)
         return self._known_free[path]
 
     @cached_property

@@ -51,19 +51,19 @@ class ObservationPath(NamedTuple):
         return found
 
 
-def requestable_paths(model: FarmModel, names: NameTable) -> list[ObservationPath]:
+def requestable_paths(model: FarmModel) -> list[ObservationPath]:
     """Return the observations that can be requested: those that the rules list, or all; without the free ones."""
     if not model.asks:
         return []
-    listed = model.spec.rules.observations
+    listed, names = model.spec.rules.observations, model.names
     paths = _every_path(names) if listed is None else [ObservationPath.of(names.observation(ref)) for ref in listed]
-    return [path for path in dict.fromkeys(paths) if not is_free(path, model, names)]
+    return [path for path in dict.fromkeys(paths) if not is_free(path, model)]
 
 
-def is_free(path: ObservationPath, model: FarmModel, names: NameTable) -> bool:
+def is_free(path: ObservationPath, model: FarmModel) -> bool:
     """Return whether all that a path names is observed every day without a request."""
     free = {(item.variable.name, item.plot) for item in model.plan.items}
-    keys = [variable.name for variable in list_leaves(path.find(names))]
+    keys = [variable.name for variable in list_leaves(path.find(model.names))]
     return all((key, None) in free or (key, path.plot) in free for key in keys)
 
 

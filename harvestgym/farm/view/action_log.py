@@ -82,7 +82,7 @@ def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[O
     """Return the observations that were requested and made in a morning step, with their prices."""
     if not is_morning(record, step):
         return []
-    prices = np.asarray(env.params.score.observation_prices(env.offered, env.variables)).tolist()
+    prices = np.asarray(env.requests.prices(env.params)).tolist()
     # What another request or the rules show is observed too; the request says what was paid for, where it is kept.
     requested = record["action/request"][step] if "action/request" in record else np.ones(len(prices))
     offered = zip(env.offered.items, prices, requested, strict=True)

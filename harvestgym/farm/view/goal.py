@@ -40,7 +40,7 @@ def _cost_texts(env: FarmModel) -> Iterator[str]:
     orders = np.asarray(env.params.score.intervention_costs)
     yield f"{_range_text(orders)} for an action" if orders.size else "no action is possible"
     if env.asks:
-        prices = np.asarray(env.params.score.observation_prices(env.offered, env.variables))
+        prices = np.asarray(env.requests.prices(env.params))
         yield f"{_range_text(prices)} for an observation" if prices.size else "nothing else can be observed"
     wages = [float(farmer.wage) for farmer in env.params.farmers if isinstance(farmer, HourlyFarmer)]
     if any(wages):

@@ -197,11 +197,13 @@ class FarmPage(Page):
     @ui.refreshable_method
     def observations(self) -> None:
         """Show the observations of this morning and their prices."""
-        if self.session.over or not self.session.offered:
+        if self.session.over or not len(self.session.prices):
             return
         with box("section", "card looks", "looks"):
             words("h2", "Look this morning" if not self.session.looked else "Looked this morning")
-            for number, (item, price) in enumerate(zip(self.session.offered, self.session.prices, strict=True)):
+            for number, (item, price) in enumerate(
+                zip(self.session.env.offered.items, self.session.prices, strict=True)
+            ):
                 if item.variable.field == self.field and item.plot in (None, self.plot):
                     self._observation(number, item, float(price))
             self.bill()

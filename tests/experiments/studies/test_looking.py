@@ -70,7 +70,7 @@ def farm() -> FarmModel:
 
 def test_every_observation_of_the_paid_farm_has_its_price(farm: FarmModel) -> None:
     game = looking.PAID_FARMS[FARM]
-    prices = np.asarray(farm.params.score.observation_prices(farm.offered, farm.variables))
+    prices = np.asarray(farm.requests.prices(farm.params))
     assert len(prices) == len(game.needed) + len(game.other)
     np.testing.assert_allclose(prices, looking.PRICE, rtol=1e-6)
 
