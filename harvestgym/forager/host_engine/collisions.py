@@ -8,9 +8,9 @@ from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
 from harvestgym.forager.host_engine.lookup import find_region, find_slot, mark_cell, push_due
+from harvestgym.forager.host_engine.numba_support import compiled
 from harvestgym.forager.host_engine.view import patch
 from harvestgym.forager.kinds import DelayLaw, ReturnPlace
-from harvestgym.forager.numba_support import compiled
 from harvestgym.forager.world import AWAY, EMPTY, GONE
 
 _U = np.uint64

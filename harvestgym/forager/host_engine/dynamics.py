@@ -17,9 +17,9 @@ from harvestgym.forager.host_engine.lookup import (
     rank_cell,
     rebuild_index,
 )
+from harvestgym.forager.host_engine.numba_support import compiled
 from harvestgym.forager.host_engine.view import patch, refresh
 from harvestgym.forager.kinds import ReturnPlace
-from harvestgym.forager.numba_support import compiled
 from harvestgym.forager.world import EMPTY, STANDING, TRIES, VACANT
 
 _U = np.uint64

@@ -10,7 +10,7 @@ import numpy as np
 from harvestgym.forager.hashing import SEASON, draw_word, permute, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays, slot_tables
-from harvestgym.forager.numba_support import compiled, inlined
+from harvestgym.forager.host_engine.numba_support import compiled, inlined
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT
 
 _U = np.uint64

@@ -17,8 +17,8 @@ from harvestgym.forager.host_engine.dynamics import (
     teleport,
 )
 from harvestgym.forager.host_engine.lookup import find_visible_kind, rebuild_index
+from harvestgym.forager.host_engine.numba_support import borrowed, compiled, inlined
 from harvestgym.forager.host_engine.view import copy_bytes, find_cell_ahead, find_front, refresh, refresh_block, slide
-from harvestgym.forager.numba_support import borrowed, compiled, inlined
 from harvestgym.forager.world import EMPTY
 
 

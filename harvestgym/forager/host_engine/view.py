@@ -16,7 +16,7 @@ from harvestgym.forager.host_engine.lookup import (
     kind_at_rank,
     rank_cells,
 )
-from harvestgym.forager.numba_support import compiled, inlined
+from harvestgym.forager.host_engine.numba_support import compiled, inlined
 from harvestgym.forager.world import EAST, EMPTY, NORTH, SOUTH
 
 _U = np.uint64

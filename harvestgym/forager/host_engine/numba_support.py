@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from harvestgym.forager import hashing
+
 try:
     import numba
     from numba import extending
@@ -19,22 +21,6 @@ except ImportError:
 
 FAST = numba is not None
 """Whether the compiled host engine can run."""
-
-
-def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that the host engine compiles and JAX traces: one source for both engines."""
-    return extending.register_jitable(function) if extending else function
-
-
-def on_host(source: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let numba compile `source` where the decorated function is called: the same result, fewer instructions."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        if extending:
-            extending.overload(function)(lambda x, n: source)
-        return function
-
-    return decorate
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,3 +86,14 @@ borrowed: Any = extending.intrinsic(_borrowed) if extending else lambda array: a
 
 Counting references to eleven arrays at every cell takes longer than looking the cells up.
 """
+
+
+def _wide_scale(x, n):  # numba wants the overload unannotated
+    return (x * n) >> np.uint32(32)
+
+
+if extending:
+    for name in ("mix", "draw_word", "draw_bell", "rotate", "permute_once", "permute"):
+        extending.register_jitable(getattr(hashing, name))
+    # The same result as the source, in fewer instructions.
+    extending.overload(hashing.scale_word)(lambda x, n: _wide_scale)
