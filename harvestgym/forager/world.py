@@ -29,6 +29,7 @@ Edge = Literal["torus", "wall"]
 
 EMPTY = -1
 NORTH, EAST, SOUTH, WEST = range(4)
+ACTION_NAMES = ("north", "east", "south", "west")
 MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
 """(dx, dy) of actions 0-3: north is y + 1, as in the Forager package."""
 

@@ -161,7 +161,7 @@ class ForagerEnv(EditableEpisode):
         kind, cell = self.kind_at(x, y), x + y * self.world.width
         if not self._started or kind == EMPTY:
             raise ConfigError(f"remove_object: expected a cell with an object, got {location!r}; try after start()")
-        slot = lookup.find_slot(self.arrays.head, self.arrays.lookup, self.arrays.taken, x, y)
+        slot = lookup.find_slot(self.arrays, x, y)
         home = int(self.arrays.slots[slot, col.HOME]) if slot >= 0 else cell
         slot = collisions.take(self.arrays, slot, cell, kind)
         if slot < 0:

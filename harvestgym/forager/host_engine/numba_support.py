@@ -71,18 +71,21 @@ if event:
     event.register("numba:compile", _Announcer())
 
 
-def _borrowed(typing: Any, array: Any) -> Any:
+def _borrowed(typing: Any, arrays: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(array)(context, builder, value=args[0])
-        view.meminfo = view.meminfo.type(None)
-        view.parent = view.parent.type(None)
-        return view._getvalue()
+        given = args[0]
+        for i, kind in enumerate(arrays.types):
+            view = context.make_array(kind)(context, builder, value=builder.extract_value(given, i))
+            view.meminfo = view.meminfo.type(None)
+            view.parent = view.parent.type(None)
+            given = builder.insert_value(given, view._getvalue(), i)
+        return given
 
-    return array(array), generate
+    return arrays(arrays), generate
 
 
-borrowed: Any = extending.intrinsic(_borrowed) if extending else lambda array: array
-"""The same array, not counted: for one compiled step, during which the caller holds it.
+borrowed: Any = extending.intrinsic(_borrowed) if extending else lambda arrays: arrays
+"""The same tuple of arrays, not counted: for one compiled step, during which the caller holds them.
 
 Counting references to eleven arrays at every cell takes longer than looking the cells up.
 """
