@@ -9,6 +9,7 @@ from harvestgym.core.loading import load_object
 from .registry import EnvSpec, ids, make, make_vec, register, register_catalogues, spec
 
 if TYPE_CHECKING:
+    from harvestgym.adapters.pettingzoo import make_parallel
     from harvestgym.core.rollout import rollout
     from harvestgym.core.saving.checkpoint import Snapshot, load, save
 
@@ -17,12 +18,15 @@ __version__ = "0.1.0"
 _LAZY = {
     "Snapshot": "harvestgym.core.saving.checkpoint:Snapshot",
     "load": "harvestgym.core.saving.checkpoint:load",
+    "make_parallel": "harvestgym.adapters.pettingzoo:make_parallel",
     "rollout": "harvestgym.core.rollout:rollout",
     "save": "harvestgym.core.saving.checkpoint:save",
 }
-"""Names that need JAX: loaded when first used."""
+"""Names that need JAX or PettingZoo: loaded when first used."""
 
-__all__ = ["EnvSpec", "Snapshot", "ids", "load", "make", "make_vec", "register", "rollout", "save", "spec"]
+__all__ = [
+    "EnvSpec", "Snapshot", "ids", "load", "make", "make_parallel", "make_vec", "register", "rollout", "save", "spec",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ LATE = {
     "harvestgym.cli": "`harvestgym --help` must answer before JAX is imported",
     "harvestgym.forager": "the names of the family load when they are first used",
     "harvestgym.forager.family": "the host engine loads numba, only where a Gymnasium environment is made",
-    "harvestgym.forager.numba_support": "a world does not need JAX",
+    "harvestgym.forager.host_engine.numba_support": "the host engine does not need JAX",
     "harvestgym.play": "the browser game needs the extra `web`",
     "harvestgym.evaluate.export": "films and pages load only when one is written",
     "harvestgym.evaluate.splits": "only the id of a farm loads the farm family",
@@ -41,10 +41,7 @@ NEEDS_OPTIONAL = {
     "harvestgym.adapters": "an adapter is imported by users of its library only",
     "harvestgym.evaluate.datasets.minari": "imported when a Minari dataset is read or written",
     "harvestgym.play.web": "the browser game is imported by `harvestgym play` only",
-    "harvestgym.forager.host_engine.parallel_env": "a PettingZoo environment",
-    "harvestgym.fishing.parallel_env": "a PettingZoo environment",
-    "harvestgym.farm.learn.parallel_env": "a PettingZoo environment",
-    "harvestgym.gym.parallel_env": "the base of PettingZoo environments",
+    "harvestgym.gym.parallel_env": "the environments of PettingZoo",
 }
 """Modules that may import an optional library at their top, and why."""
 
@@ -102,6 +99,19 @@ def test_imports_follow_the_layers_inside_a_family(family: str) -> None:
     known = {name for layer in ORDERS[family] for name in layer}
     assert children <= known, f"give {sorted(children - known)} a layer in ORDERS"
     assert upward(ORDERS[family], family) == []
+
+
+def test_the_engines_of_the_forager_stand_side_by_side_on_the_world() -> None:
+    """The world and its rules know neither numba nor JAX, and no engine knows the other."""
+    (root, engines, *_), forager = ORDERS["forager"], "harvestgym.forager."
+    for name in root:
+        used = {top for node in ast.walk(TREE.modules[forager + name]) if isinstance(node, (ast.Import, ast.ImportFrom))
+                for top in roots(node)}  # fmt: skip
+        assert not used & {"jax", "numba"}, name
+    for each in TREE.imports:
+        one, other = ({engine for engine in engines if below(name, [forager + engine])}
+                      for name in (each.importer, each.imported))  # fmt: skip
+        assert not one or not other or one == other, f"{each.importer}:{each.line} imports {each.imported}"
 
 
 def test_registry_is_below_all_but_core_and_render() -> None:

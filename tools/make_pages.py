@@ -48,8 +48,8 @@ POLICIES = {
 """Rows of the scores, in words."""
 
 SEVERAL = (
-    "These ids are PettingZoo parallel environments (`pip install '.[multi]'`). `harvestgym.adapters.pettingzoo."
-    "make_parallel(id)` makes them; `gymnasium.make` does not. `harvestgym list --multi-agent` prints them. "
+    "These ids are PettingZoo parallel environments (`pip install '.[multi]'`). `harvestgym.make_parallel(id)` makes "
+    "them; `gymnasium.make` does not. `harvestgym list --multi-agent` prints them. "
     "[More](map.md#several-agents-and-one-quota-of-water)."
 )
 

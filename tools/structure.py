@@ -33,12 +33,11 @@ ORDERS = {
     ),
     "fishing": (
         ("keys", "growth", "noise", "structured", "change", "units", "model", "conservation"),
-        ("analysis",), ("control", "rule_families", "metrics", "spec", "env", "parallel_env"), ("view",), ("family",),
+        ("analysis",), ("control", "rule_families", "metrics", "spec", "env", "commons"), ("view",), ("family",),
     ),
     "forager": (
-        ("numba_support", "hashing", "kinds", "world", "reward_laws", "reward_context", "reward_payment",
-         "observations", "config"),
-        ("jax_engine",), ("view", "policies"), ("host_engine",), ("family", "drop_in"),
+        ("hashing", "kinds", "world", "reward_laws", "reward_payment", "observations", "config"),
+        ("jax_engine", "host_engine"), ("view", "policies"), ("family", "drop_in", "gym_env", "shared_world"),
     ),
 }  # fmt: skip
 """The import order inside each family."""

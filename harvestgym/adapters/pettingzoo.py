@@ -1,4 +1,4 @@
-"""Multi-agent environments by id, for PettingZoo: neighbours with one quota of water, fleets on a stock, foragers."""
+"""Environments of several agents by id, for PettingZoo: neighbours with one quota of water, fleets, foragers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from harvestgym import registry
 from harvestgym.core.errors import check_name
-from harvestgym.farm.learn.parallel_env import FarmsEnv
-from harvestgym.fishing.parallel_env import FleetsEnv
-from harvestgym.forager.host_engine.parallel_env import ForagerParallel
-from harvestgym.gym.parallel_env import MultiAgentEnv
+from harvestgym.farm.learn.shared_water import SharedWater
+from harvestgym.fishing.commons import CommonsModel, share_stock
+from harvestgym.forager.shared_world import SharedWorld
+from harvestgym.gym.parallel_env import ParallelEnv
 
 NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")
 """The soils of the neighbours of `farm/shared-water-v0`."""
@@ -19,36 +19,36 @@ QUOTA = 300.0
 """Litres for the season of `farm/shared-water-v0`: about half of what its four experts take without one."""
 
 
-def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> FarmsEnv:
+def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> SharedWater:
     """Make four neighbours who grow bean on four soils under one weather, with one quota of water for the season."""
     models: list[Any] = [registry.make(find_newest(f"farm/bean-{soil}-1x1"), **overrides) for soil in NEIGHBOUR_SOILS]
-    return FarmsEnv(models, quota, shared_reward)
+    return SharedWater(tuple(models), quota, shared_reward)
 
 
-def make_fleets(fleets: int = 3, **overrides: Any) -> FleetsEnv:
+def make_fleets(fleets: int = 3, **overrides: Any) -> CommonsModel:
     """Make fleets on one stock of logistic growth; each is paid its own catch."""
     model: Any = registry.make(find_newest("fishing/logistic"), **overrides)
-    return FleetsEnv(model, fleets)
+    return share_stock(model, fleets)
 
 
-def make_foragers(number: int = 2, **overrides: Any) -> ForagerParallel:
+def make_foragers(number: int = 2, **overrides: Any) -> SharedWorld:
     """Make foragers in the world with two biomes; they collect from one map."""
     model: Any = registry.make(find_newest("forager/two-biome"), **overrides)
-    return ForagerParallel(model, number)
+    return SharedWorld(model, number)
 
 
-PARALLEL: dict[str, Callable[..., MultiAgentEnv]] = {
+PARALLEL: dict[str, Callable[..., Any]] = {
     "farm/shared-water-v0": make_shared_water,
     "fishing/fleets-v0": make_fleets,
     "forager/several-v0": make_foragers,
 }
-"""Ids of multi-agent environments."""
+"""Ids of environments of several agents."""
 
 
-def make_parallel(id: str, **arguments: Any) -> MultiAgentEnv:
+def make_parallel(id: str, render_mode: str | None = None, **arguments: Any) -> ParallelEnv:
     """Make a PettingZoo parallel environment; further arguments are those of its function and of the id inside."""
     check_name("environment", id, PARALLEL)
-    return PARALLEL[id](**arguments)
+    return ParallelEnv(PARALLEL[id](**arguments), render_mode)
 
 
 def describe_parallel() -> dict[str, str]:

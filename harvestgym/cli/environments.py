@@ -38,7 +38,7 @@ def list_ids(
     family: Annotated[str | None, typer.Argument(help="farm, fishing or forager")] = None,
     tag: Annotated[str | None, typer.Option(help="only ids with this tag, such as watering or schedule")] = None,
     multi_agent: Annotated[
-        bool, typer.Option("--multi-agent", help="ids of PettingZoo, made by adapters.pettingzoo.make_parallel")
+        bool, typer.Option("--multi-agent", help="ids that several agents play, made by harvestgym.make_parallel")
     ] = False,
 ) -> None:
     """List the registered ids; adds descriptions when printed to a terminal."""
@@ -49,6 +49,8 @@ def list_ids(
     found = _describe_multi_agent(family) if multi_agent else {id: registry.doc(id) for id in registry.ids(family, tag)}
     if sys.stdout.isatty():
         print_ids(found)
+        if not multi_agent:
+            typer.echo("\nSeveral agents play other ids: harvestgym list --multi-agent")
     else:
         typer.echo("\n".join(found))
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .model import FishingModel
 
 _CLASSES = {"FishingEnv": "env", "FishingModel": "model"}
-_MODULES = ("analysis", "control", "keys", "metrics", "parallel_env")
+_MODULES = ("analysis", "commons", "control", "keys", "metrics")
 """Modules that need JAX or an extra: loaded when first used, like the classes."""
 
 __all__ = ["FishingEnv", "FishingModel"]

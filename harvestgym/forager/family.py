@@ -29,7 +29,6 @@ from harvestgym.forager.view.timeline import timeline as timeline
 from harvestgym.render.figure import draw_figure
 
 from .kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
-from .numba_support import FAST
 from .observations import MODES, Hint
 from .reward_laws import LAWS, Fourier
 from .world import Capacity, Coordinate, Edge, Region, Side, StepCount, World, count_objects
@@ -186,10 +185,11 @@ def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile,
 
 def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
     """Return the same episodes on the host engine, as a Gymnasium environment; None without the extra `fast`."""
+    from harvestgym.forager.gym_env import ForagerGym
+    from harvestgym.forager.host_engine.numba_support import FAST
+
     if not FAST:
         return None
-    from harvestgym.forager.host_engine.gym_env import ForagerGym
-
     return ForagerGym.of(env, render_mode)
 
 

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .numba_support import on_host, shared
-
 Word: TypeAlias = Any
 """uint32 under JAX (any shape), uint64 on the host."""
 
@@ -19,7 +17,7 @@ MASK = np.uint32(0xFFFFFFFF)
 LOW = np.uint32(0xFFFF)
 GOLDEN = np.uint32(0x9E3779B9)
 _A, _B = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
-_0, _1, _8, _15, _16, _24, _31, _32 = (np.uint32(n) for n in (0, 1, 8, 15, 16, 24, 31, 32))
+_0, _1, _8, _15, _16, _24, _31 = (np.uint32(n) for n in (0, 1, 8, 15, 16, 24, 31))
 _SIX = np.uint32(6 * 65535)
 
 ROUNDS = 4
@@ -32,7 +30,6 @@ STREAMS = 16
 """Distance between the streams of repeated draws for one use: the cells that are tried, the kinds of a series."""
 
 
-@shared
 def mix(x: Word) -> Word:
     """Mix 32 bits: a bijection, every input bit flips every output bit half of the time (lowbias32, Wellons 2018)."""
     x = ((x ^ (x >> _16)) * _A) & MASK
@@ -40,11 +37,6 @@ def mix(x: Word) -> Word:
     return x ^ (x >> _16)
 
 
-def _wide_scale(x, n):  # numba wants the overload unannotated
-    return (x * n) >> _32
-
-
-@on_host(_wide_scale)
 def scale_word(x: Word, n: Word) -> Word:
     """floor(x * n / 2^32): a word scaled to 0 ... n - 1, each value equally likely up to n / 2^32."""
     x_low, x_high, n_low, n_high = x & LOW, x >> _16, n & LOW, n >> _16
@@ -53,7 +45,6 @@ def scale_word(x: Word, n: Word) -> Word:
     return (x_high * n_high + (middle >> _16) + (other >> _16)) & MASK
 
 
-@shared
 def draw_word(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
     """Return the word of stream `a`, at position `b`, `c`, of the world whose seed is (k0, k1)."""
     h = mix(k0 ^ mix((a * GOLDEN) & MASK))
@@ -61,7 +52,6 @@ def draw_word(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
     return mix((h + ((c * GOLDEN) & MASK) + k0) & MASK)
 
 
-@shared
 def draw_bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word]:
     """Return a bell-shaped draw as (size, 1 if negative), in units of 1/65536 standard deviation.
 
@@ -78,7 +68,6 @@ def draw_bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word
     return (off - ((off * below) << _1)) & MASK, below
 
 
-@shared
 def modulo(high: Word, low: Word, period: Word) -> Word:
     """(high * 2^32 + low) mod period, exactly, byte by byte, for periods below 2^24."""
     rest = high % period
@@ -87,14 +76,12 @@ def modulo(high: Word, low: Word, period: Word) -> Word:
     return rest
 
 
-@shared
 def rotate(x: Word, by: Word, n: Word) -> Word:
     """(x + by) mod n for x < n, by <= n, n <= 2^30: the top bit of the difference says whether n is added again."""
     rest = (x + by - n) & MASK
     return (rest + n * (rest >> _31)) & MASK
 
 
-@shared
 def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
     """Return one round of `permute`: the pair, and the keys of the next round."""
     p = rotate(p, scale_word(mix(q ^ k0), a), a)
@@ -102,7 +89,6 @@ def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tupl
     return p, q, (k0 + GOLDEN) & MASK, (k1 + GOLDEN) & MASK
 
 
-@shared
 def permute(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word]:
     """Return a keyed bijection of the grid {0 ... a-1} x {0 ... b-1}.
 

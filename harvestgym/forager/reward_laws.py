@@ -16,8 +16,6 @@ from pydantic import Field
 from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError
 
-from .reward_context import LawContext
-
 MAX_PERIOD = 2**24 - 1
 
 MAX_REWARD = 1e9
@@ -26,6 +24,24 @@ MAX_REWARD = 1e9
 Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD)]
 Period = Annotated[int, Field(ge=1, le=MAX_PERIOD)]
 Shift = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+
+
+class LawContext(Protocol):
+    """The time of a collision, and the draws of a kind's generation in its region.
+
+    Attributes:
+        xp: the array module to compute with, `numpy` or `jax.numpy`.
+    """
+
+    xp: Any
+
+    def phase(self, period: int) -> Any:
+        """Return the clock modulo `period` (at most 2^24 - 1), a whole number."""
+        ...
+
+    def uniforms(self, number: int) -> Any:
+        """`number` draws from [0, 1) that belong to this seed, kind and generation; the same at every time."""
+        ...
 
 
 class RewardLaw(Protocol):
@@ -119,9 +135,6 @@ class RewardSeries(_CheckedLaw):
         row = now.phase(len(self.values) * self.every) // self.every
         return now.xp.asarray(np.asarray(self.values, np.float32))[row]
 
-
-BATCHED_LAWS = (Constant, Sine, Square, Fourier, RewardSeries)
-"""The laws that accept a `HostBatchContext`, whose draws have a leading axis of episodes."""
 
 LAWS = {"constant": Constant, "sine": Sine, "square": Square, "fourier": Fourier, "series": RewardSeries}
 """The laws by their names in catalogue files."""

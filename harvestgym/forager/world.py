@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
@@ -22,11 +23,13 @@ from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, unknown
 
 from .kinds import Kind, ReturnPlace
+from .reward_laws import Constant
 
 Edge = Literal["torus", "wall"]
 
 EMPTY = -1
 NORTH, EAST, SOUTH, WEST = range(4)
+ACTION_NAMES = ("north", "east", "south", "west")
 MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
 """(dx, dy) of actions 0-3: north is y + 1, as in the Forager package."""
 
@@ -182,6 +185,22 @@ class World:
     def renews(self) -> bool:
         """Return whether some region gets new generations."""
         return any(r.renew_eaten or r.renew_every for r in self.regions)
+
+    @property
+    def is_steady(self) -> bool:
+        """Return whether no reward ever changes."""
+        return all(isinstance(kind.reward, Constant) for kind in self.kinds)
+
+    def region_values(self, expected: Callable[[int, int], Any]) -> list[Any]:
+        """Expected reward of the collectable objects per cell, as generated, for each region.
+
+        `expected(kind, region)` is the expected reward of a kind now.
+        """
+        values: list[Any] = []
+        for r, region in enumerate(self.regions):
+            taken = [(kind, count) for kind, count in region.layers if self.kinds[kind].collectable]
+            values.append(sum(expected(i, r) * (self.kinds[i].share * count / region.cells) for i, count in taken))
+        return values
 
     def region_at(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """int64: the region of each cell, the last that contains it."""

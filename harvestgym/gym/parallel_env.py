@@ -1,63 +1,63 @@
-"""Base of environments with several agents, in PettingZoo's parallel form: names, spaces, checks and answers by agent.
+"""Several agents who act at once, in PettingZoo's parallel form, over any environment that they share.
 
-A subclass says how an episode begins and what the joint action of all agents does.
+Such an environment has one action and one observation for all of them, and says what is whose:
+
+- `agents`: their names; `own_spaces`: the spaces of the observation and of the action of each;
+- `part(obs, i)`: the observation of agent `i`;
+- `info["own"]`: arrays with a row for each agent: its "reward", "terminated" and "truncated" where agents leave one by
+  one, and what else its own info holds.
+
+It is a functional environment (`fishing.commons.share_stock`, `farm.learn.shared_water.SharedWater`), or has a method
+`make_gymnasium(render_mode)` (`forager.shared_world.SharedWorld`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
 
-from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_extras
 
 check_extras("harvestgym.gym.parallel_env", multi="pettingzoo")
 
-from pettingzoo import ParallelEnv  # noqa: E402
+import pettingzoo  # noqa: E402
 
 from .env import GymEnv  # noqa: E402
 
-Infos = dict[str, dict[str, Any]]
+_ENDS = ("reward", "terminated", "truncated")
+
+ByAgent = dict[str, Any]
 
 
-class JointStep(NamedTuple):
-    """The outcome of a step, one entry for each possible agent."""
-
-    obs: Sequence[Any]
-    rewards: Sequence[float]
-    terminated: Sequence[bool]
-    truncated: Sequence[bool]
-    infos: Sequence[dict[str, Any]]
-
-
-class MultiAgentEnv(ParallelEnv[str, Any, Any]):
-    """Agents that act at once.
+class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
+    """The agents of a shared environment.
 
     An action outside its space, NaN included, or for the wrong agents, raises ConfigError and changes nothing. An agent
-    whose episode is over leaves; its part of later joint actions is `None`.
+    whose episode is over leaves, and does nothing from then on.
+
+    Attributes:
+        core: the shared environment.
     """
 
-    render_mode = None
+    def __init__(self, core: Any, render_mode: str | None = None) -> None:
+        if not hasattr(core, "own_spaces"):
+            raise ConfigError(f"ParallelEnv > core: expected an environment that several agents share, got {core!r}; "
+                              "try share_stock, SharedWater or SharedWorld")  # fmt: skip
+        self.core, self.render_mode = core, render_mode
+        make = getattr(core, "make_gymnasium", lambda mode: GymEnv(core, render_mode=mode))
+        self._joint: Any = make(render_mode)
+        self.metadata = self._joint.metadata | {"name": type(core).__name__}
+        self.possible_agents, self.agents = list(core.agents), list[str]()
+        observation, action = core.own_spaces
+        self.observation_spaces = dict.fromkeys(self.possible_agents, observation)
+        self.action_spaces = dict.fromkeys(self.possible_agents, action)
+        self._idle = np.zeros(action.shape, action.dtype)
 
-    def _set_agents(
-        self, names: Sequence[str], observation: gymnasium.Space[Any], action: gymnasium.Space[Any]
-    ) -> None:
-        """Name the agents, all with the same spaces."""
-        self.possible_agents, self.agents = list(names), []
-        self.observation_spaces = dict.fromkeys(names, observation)
-        self.action_spaces = dict.fromkeys(names, action)
-
-    def _begin(self, seed: int | None) -> tuple[Sequence[Any], Sequence[dict[str, Any]]]:
-        """Begin an episode; return the observation and the info of each agent."""
-        raise NotImplementedError
-
-    def _advance(self, actions: list[Any]) -> JointStep:
-        """Do the actions of all possible agents, None for one that has left."""
-        raise NotImplementedError
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(self.possible_agents[:3])} … in {self.core!r}>"
 
     def __copy__(self) -> Self:
         """Return a copy in mid-episode that steps by itself."""
@@ -71,30 +71,43 @@ class MultiAgentEnv(ParallelEnv[str, Any, Any]):
         """Return the action space of an agent."""
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], Infos]:
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ByAgent, ByAgent]:
         """Begin an episode; the same seed gives the same episode."""
-        obs, infos = self._begin(seed)
+        obs, info = self._joint.reset(seed=seed)
         self.agents = list(self.possible_agents)  # after what may fail
-        return self._by_agent(obs), self._by_agent(infos)
+        return self._observations(obs), self._infos(info["own"])
 
-    def step(
-        self, actions: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
+    def step(self, actions: ByAgent) -> tuple[ByAgent, dict[str, float], dict[str, bool], dict[str, bool], ByAgent]:
         """Do the actions of all agents at once: observations, rewards, terminations, truncations, infos by agent."""
         if not self.agents:
             raise gymnasium.error.ResetNeeded("step: expected an episode, got none; try reset() first")
         self._check(actions)
-        outcome = self._advance([actions.get(agent) for agent in self.possible_agents])
-        obs, rewards, terminated, truncated, infos = map(self._by_agent, outcome)
+        given = [actions.get(agent, self._idle) for agent in self.possible_agents]
+        obs, _, *over, info = self._joint.step(np.reshape(given, self.core.action_space.shape))
+        own = dict(zip(_ENDS[1:], over, strict=True)) | info["own"]
+        rewards, terminated, truncated = (self._by_agent(own[name]) for name in _ENDS)
+        answer = self._observations(obs), rewards, terminated, truncated, self._infos(own)
         self.agents = [agent for agent in self.agents if not (terminated[agent] or truncated[agent])]
-        return obs, rewards, terminated, truncated, infos
+        return answer
 
-    def _by_agent(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Return the values of the agents that are there."""
-        named = zip(self.possible_agents, values, strict=True)
-        return {agent: value for agent, value in named if agent in self.agents}
+    def render(self) -> Any:
+        """Draw the episode in the `render_mode` chosen; None without one."""
+        return self._joint.render()
 
-    def _check(self, actions: dict[str, Any]) -> None:
+    def _observations(self, obs: Any) -> ByAgent:
+        parts = ((agent, i) for i, agent in enumerate(self.possible_agents) if agent in self.agents)
+        return {agent: self.core.part(obs, i) for agent, i in parts}
+
+    def _infos(self, own: dict[str, Any]) -> ByAgent:
+        named = {name: self._by_agent(values) for name, values in own.items() if name not in _ENDS}
+        return {agent: {name: values[agent] for name, values in named.items()} for agent in self.agents}
+
+    def _by_agent(self, values: Any) -> ByAgent:
+        """Return the numbers of the agents that are there; one number is that of all."""
+        rows = np.broadcast_to(values, len(self.possible_agents)).tolist()
+        return {agent: row for agent, row in zip(self.possible_agents, rows, strict=True) if agent in self.agents}
+
+    def _check(self, actions: ByAgent) -> None:
         if sorted(actions) != sorted(self.agents):
             raise ConfigError(f"step: expected an action for each of {self.agents}, got {sorted(actions)}")
         for agent, action in actions.items():
@@ -103,12 +116,9 @@ class MultiAgentEnv(ParallelEnv[str, Any, Any]):
             if not space.contains(given):
                 raise ConfigError(f"step: {agent}: expected an action in {space}, got {action!r}")
 
-
-class JointEnv(MultiAgentEnv):
-    """Agents of one functional environment, whose action is that of all together. A checkpoint keeps its episode."""
-
-    def _join(self, core: Env[Any, Any]) -> None:
-        self._joint = GymEnv(core)
+    def recipe(self) -> dict[str, Any]:
+        """Return how it is made, for `core.saving.checkpoint`."""
+        return {"core": self.core, "render_mode": self.render_mode}
 
     def kept(self) -> dict[str, Any]:
         """Return what changes, for `core.saving.checkpoint`."""

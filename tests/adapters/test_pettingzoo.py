@@ -12,18 +12,20 @@ import pytest
 from gymnasium import spaces
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
-from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel, make_shared_water
+import harvestgym
+from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.checkpoint import load, save
-from harvestgym.farm.learn.parallel_env import FarmsEnv
+from harvestgym.farm.learn.shared_water import make_experts
+from harvestgym.gym.parallel_env import ParallelEnv
 
 SHORT: dict[str, dict[str, Any]] = {"fishing/fleets-v0": {"Tmax": 20}, "forager/several-v0": {"horizon": 20}}
 
 
 @pytest.fixture(scope="module")
-def farms() -> FarmsEnv:
+def farms() -> ParallelEnv:
     """Return four neighbours with water for four of the largest orders."""
-    return make_shared_water(quota=80.0)
+    return make_parallel("farm/shared-water-v0", quota=80.0)
 
 
 @pytest.mark.parametrize("id", PARALLEL)
@@ -59,11 +61,11 @@ def test_a_checkpoint_goes_on(id: str, tmp_path: Path) -> None:
     assert play(twin, 30, 2) == play(env, 30, 2)
 
 
-def largest_order(env: FarmsEnv) -> int:
+def largest_order(env: ParallelEnv) -> int:
     return int(np.argmax(env.core.litres))
 
 
-def test_the_quota_is_shared_and_the_queue_moves(farms: FarmsEnv) -> None:
+def test_the_quota_is_shared_and_the_queue_moves(farms: ParallelEnv) -> None:
     """Four orders of 20 L empty 80 L: the first day gets all of it, or half of the farms on two days."""
     obs, _ = farms.reset(seed=0)
     agents, pour = farms.possible_agents, largest_order(farms)
@@ -76,7 +78,7 @@ def test_the_quota_is_shared_and_the_queue_moves(farms: FarmsEnv) -> None:
 
 
 def test_the_first_of_the_queue_is_served_first() -> None:
-    env = make_shared_water(quota=30.0)
+    env = make_parallel("farm/shared-water-v0", quota=30.0)
     env.reset(seed=0)
     pour = largest_order(env)
     for day in range(2):
@@ -85,8 +87,8 @@ def test_the_first_of_the_queue_is_served_first() -> None:
     assert [reward < 0 for reward in rewards.values()] == [False, True, False, False]  # pyright: ignore
 
 
-def test_rewards_are_own_or_shared(farms: FarmsEnv) -> None:
-    shared = make_shared_water(quota=80.0, shared_reward=True)
+def test_rewards_are_own_or_shared(farms: ParallelEnv) -> None:
+    shared = make_parallel("farm/shared-water-v0", quota=80.0, shared_reward=True)
     actions = {agent: largest_order(farms) if agent == "farm_0" else 0 for agent in farms.possible_agents}
     for env in (farms, shared):
         env.reset(seed=0)
@@ -99,16 +101,16 @@ def test_each_agent_has_an_expert() -> None:
     """With water for all, the experts harvest; with little, they earn less than half of it together."""
     total = {}
     for quota in (1e6, 80.0):
-        env = make_shared_water(quota=quota)
+        env = make_parallel("farm/shared-water-v0", quota=quota)
         obs, _ = env.reset(seed=0)
-        experts, total[quota] = env.experts(), 0.0
+        experts, total[quota] = make_experts(env.core), 0.0
         while env.agents:
             obs, rewards, *_ = env.step({agent: experts[agent](obs[agent]) for agent in env.agents})
             total[quota] += sum(rewards.values())
     assert total[1e6] > 2 * total[80.0] > 0
 
 
-def test_agents_leave_when_their_own_season_is_over(farms: FarmsEnv) -> None:
+def test_agents_leave_when_their_own_season_is_over(farms: ParallelEnv) -> None:
     """A harvest ends the season of a farm, and its actions are asked for no more."""
     farms.reset(seed=0)
     harvest = len(farms.core.litres) - 1
@@ -121,20 +123,40 @@ def test_agents_leave_when_their_own_season_is_over(farms: FarmsEnv) -> None:
     assert sorted(obs) == sorted(rewards) and "farm_2" not in obs
 
 
-def test_bad_actions_are_refused_and_change_nothing(farms: FarmsEnv) -> None:
+def test_bad_actions_are_refused_and_change_nothing(farms: ParallelEnv) -> None:
     farms.reset(seed=0)
     with pytest.raises(ConfigError, match="step: expected an action for each of"):
         farms.step({"farm_0": 0})
     with pytest.raises(ConfigError, match=r"step: farm_1: expected an action in Discrete\(7\), got 99"):
         farms.step({agent: 99 if agent == "farm_1" else 0 for agent in farms.agents})
-    assert farms.day == 0
+    *_, infos = farms.step(dict.fromkeys(farms.agents, 0))
+    assert infos["farm_1"]["water left#L"] == 80.0
 
 
 def test_mistakes_are_refused() -> None:
     with pytest.raises(ConfigError, match="environment: .*'farm/shared-waters-v0'; try 'farm/shared-water-v0'"):
         make_parallel("farm/shared-waters-v0")
     with pytest.raises(ConfigError, match="quota: expected litres above 0, got 0"):
-        make_shared_water(quota=0.0)
+        make_parallel("farm/shared-water-v0", quota=0.0)
     env = make_parallel("fishing/fleets-v0")
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step({})
+
+
+@pytest.mark.parametrize("id", PARALLEL)
+@pytest.mark.parametrize("mode", ["rgb_array", "ansi"])
+def test_every_id_is_drawn(id: str, mode: str) -> None:
+    """Each agent has a place in the picture; fleets are lines of one chart."""
+    env = make_parallel(id, render_mode=mode, **SHORT.get(id, {}))
+    env.reset(seed=1)
+    play(env, 3, 1)
+    picture = env.render()
+    if mode == "rgb_array":
+        assert picture.dtype == np.uint8 and picture.std() > 5
+    else:
+        assert id.startswith("fishing") or all(agent in picture for agent in env.possible_agents)
+
+
+def test_an_environment_of_one_agent_is_refused() -> None:
+    with pytest.raises(ConfigError, match="core: expected an environment that several agents share, got"):
+        ParallelEnv(harvestgym.make("fishing/logistic-v0"))

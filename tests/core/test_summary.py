@@ -18,8 +18,9 @@ from harvestgym.evaluate.record import record_named
 from harvestgym.evaluate.run import Comparison, evaluate_together, policy_named
 from harvestgym.farm import Farm, Field, Plant, Soil, Weather
 from harvestgym.fishing import FishingEnv
-from harvestgym.fishing.parallel_env import FleetsEnv
+from harvestgym.fishing.commons import share_stock
 from harvestgym.gym.env import GymEnv
+from harvestgym.gym.parallel_env import ParallelEnv
 
 MOST = 400
 """Characters of a repr."""
@@ -58,7 +59,7 @@ def test_other_interfaces_and_modes_print_in_short(changes: dict[str, Any]) -> N
     [
         (make_farm, ("Farm", "1 x 2 plots", "mode ao", "Weather, Soil, Plant")),
         (FishingEnv, ("FishingEnv", "Logistic law", "quota")),
-        (lambda: FleetsEnv(harvestgym.make("fishing/logistic-v0"), 3), ("3 fleets", "Logistic law")),
+        (lambda: ParallelEnv(share_stock(harvestgym.make("fishing/logistic-v0"), 3)), ("fleet_2", "Logistic law")),
         (lambda: harvestgym.make("forager/two-biome-v1"), ("15 x 15 torus", "morel", "Discrete(4)")),
     ],
 )

@@ -17,8 +17,9 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.fishing import FishingEnv
+from harvestgym.fishing.commons import share_stock
 from harvestgym.fishing.family import from_yaml, make
-from harvestgym.fishing.parallel_env import FleetsEnv
+from harvestgym.gym.parallel_env import ParallelEnv
 
 HALF = np.array([-0.75], np.float32)
 """A quota of K/4."""
@@ -234,7 +235,7 @@ def test_mistakes_in_files_and_options(tmp_path: Any) -> None:
 
 def test_commons() -> None:
     """PettingZoo's own test; greedy fleets share what is there, and ruin it."""
-    env = FleetsEnv(make("logistic-v0", sigma=0.0, Tmax=30), 3)
+    env = ParallelEnv(share_stock(make("logistic-v0", sigma=0.0, Tmax=30), 3))
     parallel_api_test(env, num_cycles=40)
     env.reset(seed=0)
     greedy = {"fleet_0": 1.0, "fleet_1": 1.0, "fleet_2": 0.0}

@@ -18,13 +18,14 @@ from harvestgym.evaluate.record import record_episode, record_named
 from harvestgym.evaluate.run import evaluate_together
 from harvestgym.fishing import FishingEnv, control, metrics
 from harvestgym.fishing.analysis import tipping
+from harvestgym.fishing.commons import share_stock
 from harvestgym.fishing.family import make, policies, summary
 from harvestgym.fishing.growth import Ricker
 from harvestgym.fishing.noise import Lognormal
-from harvestgym.fishing.parallel_env import FleetsEnv
 from harvestgym.fishing.units import Units
 from harvestgym.fishing.view.figure import figure
 from harvestgym.gym.env import GymEnv
+from harvestgym.gym.parallel_env import ParallelEnv
 
 YEARS = 12
 ACTION = np.array([-0.9], np.float32)
@@ -76,7 +77,7 @@ def test_a_rollout_adds_up_to_its_tally() -> None:
 
 def test_submodules_are_attributes() -> None:
     assert harvestgym.fishing.control is control and harvestgym.fishing.metrics is metrics
-    assert callable(harvestgym.fishing.keys.key) and harvestgym.fishing.parallel_env.FleetsEnv is FleetsEnv
+    assert callable(harvestgym.fishing.keys.key) and harvestgym.fishing.commons.share_stock is share_stock
     with pytest.raises(AttributeError, match="has no attribute 'sea'"):
         harvestgym.fishing.sea  # noqa: B018
 
@@ -188,7 +189,7 @@ def test_the_driver_is_observed_only_where_it_is_shown() -> None:
 def test_fleets_share_what_one_fleet_would_take() -> None:
     """Three quotas of K/10 leave the stock that one of 3 K/10 leaves; each is paid its own catch."""
     alone = first_year(make("logistic-v0", sigma=0.0), 0.3)[0]
-    fleets = FleetsEnv(make("logistic-v0", sigma=0.0), 3)
+    fleets = ParallelEnv(share_stock(make("logistic-v0", sigma=0.0), 3))
     fleets.reset(seed=0)
     obs, rewards, *_ = fleets.step(dict.fromkeys(fleets.agents, ACTION))
     assert list(rewards.values()) == pytest.approx([0.1] * 3, abs=1e-6)
@@ -241,10 +242,10 @@ def test_numpy_numbers_are_numbers() -> None:
 
 def test_fleets_refuse_what_does_not_fit() -> None:
     with pytest.raises(ConfigError, match="expected a fishery with one stock, got 5 stocks"):
-        FleetsEnv(make("patches-v0"), 2)
+        share_stock(make("patches-v0"), 2)
     with pytest.raises(ConfigError, match="fleets: expected greater than or equal to 1, got 0"):
-        FleetsEnv(make("logistic-v0"), 0)
-    fleets = FleetsEnv(make("logistic-v0"), 2)
+        share_stock(make("logistic-v0"), 0)
+    fleets = ParallelEnv(share_stock(make("logistic-v0"), 2))
     with pytest.raises(gymnasium.error.ResetNeeded):
         fleets.step({})
     fleets.reset(seed=0)
@@ -312,5 +313,5 @@ def test_the_year_is_observed_where_it_is_asked_for() -> None:
     )
     np.testing.assert_array_equal(table["return"], other["return"])
     assert {"regret", "stationary regret"} <= set(table.columns)
-    fleets = FleetsEnv(shown, 2)
+    fleets = ParallelEnv(share_stock(shown, 2))
     assert fleets.reset(seed=0)[0]["fleet_0"].shape == (2,)

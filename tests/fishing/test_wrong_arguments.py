@@ -16,11 +16,11 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import iterate_metas, pytree
 from harvestgym.fishing import FishingEnv, control
 from harvestgym.fishing.change import AnyLaw, Drift, Spread
+from harvestgym.fishing.commons import share_stock
 from harvestgym.fishing.family import CATALOGUE, from_yaml, make
 from harvestgym.fishing.growth import Logistic, OneOf, Ricker
 from harvestgym.fishing.model import FishingModel, FishingParams
 from harvestgym.fishing.noise import NOISES, Uniform
-from harvestgym.fishing.parallel_env import FleetsEnv
 from harvestgym.fishing.spec import GROWTH_LAWS
 from harvestgym.fishing.structured import AgeStructured, Patches
 from harvestgym.fishing.units import Units
@@ -38,7 +38,7 @@ RIGHT: dict[type, dict[str, Any]] = {
     OneOf: {"laws": (Logistic(), Ricker())}, Patches: {"law": Logistic()},
     Drift: {"names": ("r",), "rate": [0.1], "limit": [1.0]}, Spread: {"names": ("r",), "sigma": [0.1]},
     FishingParams: {f.name: getattr(LOGISTIC.params, f.name) for f in dataclasses.fields(FishingParams)},
-    FishingModel: {"defaults": LOGISTIC.params, "units": LOGISTIC.units}, FleetsEnv: {"env": LOGISTIC},
+    FishingModel: {"defaults": LOGISTIC.params, "units": LOGISTIC.units}, share_stock: {"env": LOGISTIC},
     **{law: {} for law in GROWTH_LAWS.values() if law not in (OneOf, Patches)},
     **{noise: {} for noise in NOISES.values()},
 }  # fmt: skip

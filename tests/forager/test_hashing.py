@@ -21,7 +21,7 @@ from harvestgym.forager.hashing import (
     scale_word,
     seed_words,
 )
-from harvestgym.forager.reward_context import draw_noise
+from harvestgym.forager.host_engine.rewards import draw_noise
 
 KEYS = (jnp.uint32(0x12345678), jnp.uint32(0xF2345679))
 LEVEL = 1e-4

@@ -9,10 +9,8 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager.family import build_forager
+from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.host_engine.env import host_twin
-from harvestgym.forager.host_engine.gym_env import ForagerGym
-from harvestgym.forager.host_engine.parallel_env import ForagerParallel
-from harvestgym.forager.host_engine.vector_env import ForagerVec
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
 from harvestgym.forager.observations import (
@@ -34,7 +32,9 @@ from harvestgym.forager.observations import (
     point_to_nearest,
     show_cells,
 )
+from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.forager.world import Region, World
+from harvestgym.gym.parallel_env import ParallelEnv
 
 from .worlds import SMALL
 
@@ -208,12 +208,11 @@ def test_an_unknown_mode_and_a_survey_of_a_large_world_are_refused():
         check_mode("world", world(width=10**4, height=10**4))
 
 
-@pytest.mark.parametrize("interface", [lambda model: ForagerVec(model, 2), lambda model: ForagerParallel(model, 2)])
-def test_interfaces_of_views_refuse_the_whole_world(interface):
+def test_a_shared_world_shows_views_only():
     with pytest.raises(
         ConfigError, match="expected one of 'objects', 'images', 'colors', 'compass', 'scalar', got 'world'"
     ):
-        interface(build_forager(SMALL | {"observation_mode": "world"}))
+        SharedWorld(build_forager(SMALL | {"observation_mode": "world"}))
 
 
 # -- a new mode ----------------------------------------------------------------------------------------------
@@ -258,9 +257,8 @@ def test_a_new_mode_is_one_entry_of_the_table(name, monkeypatch):
         state, timestep = step(jax.random.key(0), state, action, model.params)
         assert model.observation_space.contains(obs)
         np.testing.assert_allclose(obs, timestep.obs, rtol=1e-6)
-    many, several, single = ForagerVec(model, 2), ForagerParallel(model, 1), ForagerGym.of(model, "ansi")
-    assert many.observation_space.contains(many.reset(seed=1)[0])
-    assert several.reset(seed=1)[0]["forager_0"].dtype == obs.dtype or name == "danger"
+    several, single = ParallelEnv(SharedWorld(model, 1)), ForagerGym.of(model, "ansi")
+    assert several.reset(seed=1)[0]["forager_0"].dtype == obs.dtype
     assert single.observation_space.contains(single.reset(seed=1)[0])
     assert isinstance(single.render(), str)
 

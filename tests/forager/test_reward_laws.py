@@ -1,4 +1,4 @@
-"""Reward laws against their closed forms, and the same in every context: host, batch and JAX."""
+"""Reward laws against their closed forms, and the same on the host and under JAX."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.forager.reward_context import HostBatchContext, HostContext, JaxContext
-from harvestgym.forager.reward_laws import BATCHED_LAWS, LAWS, MAX_PERIOD, Constant, Fourier, RewardSeries, Sine, Square
+from harvestgym.forager.host_engine.rewards import HostContext
+from harvestgym.forager.jax_engine.rewards import JaxContext
+from harvestgym.forager.reward_laws import LAWS, MAX_PERIOD, Constant, Fourier, RewardSeries, Sine, Square
 
 WORDS = (123, 456)
 EXAMPLES = (
@@ -96,18 +97,6 @@ def test_a_law_is_the_same_on_the_host_and_under_jax(law):
     for clock in (0, 17, 2**32 + 5):
         traced = law(JaxContext(jnp.uint32(clock >> 32), jnp.uint32(clock % 2**32), words, 2, jnp.uint32(3)))
         assert float(traced) == pytest.approx(float(law(HostContext(clock, WORDS, 2, 3))), abs=1e-5)
-
-
-@pytest.mark.parametrize("law", EXAMPLES, ids=lambda law: type(law).__name__)
-def test_a_law_of_a_batch_is_that_of_each_episode(law):
-    assert type(law) in BATCHED_LAWS
-    words, generations, cache = np.array([[1, 2], [3, 4], [1, 2]]), np.array([0, 0, 1]), {}
-    for clock in (0, 11, 12):
-        batch = np.broadcast_to(law(HostBatchContext(clock, words, (1, 0), generations, cache)), 3)
-        each = [
-            float(law(HostContext(clock, tuple(w), 1, g))) for w, g in zip(words.tolist(), generations, strict=True)
-        ]
-        np.testing.assert_allclose(batch, each, rtol=1e-6, atol=1e-6)
 
 
 def test_the_catalogue_names_every_law():

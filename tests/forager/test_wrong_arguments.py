@@ -13,12 +13,11 @@ import yaml
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import CATALOGUE, build_forager, make
-from harvestgym.forager.host_engine.gym_env import ForagerGym
-from harvestgym.forager.host_engine.parallel_env import ForagerParallel
-from harvestgym.forager.host_engine.vector_env import ForagerVec
+from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Delay, Flower, ForagerObject, Kind, ReturnPlace, Thorns, Wall
 from harvestgym.forager.reward_laws import LAWS, Constant, Fourier, RewardSeries, Sine, Square
+from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.forager.world import Region, World
 
 from ..short import ALL
@@ -38,7 +37,7 @@ RIGHT: dict[type, dict[str, Any]] = {
     Region: {"x": 0, "y": 0, "width": 3, "height": 3},
     World: {"width": 9, "height": 9, "kinds": (FOOD,), "regions": GROUND.regions}, Forager: {"world": GROUND},
     ForagerConfig: {"size": 9, "object_types": {"flower": Flower}}, ForagerEnv: {"config": CONFIG},
-    ForagerVec: {"model": MODEL, "num_envs": 2}, ForagerParallel: {"model": MODEL},
+    SharedWorld: {"model": MODEL},
     ForagerGym: {"env": ForagerEnv(CONFIG)},
 }  # fmt: skip
 """Arguments of each class that are right; those left out have defaults."""
@@ -49,8 +48,6 @@ def build_world_too(cls: type, given: dict[str, Any]) -> Any:
     made = cls(**given)
     if isinstance(made, ForagerConfig):
         ForagerEnv(made).start()
-    if isinstance(made, ForagerVec):
-        made.close()
     return made
 
 
@@ -82,11 +79,10 @@ def test_every_file_is_refused_or_built() -> None:
         (lambda: ForagerConfig((3,), {}), "size: expected"),
         (lambda: ForagerConfig(9, {}, "colour"), "try 'colors'"),
         (lambda: ForagerEnv(ForagerConfig(9, {"a": float})), "makes a ForagerObject, got one that makes 0.0"),
-        (lambda: ForagerEnv(ForagerConfig(9, {"a": ForagerParallel})), "a class or function without arguments"),
+        (lambda: ForagerEnv(ForagerConfig(9, {"a": SharedWorld})), "a class or function without arguments"),
         (lambda: ForagerEnv({"size": 3}), "config: expected an object of the class ForagerConfig"),
         (lambda: Forager(GROUND, (5, 5), horizon=-1), "horizon: expected greater than or equal to 0, got -1"),
-        (lambda: ForagerVec(MODEL, 0), "num_envs: expected greater than or equal to 1, got 0"),
-        (lambda: ForagerParallel(MODEL, 5000), "number: expected less than or equal to 1024, got 5000"),
+        (lambda: SharedWorld(MODEL, 5000), "number: expected less than or equal to 1024, got 5000"),
         (lambda: Region(0, 0, 3, 3, renew_every=-3), "renew_every: expected greater than or equal to 0, got -3"),
         (lambda: make("weather-v1", horizon="soon"), "horizon: expected a valid integer, got 'soon'"),
     ],

@@ -19,9 +19,9 @@ import pytest
 
 import harvestgym
 from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
-from harvestgym.fishing.parallel_env import FleetsEnv
-from harvestgym.forager.host_engine.parallel_env import ForagerParallel
-from harvestgym.forager.host_engine.vector_env import ForagerVec
+from harvestgym.fishing.commons import share_stock
+from harvestgym.forager.shared_world import SharedWorld
+from harvestgym.gym.parallel_env import ParallelEnv
 from harvestgym.render.readings import sum_value
 
 STEPS = 5
@@ -54,10 +54,9 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "vector of fisheries": lambda: harvestgym.make_vec(FISHERY, 3, render_mode="svg"),
     "vector of farms": lambda: harvestgym.make_vec(FARM, 2),
     "vector of foragers": lambda: harvestgym.make_vec(FORAGER, 2),
-    "foragers on the host": lambda: ForagerVec(harvestgym.make(FORAGER), 3, threads=2),  # type: ignore[arg-type]
     "Farm": make_farm,
-    "fleets": lambda: FleetsEnv(harvestgym.make("fishing/logistic-v0"), 2),  # type: ignore[arg-type]
-    "foragers": lambda: ForagerParallel(harvestgym.make(FORAGER), 2),  # type: ignore[arg-type]
+    "fleets": lambda: ParallelEnv(share_stock(harvestgym.make("fishing/logistic-v0"), 2)),  # type: ignore[arg-type]
+    "foragers": lambda: ParallelEnv(SharedWorld(harvestgym.make(FORAGER), 2)),  # type: ignore[arg-type]
     "Stable-Baselines3": make_sb3,
 }
 COPIES: dict[str, Callable[[Any], Any]] = {

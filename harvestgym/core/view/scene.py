@@ -6,7 +6,7 @@ Families and entities make scenes; the renderers of `harvestgym.render` draw the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,21 @@ class Scene:
             if mark.meaning:
                 first.setdefault(mark.meaning, mark)
         return tuple(first.values())
+
+
+AGENT_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f0e442", "#222222")
+"""Of the agents that are drawn, from the palette of Okabe and Ito for any colour vision: no more than there are."""
+
+
+def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) -> Scene:
+    """Draw agents in one picture: the first map and the last words of each, and the rewards so far, (steps, agents)."""
+    maps, words, lines, length = list[Panel](), list[Panel](), list[Line](), len(rewards)
+    for (name, scene), earned, colour in zip(scenes.items(), rewards.cumsum(0).T, AGENT_COLOURS, strict=False):
+        maps += [replace(panel, title=name) for panel in scene.panels if isinstance(panel, Map)][:1]
+        words += [replace(panel, title=name) for panel in scene.panels if isinstance(panel, Words)][-1:]
+        lines.append(Line(name, earned, colour))
+        length = max([length, *(panel.steps for panel in scene.panels if isinstance(panel, Chart))])
+    return Scene(title, (*maps, *words, Chart("Reward so far", "", length, tuple(lines), {})))
 
 
 @lru_cache

@@ -1,10 +1,14 @@
-"""A commons of farms: neighbours with the same weather and one quota of water for the season."""
+"""A commons of farms: neighbours with the same weather and one quota of water for the season.
+
+`gym.parallel_env.ParallelEnv` gives each farm to an agent.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import jax
@@ -12,11 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.core.env import Timestep
+from harvestgym.core.checks import check_fields
+from harvestgym.core.env import Env, Timestep
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.wrappers import Wrapper
 from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.policies.expert_rules import rule_policy
 
 WATER_AMOUNT = "amount#L"
 """The parameter of an order that says how much water it takes."""
@@ -37,30 +42,60 @@ class SharedWaterParams(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class SharedWater(Wrapper[Any]):
+class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     """Farms of one structure, one order a day each, that share a quota of water.
 
     An action is one integer per farm; an observation (farms, numbers) is that of each farm and the share of the quota
     that is left. The first farm in the queue of the day gets its water first, and the queue moves on by one each day;
     an order for more than is left is refused, with the water orders behind it. The reward is the sum over the farms,
-    and `info["own reward"]` is that of each. The episode ends with that of the last farm.
+    and `info["own"]` has that of each. The episode ends with that of the last farm.
 
     Attributes:
-        farms: how many.
+        models: the farms.
         quota: litres for the season.
-        sets: the parameters of each farm, with a leading axis.
+        shared_reward: whether each farm is paid the mean of all.
     """
 
-    env: FarmModel
-    farms: int
+    family: ClassVar[str | None] = "harvestgym.farm.view.commons"
+    step_unit: ClassVar[str] = "days"
+
+    models: tuple[FarmModel, ...]
     quota: float = field(compare=False)
-    sets: Any = field(compare=False)
+    shared_reward: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        if len(set(self.models)) != 1:
+            raise ConfigError(f"farms: expected one or more of one structure, got {len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
             raise ConfigError("shared water: expected a farm with one order a day in mode po or fo, got another")
         if not self.quota > 0:
             raise ConfigError(f"quota: expected litres above 0, got {self.quota}")
+
+    @property
+    def env(self) -> FarmModel:
+        """The structure of each farm."""
+        return self.models[0]
+
+    @property
+    def farms(self) -> int:
+        """The number of farms."""
+        return len(self.models)
+
+    @cached_property
+    def sets(self) -> Any:
+        """The parameters of each farm, with a leading axis."""
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *(model.params for model in self.models))
+
+    @property
+    def summary(self) -> str:
+        """The farms, and what they share."""
+        return f"{self.farms} farms, {self.quota:g} L; each {self.env.summary}"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the farms."""
+        return tuple(f"farm_{i}" for i in range(self.farms))
 
     @property
     def params(self) -> SharedWaterParams:
@@ -72,15 +107,19 @@ class SharedWater(Wrapper[Any]):
         return np.asarray([_water(order) for order in self.env.actions.list_orders()], np.float32)
 
     @property
-    def own_space(self) -> spaces.Box:
-        """The space of the observation of one farm."""
+    def own_spaces(self) -> tuple[spaces.Box, spaces.Discrete]:
+        """The spaces of the observation and of the action of one farm."""
         inside: Any = self.env.observation_space
         low, high = np.append(inside.low, np.float32(0)), np.append(inside.high, np.float32(1))
-        return spaces.Box(low, high, dtype=np.float32)
+        return spaces.Box(low, high, dtype=np.float32), spaces.Discrete(self.env.actions.size)
+
+    def part(self, obs: Any, farm: int) -> Any:
+        """Return the observation of a farm."""
+        return obs[farm].copy()
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        own = self.own_space
+        own, _ = self.own_spaces
         low, high = (np.tile(end, (self.farms, 1)) for end in (own.low, own.high))
         return spaces.Box(low, high, dtype=np.float32)
 
@@ -93,9 +132,6 @@ class SharedWater(Wrapper[Any]):
         inner, first = jax.vmap(self.env.reset, (None, 0))(key, params.farms)
         state = SharedWaterState(inner, jnp.float32(params.quota))
         return state, self._together(state, first, jnp.zeros(self.farms, bool), params)
-
-    def again(self, key: jax.Array, last: Any, renew: jax.Array, params: Any) -> tuple[Any, Timestep]:
-        return self.reset(key, params)
 
     def step(self, key: jax.Array, state: SharedWaterState, action: Any, params: Any = None) -> tuple[Any, Timestep]:
         params = self.given(params)
@@ -119,10 +155,35 @@ class SharedWater(Wrapper[Any]):
         share = jnp.full((self.farms, 1), state.left / params.quota, jnp.float32)
         reward = jnp.where(over, 0.0, each.reward)
         ended = each.terminated | each.truncated
-        info = {"own reward": reward, "ended": ended, "own terminated": each.terminated, "water left#L": state.left}
+        own = {
+            "reward": jnp.full(self.farms, reward.mean()) if self.shared_reward else reward,
+            "terminated": each.terminated,
+            "truncated": each.truncated & ~each.terminated,
+            "own reward": reward,
+            "water left#L": jnp.full(self.farms, state.left),
+        }
         truncated = ended.all() & each.truncated.any()
         obs = jnp.concatenate([each.obs, share], -1)
-        return Timestep(obs, reward.sum(), ended.all() & ~truncated, truncated, info)
+        return Timestep(obs, reward.sum(), ended.all() & ~truncated, truncated, {"own": own})
+
+
+def make_experts(core: SharedWater) -> dict[str, Callable[[np.ndarray], int]]:
+    """Return for each agent the expert of its farm, a function of its observations from the reset on."""
+    return {agent: ExpertAgent(model) for agent, model in zip(core.agents, core.models, strict=True)}
+
+
+class ExpertAgent:
+    """The expert rules of a farm as a function of the observations of one season of an agent."""
+
+    def __init__(self, model: FarmModel) -> None:
+        self._policy = rule_policy(model).traced()
+        self._act = jax.jit(self._policy.act)
+        self._memory = self._policy.init
+
+    def __call__(self, obs: np.ndarray) -> int:
+        """Return the action of the next day."""
+        self._memory, action = self._act(self._memory, obs[:-1], jax.random.key(0))
+        return int(action)
 
 
 def _water(order: Order | None) -> float:

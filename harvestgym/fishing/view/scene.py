@@ -13,6 +13,7 @@ import numpy as np
 from harvestgym.core.view.scene import Chart, Line, Map, Scene, Words
 from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum
+from harvestgym.fishing.commons import CommonsModel
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
@@ -72,8 +73,9 @@ def _column_lines(env: FishingModel, values: np.ndarray, one: str, colour: str) 
     if isinstance(env.params.law, Patches):
         mean = Line("mean of the patches", values.mean(1), colour)
         return [Line("each" if i == 0 else "", line, PALE) for i, line in enumerate(values.T)] + [mean]
+    names = env.agents if isinstance(env, CommonsModel) else name_stocks(env)
     # Fewer columns than stocks where not all of them are fished.
-    return [Line(*drawn) for drawn in zip(name_stocks(env), values.T, cycle(STOCK_COLOURS), strict=False)]
+    return [Line(*drawn) for drawn in zip(names, values.T, cycle(STOCK_COLOURS), strict=False)]
 
 
 def _stock_chart(env: FishingModel, past: Record) -> Chart:

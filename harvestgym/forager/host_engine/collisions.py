@@ -8,9 +8,9 @@ from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
 from harvestgym.forager.host_engine.lookup import find_region, find_slot, mark_cell, push_due
+from harvestgym.forager.host_engine.numba_support import compiled
 from harvestgym.forager.host_engine.view import patch
 from harvestgym.forager.kinds import DelayLaw, ReturnPlace
-from harvestgym.forager.numba_support import compiled
 from harvestgym.forager.world import AWAY, EMPTY, GONE
 
 _U = np.uint64
@@ -23,7 +23,7 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool
 
     An object that is to be taken and must stay, as the bound on changes is reached, counts as nothing.
     """
-    head, slot = arrays.head, find_slot(arrays.head, arrays.lookup, arrays.taken, x, y)
+    head, slot = arrays.head, find_slot(arrays, x, y)
     head[col.HIT_SLOT], head[col.HIT_CELL] = -1, x + y * head[col.WIDTH]
     head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else head[col.HIT_CELL]
     free = arrays.kinds[kind, col.BLOCKING] == 0

@@ -17,9 +17,9 @@ from harvestgym.forager.host_engine.lookup import (
     rank_cell,
     rebuild_index,
 )
+from harvestgym.forager.host_engine.numba_support import compiled
 from harvestgym.forager.host_engine.view import patch, refresh
 from harvestgym.forager.kinds import ReturnPlace
-from harvestgym.forager.numba_support import compiled
 from harvestgym.forager.world import EMPTY, STANDING, TRIES, VACANT
 
 _U = np.uint64
@@ -32,8 +32,7 @@ def is_occupied(arrays: EpisodeArrays, x: int, y: int) -> bool:
     for agent in range(len(arrays.agents)):
         if arrays.agents[agent, col.AGENT_X] == x and arrays.agents[agent, col.AGENT_Y] == y:
             return True
-    head, slots, index = arrays.head, arrays.slots, arrays.lookup
-    return find_standing_kind(head, arrays.regions, arrays.layers, slots, index, arrays.taken, x, y) != EMPTY
+    return find_standing_kind(arrays, x, y) != EMPTY
 
 
 @compiled
@@ -73,7 +72,7 @@ def place_object(arrays: EpisodeArrays, slot: int, cell: int) -> None:
     else:
         row[col.AT], row[col.STATE] = cell, STANDING
         mark_cell(arrays, cell, 2, slot)
-    patch(arrays, cell, kind if is_in_season(arrays.head, arrays.kinds, kind, row[col.HOME], cell) else EMPTY)
+    patch(arrays, cell, kind if is_in_season(arrays, kind, row[col.HOME], cell) else EMPTY)
 
 
 @compiled

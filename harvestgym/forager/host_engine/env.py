@@ -21,10 +21,8 @@ from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import collisions, dynamics, lookup, step, view
 from harvestgym.forager.host_engine.placement import EditableEpisode
-from harvestgym.forager.host_engine.rewards import check_reward, draw_reward
+from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, check_reward, draw_reward
 from harvestgym.forager.kinds import MAX_DELAY, DelayLaw, ForagerObject, ReturnPlace
-from harvestgym.forager.reward_context import HostContext
-from harvestgym.forager.reward_payment import DelayedRewards
 from harvestgym.forager.world import EMPTY, VACANT, World
 
 _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_rng")
@@ -163,7 +161,7 @@ class ForagerEnv(EditableEpisode):
         kind, cell = self.kind_at(x, y), x + y * self.world.width
         if not self._started or kind == EMPTY:
             raise ConfigError(f"remove_object: expected a cell with an object, got {location!r}; try after start()")
-        slot = lookup.find_slot(self.arrays.head, self.arrays.lookup, self.arrays.taken, x, y)
+        slot = lookup.find_slot(self.arrays, x, y)
         home = int(self.arrays.slots[slot, col.HOME]) if slot >= 0 else cell
         slot = collisions.take(self.arrays, slot, cell, kind)
         if slot < 0:
@@ -231,7 +229,7 @@ class ForagerEnv(EditableEpisode):
             vars(things[home]).update(attributes)
         vars(self).update({name: kept[name] for name in _KEPT} | {"_things": things})
         room = 64 * 2 ** max(0, math.ceil(math.log2((len(slots) + 1) / 64)))
-        self.arrays = col.new_arrays(self.world, self._table, self._aperture, room=room)
+        self.arrays = col.new_arrays(self.world, self._table, self._aperture, room, len(agents))
         targets = self.arrays.head, self.arrays.regions, self.arrays.agents, self._delayed.owed
         for mine, saved in zip(targets, (head, regions, agents, owed), strict=True):
             mine[:] = saved
@@ -260,12 +258,16 @@ def _remake(cls: type[ForagerEnv], recipe: dict[str, Any], kept: dict[str, Any])
     return cls(**recipe).restore(kept)
 
 
-def host_twin(model: Any, seed: int | tuple[int, int] = 0) -> ForagerEnv:
-    """Return a `ForagerEnv` with the world and the mode of a functional `Forager`."""
+def twin_config(model: Any) -> ForagerConfig:
+    """Return the configuration of the world and the mode of a functional `Forager`."""
     world = model.world
     kinds = {kind.name: kind for kind in world.kinds}
     size = world.width, world.height
-    config = TranslatedConfig(size, kinds, model.mode, model.aperture, 0, world.edge, model.capacity, model.hint)
-    env = ForagerEnv(config, world)
+    return TranslatedConfig(size, kinds, model.mode, model.aperture, 0, world.edge, model.capacity, model.hint)
+
+
+def host_twin(model: Any, seed: int | tuple[int, int] = 0) -> ForagerEnv:
+    """Return a `ForagerEnv` with the world and the mode of a functional `Forager`."""
+    env = ForagerEnv(twin_config(model), model.world)
     env.reseed(seed)
     return env

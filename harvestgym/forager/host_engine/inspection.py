@@ -13,7 +13,7 @@ from harvestgym.forager.config import ForagerConfig, Observation, build_world
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import lookup, view
-from harvestgym.forager.host_engine.rewards import region_values
+from harvestgym.forager.host_engine.rewards import HostContext
 from harvestgym.forager.kinds import Color, ForagerObject, check_color
 from harvestgym.forager.observations import (
     MODES,
@@ -25,7 +25,6 @@ from harvestgym.forager.observations import (
     color_table,
     make_space,
 )
-from harvestgym.forager.reward_context import HostContext
 from harvestgym.forager.world import EMPTY, STANDING, VACANT, World
 
 
@@ -66,12 +65,16 @@ class ReadableEpisode:
             cells = self._encode_world()
         else:
             self._tint(encoded)
-            cells = encoded.view(self._table.dtype)
+            cells = self._decode(encoded)
         seen = self._mode.observe(cells, np)
         if not self.config.hint[0]:
             return seen
         phase = np.asarray(self.clock % self.config.hint[1])
         return add_hint(self.world, self.config.hint, seen, phase, np.asarray(self.biome))
+
+    def _decode(self, encoded: np.ndarray) -> np.ndarray:
+        """Return the cells of an encoded view."""
+        return encoded.view(self._table.dtype)
 
     def _encode_world(self) -> np.ndarray:
         x, y = self.position
@@ -102,8 +105,11 @@ class ReadableEpisode:
 
     def in_view(self) -> np.ndarray:
         """int8 (rows, columns): the kind in each cell in view, -1 for none, the number of kinds for the outside."""
+        return self.in_view_of(*self.position)
+
+    def in_view_of(self, x: int, y: int) -> np.ndarray:
+        """Return what is `in_view` of an agent at (x, y)."""
         rows, cols = check_aperture(self.config.aperture, self.world)
-        x, y = self.position
         seen = np.empty((rows, cols), np.int8)
         with self._as_observed():
             for row, across in np.ndindex(rows, cols):
@@ -178,7 +184,7 @@ class ReadableEpisode:
         """Expected reward of the collectable objects per cell, now, as generated, for each region."""
         kinds, generations = self.world.kinds, self.arrays.regions[:, col.GENERATION].tolist()
         now = lambda kind, region: HostContext(self.clock, self._words, kind, generations[region])  # noqa: E731
-        return [float(v) for v in region_values(self.world, lambda kind, r: kinds[kind].reward(now(kind, r)))]
+        return [float(v) for v in self.world.region_values(lambda kind, r: float(kinds[kind].reward(now(kind, r))))]
 
     @property
     def collided(self) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 from harvestgym.forager.hashing import SEASON, draw_word, permute, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays, slot_tables
-from harvestgym.forager.numba_support import compiled, inlined
+from harvestgym.forager.host_engine.numba_support import compiled, inlined
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT
 
 _U = np.uint64
@@ -117,31 +117,31 @@ def find_row(index: np.ndarray, taken: np.ndarray, cell: int) -> int:
 
 
 @inlined
-def find_slot(head: np.ndarray, index: np.ndarray, taken: np.ndarray, x: int, y: int) -> int:
+def find_slot(arrays: EpisodeArrays, x: int, y: int) -> int:
     """Return the slot of the object that stands in a cell; -1 if the cell is as at first, -2 if it was emptied."""
-    if head[col.ENTRIES] == 0:
+    if arrays.head[col.ENTRIES] == 0:
         return -1
-    i = find_row(index, taken, x + y * head[col.WIDTH])
-    if not is_taken(taken, i):
+    i = find_row(arrays.lookup, arrays.taken, x + y * arrays.head[col.WIDTH])
+    if not is_taken(arrays.taken, i):
         return -1
-    if index[i, 2]:
-        return index[i, 2] - 1
-    return -2 if index[i, 1] else -1
+    if arrays.lookup[i, 2]:
+        return arrays.lookup[i, 2] - 1
+    return -2 if arrays.lookup[i, 1] else -1
 
 
 @inlined
-def find_standing_kind(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, slots: np.ndarray, index: np.ndarray,
-            taken: np.ndarray, x: int, y: int) -> int:  # fmt: skip
+def find_standing_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
     """Return the kind, or EMPTY, that stands in a cell now."""
-    slot = find_slot(head, index, taken, x, y)
+    slot = find_slot(arrays, x, y)
     if slot == -1:
-        return generate_kind(regions, layers, x, y)
-    return slots[slot, col.WHAT] if slot >= 0 else EMPTY
+        return generate_kind(arrays.regions, arrays.layers, x, y)
+    return arrays.slots[slot, col.WHAT] if slot >= 0 else EMPTY
 
 
 @inlined
-def is_in_season(head: np.ndarray, kinds: np.ndarray, kind: int, home: int, cell: int) -> bool:
+def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool:
     """Return whether an object that comes from the cell `home`, or else has its place in `cell`, stands now."""
+    head, kinds = arrays.head, arrays.kinds
     period = kinds[kind, col.LASTS] + kinds[kind, col.RESTS]
     if period == 0:
         return True
@@ -152,30 +152,19 @@ def is_in_season(head: np.ndarray, kinds: np.ndarray, kind: int, home: int, cell
 
 
 @inlined
-def hide_out_of_season(head: np.ndarray, kinds: np.ndarray, slots: np.ndarray, index: np.ndarray,
-                         taken: np.ndarray, kind: int, x: int, y: int) -> int:  # fmt: skip
+def hide_out_of_season(arrays: EpisodeArrays, kind: int, x: int, y: int) -> int:
     """`kind`, which stands in a cell, or EMPTY while it is out of season."""
-    if head[col.PERISHES] and kind != EMPTY:
-        cell, slot = x + y * head[col.WIDTH], find_slot(head, index, taken, x, y)
-        if not is_in_season(head, kinds, kind, slots[slot, col.HOME] if slot >= 0 else cell, cell):
+    if arrays.head[col.PERISHES] and kind != EMPTY:
+        cell, slot = x + y * arrays.head[col.WIDTH], find_slot(arrays, x, y)
+        if not is_in_season(arrays, kind, arrays.slots[slot, col.HOME] if slot >= 0 else cell, cell):
             return EMPTY
     return kind
 
 
 @inlined
-def find_visible_kind(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, slots: np.ndarray,
-            index: np.ndarray, taken: np.ndarray, x: int, y: int) -> int:  # fmt: skip
-    """`find_standing_kind`, or EMPTY while the object there is out of season."""
-    kind = find_standing_kind(head, regions, layers, slots, index, taken, x, y)
-    return hide_out_of_season(head, kinds, slots, index, taken, kind, x, y)
-
-
-@compiled
 def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
     """Return the kind, or EMPTY, in a cell now, less what is out of season."""
-    return find_visible_kind(
-        arrays.head, arrays.regions, arrays.layers, arrays.kinds, arrays.slots, arrays.lookup, arrays.taken, x, y
-    )
+    return hide_out_of_season(arrays, find_standing_kind(arrays, x, y), x, y)
 
 
 # ---- the index and the heap ------------------------------------------------------------------------------

@@ -16,24 +16,22 @@ from harvestgym.forager.host_engine.dynamics import (
     return_objects,
     teleport,
 )
-from harvestgym.forager.host_engine.lookup import find_visible_kind, rebuild_index
+from harvestgym.forager.host_engine.lookup import find_kind, rebuild_index
+from harvestgym.forager.host_engine.numba_support import borrowed, compiled, inlined
 from harvestgym.forager.host_engine.view import copy_bytes, find_cell_ahead, find_front, refresh, refresh_block, slide
-from harvestgym.forager.numba_support import borrowed, compiled, inlined
 from harvestgym.forager.world import EMPTY
 
 
 @inlined
-def act(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, teleports: np.ndarray,
-        agents: np.ndarray, slots: np.ndarray, index: np.ndarray, taken: np.ndarray, heap: np.ndarray,
-        codes: np.ndarray, views: np.ndarray, agent: int, action: int) -> int:  # fmt: skip
+def act(arrays: EpisodeArrays, agent: int, action: int) -> int:
     """Move one agent and its view: the kind that it met, or EMPTY."""
-    x, y = find_cell_ahead(head, agents, agent, action)
+    head, agents, views = arrays.head, arrays.agents, arrays.views
+    x, y = find_cell_ahead(arrays, agent, action)
     head[col.HIT] = EMPTY
     if x == agents[agent, col.AGENT_X] and y == agents[agent, col.AGENT_Y]:
         return EMPTY
-    kind = find_visible_kind(head, regions, layers, kinds, slots, index, taken, x, y)
+    kind = find_kind(arrays, x, y)
     if kind != EMPTY:
-        arrays = EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
         kind, free = collide(arrays, x, y, kind)
         head[col.HIT] = kind
         if not free:
@@ -42,7 +40,7 @@ def act(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nda
     old, new = views[agent, head[col.SIDE]], views[agent, 1 - head[col.SIDE]]
     slide(head, action, old, new)
     rows, cols = find_front(head, action)
-    refresh_block(head, regions, layers, kinds, slots, index, taken, codes, new, x, y, rows, cols)
+    refresh_block(arrays, new, x, y, rows, cols)
     if len(agents) == 1:
         head[col.SIDE] = 1 - head[col.SIDE]
     else:
@@ -68,21 +66,16 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
 
     The arrays are separate arguments: numba unpacks a tuple of them in twice the time of the step itself.
     """
-    head, regions, layers, kinds = borrowed(head), borrowed(regions), borrowed(layers), borrowed(kinds)
-    teleports, agents, slots, index = borrowed(teleports), borrowed(agents), borrowed(slots), borrowed(index)
-    taken, heap, codes, views, out = (
-        borrowed(taken), borrowed(heap), borrowed(codes), borrowed(views), borrowed(out),
-    )  # fmt: skip
+    arrays = borrowed(
+        EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
+    )
     if head[col.RENEWS] or head[col.PERISHES] or (head[col.PENDING] and heap[0, 0] <= head[col.CLOCK]):
-        arrays = EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
         prepare(arrays)
-    kind = act(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views, 0, action)
+    kind = act(arrays, 0, action)
     if head[col.EVERY]:
-        teleport(
-            EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
-        )
+        teleport(arrays)
     flat = out.reshape(-1)
-    copy_bytes(flat, 0, views[0, head[col.SIDE]], 0, len(flat))
+    copy_bytes(flat, 0, arrays.views[0, head[col.SIDE]], 0, len(flat))
     head[col.CLOCK] += 1
     return kind
 
@@ -93,27 +86,9 @@ def step_together(arrays: EpisodeArrays, actions: np.ndarray, out: np.ndarray, h
     head = arrays.head
     prepare(arrays)
     for agent in range(len(arrays.agents)):
-        hits[agent] = act(head, arrays.regions, arrays.layers, arrays.kinds, arrays.teleports, arrays.agents,
-                          arrays.slots, arrays.lookup, arrays.taken, arrays.heap, arrays.codes, arrays.views, agent,
-                          actions[agent])  # fmt: skip
+        hits[agent] = act(arrays, agent, actions[agent])
     out[:] = arrays.views[:, head[col.SIDE]]
     head[col.CLOCK] += 1
-
-
-@compiled
-def step_many(
-    batch: EpisodeArrays, actions: np.ndarray, out: np.ndarray, hits: np.ndarray, first: int, last: int
-) -> None:
-    """Step the episodes `first` ... `last` - 1 of a batch, each with its own row of `actions`, `out`, `hits`."""
-    head, regions, agents, slots = (
-        borrowed(batch.head), borrowed(batch.regions), borrowed(batch.agents), borrowed(batch.slots),
-    )  # fmt: skip
-    lookup, heap, views, seen = borrowed(batch.lookup), borrowed(batch.heap), borrowed(batch.views), borrowed(out)
-    layers, kinds, teleports = borrowed(batch.layers), borrowed(batch.kinds), borrowed(batch.teleports)
-    codes, taken = borrowed(batch.codes), borrowed(batch.taken)
-    for i in range(first, last):
-        hits[i] = step(head[i], regions[i], layers, kinds, teleports, agents[i], slots[i], lookup[i], taken[i],
-                       heap[i], codes, views[i], actions[i], seen[i])  # fmt: skip
 
 
 @compiled

@@ -16,16 +16,16 @@ from harvestgym.forager.host_engine.lookup import (
     kind_at_rank,
     rank_cells,
 )
-from harvestgym.forager.numba_support import compiled, inlined
+from harvestgym.forager.host_engine.numba_support import compiled, inlined
 from harvestgym.forager.world import EAST, EMPTY, NORTH, SOUTH
 
 _U = np.uint64
 
 
 @inlined
-def find_cell_ahead(head: np.ndarray, agents: np.ndarray, agent: int, action: int) -> tuple[int, int]:
+def find_cell_ahead(arrays: EpisodeArrays, agent: int, action: int) -> tuple[int, int]:
     """Return the cell that an action leads to; the agent's own where a wall ends the world."""
-    x, y = agents[agent, col.AGENT_X], agents[agent, col.AGENT_Y]
+    head, x, y = arrays.head, arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y]
     to_x = x + (1 if action == EAST else (-1 if action > SOUTH else 0))
     to_y = y + (1 if action == NORTH else (-1 if action == SOUTH else 0))
     if 0 <= to_x < head[col.WIDTH] and 0 <= to_y < head[col.HEIGHT]:
@@ -36,15 +36,14 @@ def find_cell_ahead(head: np.ndarray, agents: np.ndarray, agent: int, action: in
 
 
 @inlined
-def encode_cell(head: np.ndarray, kinds: np.ndarray, codes: np.ndarray, view: np.ndarray, at: int,
-           x: int, y: int, kind: int) -> None:  # fmt: skip
+def encode_cell(arrays: EpisodeArrays, view: np.ndarray, at: int, x: int, y: int, kind: int) -> None:
     """Write the bytes of a kind standing at (x, y) into a view, from byte `at`."""
-    tint = 0
+    head, kinds, tint = arrays.head, arrays.kinds, 0
     if 0 <= kind < len(kinds) and kinds[kind, col.TINTS] > 1:
         word = draw_word(_U(head[col.KEY_0]), _U(head[col.KEY_1]), _U(TINT), _U(x), _U(y))
         tint = np.int64(scale_word(word, _U(kinds[kind, col.TINTS])))
     for d in range(head[col.DEPTH]):
-        view[at + d] = codes[kind + 1, tint, d]
+        view[at + d] = arrays.codes[kind + 1, tint, d]
 
 
 @inlined
@@ -57,8 +56,15 @@ def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
 
 
 @compiled
-def rank_block(head: np.ndarray, regions: np.ndarray, west: int, north: int, rows: tuple[int, int],
-               cols: tuple[int, int], found: np.ndarray) -> None:  # fmt: skip
+def rank_block(
+    head: np.ndarray,
+    regions: np.ndarray,
+    west: int,
+    north: int,
+    rows: tuple[int, int],
+    cols: tuple[int, int],
+    found: np.ndarray,
+) -> None:
     """Find the rank pair and the region + 1 (0 for the outside) of the cells of a block, region by region."""
     i, first, before = 0, 0, -1
     for row in range(rows[0], rows[1]):
@@ -79,10 +85,11 @@ def rank_block(head: np.ndarray, regions: np.ndarray, west: int, north: int, row
 
 
 @compiled
-def refresh_block(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, slots: np.ndarray,
-           index: np.ndarray, taken: np.ndarray, codes: np.ndarray, view: np.ndarray, x: int, y: int,
-           rows: tuple[int, int], cols: tuple[int, int]) -> None:  # fmt: skip
+def refresh_block(
+    arrays: EpisodeArrays, view: np.ndarray, x: int, y: int, rows: tuple[int, int], cols: tuple[int, int]
+) -> None:
     """Look up a block of the view of an agent at (x, y): the rows and columns from first to last."""
+    head, regions = arrays.head, arrays.regions
     west, north, depth = x - head[col.COLS] // 2, y + head[col.ROWS] // 2, head[col.DEPTH]
     found = np.empty((3, (rows[1] - rows[0]) * (cols[1] - cols[0])), np.uint32)
     rank_block(head, regions, west, north, rows, cols, found)
@@ -91,15 +98,15 @@ def refresh_block(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kin
         for across in range(cols[0], cols[1]):
             at, r = (row * head[col.COLS] + across) * depth, np.int64(found[2, i]) - 1
             x, y = wrap_cell(head, west + across, north - row)
-            kind = len(kinds)
+            kind = len(arrays.kinds)
             if r >= 0:
-                slot = find_slot(head, index, taken, x, y)
+                slot = find_slot(arrays, x, y)
                 if slot == -1:
-                    kind = kind_at_rank(regions, layers, r, np.int64(found[0, i]), np.int64(found[1, i]))
+                    kind = kind_at_rank(regions, arrays.layers, r, np.int64(found[0, i]), np.int64(found[1, i]))
                 else:
-                    kind = slots[slot, col.WHAT] if slot >= 0 else EMPTY
-                kind = hide_out_of_season(head, kinds, slots, index, taken, kind, x, y)
-            encode_cell(head, kinds, codes, view, at, x, y, kind)
+                    kind = arrays.slots[slot, col.WHAT] if slot >= 0 else EMPTY
+                kind = hide_out_of_season(arrays, kind, x, y)
+            encode_cell(arrays, view, at, x, y, kind)
             i += 1
 
 
@@ -109,8 +116,7 @@ def refresh(arrays: EpisodeArrays) -> None:
     head = arrays.head
     for agent in range(len(arrays.agents)):
         x, y, view = arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y], arrays.views[agent]
-        refresh_block(head, arrays.regions, arrays.layers, arrays.kinds, arrays.slots, arrays.lookup, arrays.taken,
-                      arrays.codes, view[head[col.SIDE]], x, y, (0, head[col.ROWS]), (0, head[col.COLS]))  # fmt: skip
+        refresh_block(arrays, view[head[col.SIDE]], x, y, (0, head[col.ROWS]), (0, head[col.COLS]))
 
 
 @inlined
@@ -154,7 +160,7 @@ def patch(arrays: EpisodeArrays, cell: int, kind: int) -> None:
             dx, dy = dx % head[col.WIDTH], dy % head[col.HEIGHT]
         if 0 <= dx < head[col.COLS] and 0 <= dy < head[col.ROWS]:
             at = (dy * head[col.COLS] + dx) * head[col.DEPTH]
-            encode_cell(head, arrays.kinds, arrays.codes, arrays.views[agent, head[col.SIDE]], at, x, y, kind)
+            encode_cell(arrays, arrays.views[agent, head[col.SIDE]], at, x, y, kind)
 
 
 @compiled

@@ -87,7 +87,8 @@ def permute(
 ) -> tuple[jax.Array, jax.Array]:
     """`hashing.permute` as a loop: unrolled, XLA would compile it once for every use of its result."""
     p, q, k0, k1 = jnp.broadcast_arrays(p, q, k0, k1)
-    return jax.lax.fori_loop(0, ROUNDS, lambda _, pair: permute_once(*pair[:2], a, b, *pair[2:]), (p, q, k0, k1))[:2]
+    once = lambda _, now: permute_once(now[0], now[1], a, b, now[2], now[3])  # noqa: E731
+    return jax.lax.fori_loop(0, ROUNDS, once, (p, q, k0, k1))[:2]
 
 
 def generate_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import replace
-from harvestgym.forager.reward_context import JaxContext
+from harvestgym.forager import hashing
+from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
 from harvestgym.forager.reward_laws import Constant
 from harvestgym.forager.reward_payment import RATE, ring_cells, ring_length
 from harvestgym.forager.world import World
 
 from .state import ForagerParams, ForagerState
+
+
+class JaxContext:
+    """The context of a collision under JAX; the clock is the two words (high, low)."""
+
+    xp: Any = jnp
+
+    def __init__(self, high: Any, low: Any, words: Any, kind: int, generation: Any) -> None:
+        self._high, self._low, self._words = high, low, words
+        self._kind, self._generation = kind, generation
+
+    def phase(self, period: int) -> jax.Array:
+        """Return the clock modulo `period` as int32, exactly."""
+        return hashing.modulo(self._high, self._low, jnp.uint32(period)).astype(jnp.int32)
+
+    def uniforms(self, number: int) -> jax.Array:
+        """float32 (number,) in [0, 1)."""
+        index, stream = jnp.arange(number, dtype=jnp.uint32), jnp.uint32(SERIES + STREAMS * self._kind)
+        word = hashing.draw_word(self._words[0], self._words[1], stream, self._generation, index)
+        return (word >> np.uint32(8)).astype(jnp.float32) / np.float32(16777216)
+
+    def noise(self) -> jax.Array:
+        """Return a bell-shaped draw of variance one that belongs to this step."""
+        k0, k1 = self._words[0], self._words[1]
+        size, negative = hashing.draw_bell(k0, k1, jnp.uint32(NOISE), self._low, self._high)
+        return jnp.where(negative == 1, -1.0, 1.0) * size.astype(jnp.float32) / np.float32(65536)
 
 
 def reward_context(state: ForagerState, kind: int, generation: jax.Array) -> JaxContext:
@@ -49,13 +78,9 @@ def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Ar
 
 def region_values(world: World, state: ForagerState, params: ForagerParams) -> jax.Array:
     """float32 (regions,): expected reward of the collectable objects per cell, now, as generated."""
-    rows = []
-    for r, g in enumerate(world.regions):
-        value = jnp.float32(0)
-        for i, count in g.layers:
-            kind = world.kinds[i]
-            if kind.collectable:
-                expected = kind.reward(reward_context(state, i, state.generation[r]))
-                value = value + expected * params.worth[i] * np.float32(kind.share * count / g.cells)
-        rows.append(value)
-    return jnp.stack(rows)
+
+    def expect(kind: int, region: int) -> jax.Array:
+        now = reward_context(state, kind, state.generation[region])
+        return world.kinds[kind].reward(now) * params.worth[kind]
+
+    return jnp.stack([jnp.float32(value) for value in world.region_values(expect)])

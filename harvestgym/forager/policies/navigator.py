@@ -20,13 +20,13 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
 from harvestgym.forager.jax_engine.lookup import find_region, to_word
 from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.jax_engine.rewards import JaxContext
 from harvestgym.forager.observations import MODES, OUTSIDE, choose_colors
-from harvestgym.forager.reward_context import JaxContext
 from harvestgym.forager.reward_laws import Fourier
 from harvestgym.forager.world import MOVES, view_offsets
 
-from .baselines import choose_best, neighbours, plan, read_channels
 from .informed import InformedForager
+from .planning import choose_best, find_free, is_closed, neighbours, plan, read_channels
 
 DISCOUNT = 0.9
 
@@ -70,18 +70,20 @@ class Numbers(NamedTuple):
 @dataclass(frozen=True)
 class _Navigator:
     env: Forager
+    worth: tuple[float, ...] | None
 
     def __call__(
         self, numbers: Numbers, carry: NavigatorMemory, obs: Any, key: jax.Array
     ) -> tuple[NavigatorMemory, jax.Array]:
         x, y = carry.x, carry.y
-        view, worth = (obs["view"], obs["worth"]) if self._is_informed else (obs, self._find_worth(numbers, carry))
-        worth = self._pad(worth)
+        informed = isinstance(self.env, InformedForager)
+        view, worth = (obs["view"], obs["worth"]) if informed else (obs, self._find_worth(numbers, carry))
+        worth = jnp.pad(worth, 1)  # nothing, each kind, the outside
         kinds = self._read_kinds(view, x, y)
-        free = self._find_free(lambda kind: kind.blocking)[kinds]
-        pays, open_ = worth[kinds], self._find_free(lambda k: k.blocking and not k.collectable)[kinds]
+        free = find_free(self.env.world, lambda kind: kind.blocking)[kinds]
+        pays, open_ = worth[kinds], find_free(self.env.world, is_closed)[kinds]
         gains = pays + numbers.crowd * jnp.where(pays > 0, add_near(jnp.where(open_, pays, 0.0)), 0.0)
-        path = plan(gains, open_, self._sweeps, numbers.discount)
+        path = plan(gains, open_, sum(self.env.aperture) // 2 + 1, numbers.discount)
         ahead = self._lead_to_biome(worth, x, y) - jnp.float32(2.0) * (neighbours(pays) < 0)
         ahead = ahead - jnp.float32(1e6) * ~neighbours(free)
         ahead = ahead + numbers.straight * (jnp.arange(len(MOVES), dtype=jnp.int32) == carry.last)
@@ -90,22 +92,6 @@ class _Navigator:
         world, ahead = self.env.world, neighbours(kinds)[action].astype(jnp.int32)
         place = (x + dx) % world.width, (y + dy) % world.height
         return NavigatorMemory(*place, carry.clock + 1, action, ahead, carry.paid, carry.met), action
-
-    @property
-    def _is_informed(self) -> bool:
-        return isinstance(self.env, InformedForager)
-
-    @property
-    def _sweeps(self) -> int:
-        return sum(self.env.aperture) // 2 + 1
-
-    def _find_free(self, stops: Any) -> jax.Array:
-        """bool (kinds + 2,): whether a cell with nothing, each kind and the outside can be entered."""
-        return jnp.array([True, *(not stops(kind) for kind in self.env.world.kinds), False])
-
-    def _pad(self, worth: jax.Array) -> jax.Array:
-        """float32 (kinds + 2,): the rewards of nothing, each kind and the outside."""
-        return jnp.concatenate([jnp.zeros(1, jnp.float32), worth, jnp.zeros(1, jnp.float32)])
 
     def _read_kinds(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside."""
@@ -126,6 +112,8 @@ class _Navigator:
 
     def _find_worth(self, numbers: Numbers, carry: NavigatorMemory) -> jax.Array:
         """float32 (kinds,): the expected rewards now; of a random series what it paid last, and more with time."""
+        if self.worth is not None:
+            return jnp.array(self.worth, jnp.float32)
         words, zero, now = jnp.zeros(2, jnp.uint32), jnp.uint32(0), to_word(carry.clock)
         paid = carry.paid + numbers.doubt / 1000 * (carry.clock - carry.met)
         worth = jnp.where(carry.met == NEVER_MET, numbers.unknown, paid)
@@ -136,14 +124,11 @@ class _Navigator:
 
     def _lead_to_biome(self, worth: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         """(4,): 1 for each action that leads to the middle of the best biome; 0 for all in it, or if carried off."""
-        world, kinds = self.env.world, self.env.world.kinds
+        world = self.env.world
         if world.teleport_every:
             return jnp.zeros(4, jnp.float32)
-        rows = []
-        for g in world.regions:
-            pays = [worth[i + 1] * (count / g.cells) for i, count in g.layers if kinds[i].collectable]
-            rows.append(sum(pays, jnp.float32(0)))
-        target = jax.lax.argmax(jnp.stack(rows), 0, jnp.int32)
+        values = [jnp.float32(value) for value in world.region_values(lambda kind, _: worth[kind + 1])]
+        target = jax.lax.argmax(jnp.stack(values), 0, jnp.int32)
         middle = jnp.array([(g.x + g.width // 2, g.y + g.height // 2) for g in world.regions], jnp.int32)[target]
         off = middle - jnp.stack([x, y])
         if world.edge == "torus":
@@ -176,6 +161,7 @@ def navigator(
     straight: float = 0.0,
     unknown: float = 1.0,
     doubt: float = 0.0,
+    worth: tuple[float, ...] | None = None,
 ) -> Policy:
     """Return the forager for observations in objects or colors, from the start of an episode on.
 
@@ -187,6 +173,7 @@ def navigator(
         straight: preference for the direction of the last step while it walks on; to the best biome leads 1.
         unknown: worth of a food with a random series of rewards that it has never met.
         doubt: how much more it is worth than what it paid last, 1,000 steps later.
+        worth: of each kind, if it takes the rewards to be always the same; else the laws say it.
     """
     numbers = Numbers(*map(jnp.float32, (discount, enough, crowd, straight, unknown, doubt)))
     x, y, kinds = *env.world.start, len(env.world.kinds)
@@ -194,4 +181,4 @@ def navigator(
     start = NavigatorMemory(
         *place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds, jnp.float32), jnp.full(kinds, NEVER_MET, jnp.int32)
     )
-    return Policy(start, Partial(_Navigator(env), numbers), remember_reward)
+    return Policy(start, Partial(_Navigator(env, worth), numbers), remember_reward)

@@ -13,14 +13,13 @@ from harvestgym.core.view.scene import Chart, Line, Panel, Scene, Words
 from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES
-from harvestgym.forager.world import EMPTY
+from harvestgym.forager.world import ACTION_NAMES, EMPTY
 
 from .maps import aperture, neighbourhood, visited, whole
 
 NO_ACTION = -1
 """The action of a row of a record that was not reached by one: the start, or where a saved episode continues."""
 
-WAYS = ("north", "east", "south", "west")
 RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
 
 
@@ -75,4 +74,4 @@ def _met(env: Forager, past: Record) -> list[str]:
         return ["the life goes on from here"]
     met, reward = int(past["collided"][-1]), float(past["reward"][-1])
     what = f"met {env.world.names[met]}" if met != EMPTY else "met nothing"
-    return [f"went {WAYS[int(past['action'][-1])]}: {what}, reward {reward:+.3g}"]
+    return [f"went {ACTION_NAMES[int(past['action'][-1])]}: {what}, reward {reward:+.3g}"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.world import ACTION_NAMES
 
-ACTION_NAMES = ("north", "east", "south", "west")
 DOCS = {
     "x#cell": "column of the forager, eastwards",
     "y#cell": "row of the forager, northwards",

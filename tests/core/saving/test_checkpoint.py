@@ -33,7 +33,6 @@ from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build_forager
-from harvestgym.forager.host_engine.vector_env import ForagerVec
 from harvestgym.forager.kinds import Flower, Wall
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -65,7 +64,6 @@ FACES: dict[str, Callable[[], Any]] = {
     "gymnasium.make, a world": lambda: gymnasium.make("forager/two-biome-v1", horizon=13),
     "a limit of Gymnasium's": lambda: gymnasium.wrappers.TimeLimit(GymEnv(harvestgym.make("fishing/may-v0")), 12),
     "a batch of fisheries": lambda: harvestgym.make_vec("fishing/logistic-random-v0", 3, Tmax=11),
-    "many lives": lambda: ForagerVec(harvestgym.make("forager/seasons-v1", horizon=13), 3),
     "the fishery of the seed": lambda: FishingEnv(sigma=0.2, Tmax=12, levels=4),
     "wrapped": lambda: GymEnv(Log(TimeLimit(Utility(harvestgym.make("fishing/ricker-v0"), Exponential(0.5)), 14))),
 }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from harvestgym.forager.family import build_forager, make, make_gymnasium
-from harvestgym.forager.host_engine.gym_env import ForagerGym
+from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.gym.env import GymEnv
 from tests.forager.worlds import SMALL
 

@@ -40,7 +40,7 @@ def test_the_index_is_a_dictionary_from_cells_to_slots(empty):
         row = expected.get(cell, {1: -1, 2: -1})
         slot = row[2] if row[2] >= 0 else -2 if row[1] >= 0 else -1
         width = int(arrays.head[col.WIDTH])
-        assert lookup.find_slot(arrays.head, arrays.lookup, arrays.taken, cell % width, cell // width) == slot
+        assert lookup.find_slot(arrays, cell % width, cell // width) == slot
 
 
 def test_the_queue_gives_slots_in_the_order_of_due_step_and_collision(empty):
@@ -58,7 +58,7 @@ def test_a_rebuilt_index_finds_what_the_incremental_one_found():
     env = wandered()
     arrays = env.arrays
     cells = arrays.slots[arrays.slots[:, col.STATE] != VACANT][:, [col.HOME, col.AT]].ravel()
-    find = lambda a, c: lookup.find_slot(a.head, a.lookup, a.taken, c % 1000, c // 1000)  # noqa: E731
+    find = lambda a, c: lookup.find_slot(a, c % 1000, c // 1000)  # noqa: E731
     before = [find(arrays, int(c)) for c in cells]
     used, pending = arrays.head[col.USED], arrays.head[col.PENDING]
     lookup.rebuild_index(arrays)

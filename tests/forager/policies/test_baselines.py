@@ -12,7 +12,8 @@ import pytest
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.forager.family import build_forager, make, policies, summary
-from harvestgym.forager.policies.baselines import STRAY, choose_best, greedy, neighbours, plan, planner
+from harvestgym.forager.policies.baselines import STRAY, greedy, planner
+from harvestgym.forager.policies.planning import choose_best, neighbours, plan
 from harvestgym.forager.world import MOVES
 from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
 from tests.short import long

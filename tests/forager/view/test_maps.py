@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from harvestgym.core.view.scene import Map, Scene
+from harvestgym.forager import gym_env
 from harvestgym.forager.family import build_forager, make, scene
-from harvestgym.forager.host_engine import gym_env
+from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.host_engine.env import host_twin
-from harvestgym.forager.host_engine.gym_env import ForagerGym
 from harvestgym.forager.observations import choose_colors
 from harvestgym.forager.view import maps
 from harvestgym.gym.env import GymEnv

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from harvestgym.forager import hashing
+
 try:
     import numba
     from numba import extending
@@ -19,22 +21,6 @@ except ImportError:
 
 FAST = numba is not None
 """Whether the compiled host engine can run."""
-
-
-def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that the host engine compiles and JAX traces: one source for both engines."""
-    return extending.register_jitable(function) if extending else function
-
-
-def on_host(source: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let numba compile `source` where the decorated function is called: the same result, fewer instructions."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        if extending:
-            extending.overload(function)(lambda x, n: source)
-        return function
-
-    return decorate
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,18 +71,32 @@ if event:
     event.register("numba:compile", _Announcer())
 
 
-def _borrowed(typing: Any, array: Any) -> Any:
+def _borrowed(typing: Any, arrays: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(array)(context, builder, value=args[0])
-        view.meminfo = view.meminfo.type(None)
-        view.parent = view.parent.type(None)
-        return view._getvalue()
+        given = args[0]
+        for i, kind in enumerate(arrays.types):
+            view = context.make_array(kind)(context, builder, value=builder.extract_value(given, i))
+            view.meminfo = view.meminfo.type(None)
+            view.parent = view.parent.type(None)
+            given = builder.insert_value(given, view._getvalue(), i)
+        return given
 
-    return array(array), generate
+    return arrays(arrays), generate
 
 
-borrowed: Any = extending.intrinsic(_borrowed) if extending else lambda array: array
-"""The same array, not counted: for one compiled step, during which the caller holds it.
+borrowed: Any = extending.intrinsic(_borrowed) if extending else lambda arrays: arrays
+"""The same tuple of arrays, not counted: for one compiled step, during which the caller holds them.
 
 Counting references to eleven arrays at every cell takes longer than looking the cells up.
 """
+
+
+def _wide_scale(x, n):  # numba wants the overload unannotated
+    return (x * n) >> np.uint32(32)
+
+
+if extending:
+    for name in ("mix", "draw_word", "draw_bell", "rotate", "permute_once", "permute"):
+        extending.register_jitable(getattr(hashing, name))
+    # The same result as the source, in fewer instructions.
+    extending.overload(hashing.scale_word)(lambda x, n: _wide_scale)

@@ -20,9 +20,9 @@ from harvestgym.core.checks import check_arguments
 from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.random import keys_for
+from harvestgym.core.view.scene import Scene
 from harvestgym.forager.host_engine.arrays import EVENTS, REFUSED, USED
 from harvestgym.forager.host_engine.env import ForagerEnv, host_twin
-from harvestgym.forager.host_engine.rewards import is_steady
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
 from harvestgym.forager.reward_payment import RATE
 from harvestgym.forager.view.maps import SMALL_WORLD
@@ -66,7 +66,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         self._rate, self._steps, self._over = 0.0, 0, True
         self._key: jax.Array | None = None
         self._values: Any = None
-        self._steady = is_steady(env.world)
+        self._steady = env.world.is_steady
         self._frames = FrameBuffer(RECORDED) if render_mode else None
 
     @classmethod
@@ -79,7 +79,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
 
     def _make_model(self) -> Forager:
         config, world = self.env.config, self.env.world
-        rows, cols = self.env.in_view().shape
+        rows, cols = self.env.in_view().shape[-2:]
         return Forager(world, (rows, cols), config.observation_mode, self.horizon, config.hint)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
@@ -116,7 +116,7 @@ class ForagerGym(gymnasium.Env[Any, int]):
         self._over = self._steps == self.horizon
         return obs, reward, False, self._over, self._report(action, reward)
 
-    def _report(self, action: int, reward: float) -> Info:
+    def _report(self, action: Any, reward: Any) -> Info:
         """Return the info of a step, which is also recorded where pictures are drawn."""
         info = self._info()
         if self._frames is not None:
@@ -149,8 +149,10 @@ class ForagerGym(gymnasium.Env[Any, int]):
             return None
         if not len(self._frames):
             raise ResetNeeded("render: expected an episode, got none; try reset() first")
-        record = self._frames.record
-        return render_scene(scene(self._make_model(), record, len(record["reward"]) - 1), str(self.render_mode))
+        return render_scene(self._draw(self._frames.record), str(self.render_mode))
+
+    def _draw(self, record: dict[str, np.ndarray]) -> Scene:
+        return scene(self._make_model(), record, len(record["reward"]) - 1)
 
     @property
     def record(self) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harvestgym.core.xla import compilation
-from harvestgym.forager import numba_support
+from harvestgym.forager.host_engine import numba_support
 
 
 class ReadOnlyNumba:

@@ -1,0 +1,65 @@
+"""The commons problem: several fleets on one stock, which `gym.parallel_env.ParallelEnv` lets several agents fish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+from pydantic import Field
+
+from harvestgym.core.checks import check_arguments
+from harvestgym.core.errors import ConfigError
+
+from .growth import GrowthLaw
+from .model import FishingModel, FishingParams, FishingState
+
+FleetCount = Annotated[int, Field(ge=1, le=10_000)]
+
+
+@dataclass(frozen=True, repr=False)
+class CommonsModel(FishingModel):
+    """A single stock fished by `units.targets` fleets, each with its own quota; each is paid its own catch.
+
+    When they ask for more than there is, all get the same part of what they asked for.
+    """
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the fleets."""
+        return tuple(f"fleet_{i}" for i in range(self.units.targets))
+
+    @property
+    def own_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+        """The spaces of the observation and of the action of one fleet."""
+        one = replace(self.units, targets=1)
+        return one.observation_space, one.action_space
+
+    def part(self, obs: Any, fleet: int) -> Any:
+        """Return the observation of a fleet: all see the stock."""
+        return obs.copy()
+
+    def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
+        own = {"reward": self.worth(state, params), "catch": state.catch}
+        return super().info(state, params) | {"own": own}
+
+    def harvest(
+        self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
+        quotas = self.quota(law, stock, action, params)
+        if keep is not None:
+            quotas = params.quota_error(keep, quotas, quotas)
+        there = law.available(stock)[0]
+        catch = quotas * jnp.minimum(1.0, there / jnp.maximum(quotas.sum(), 1e-12))
+        total = jnp.minimum(catch.sum(), there)
+        return law.harvest(stock, total[None]), catch, catch / jnp.maximum(there, 1e-12)
+
+
+@check_arguments
+def share_stock(env: FishingModel, fleets: FleetCount = 2) -> CommonsModel:
+    """Make the fishery `env` shared by several fleets; ConfigError unless it has one stock and one target."""
+    if env.units.targets != 1 or env.params.law.stocks != 1:
+        raise ConfigError(f"fleets: expected a fishery with one stock, got {env.params.law.stocks} stocks")
+    return CommonsModel(env.params, replace(env.units, targets=fleets), env.order, env.shows_year)

@@ -1,0 +1,103 @@
+"""Several agents in one world on the host engine: every value that a `ForagerEnv` has of its agent is an array of them.
+
+In a step the agents move in their order; whoever comes first collects. They do not block each other and share one map;
+each sees the others as one more kind, the last one, or in colours as a dark cell. Noise in rewards belongs to the step:
+agents that collect in the same step share it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harvestgym.forager.config import ForagerConfig
+from harvestgym.forager.host_engine import arrays as col
+from harvestgym.forager.host_engine import step
+from harvestgym.forager.host_engine.env import ForagerEnv
+from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, draw_reward
+from harvestgym.forager.observations import color_table
+from harvestgym.forager.world import EMPTY, World
+
+AGENT = (20, 20, 20)
+"""The colour of another agent, in worlds that are seen in colours."""
+
+
+class Foragers(ForagerEnv):
+    """A world without renewals, teleports and objects in Python, and `number` agents in it."""
+
+    def __init__(self, config: ForagerConfig, world: World, number: int) -> None:
+        self._number = number
+        super().__init__(config, world)
+        self.arrays = col.new_arrays(self.world, self._table, self._aperture, agents=number)
+        self._delayed = DelayedRewards(self.world.kinds, number)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.met = np.full(self._number, EMPTY)
+
+    def step(self, actions: Any) -> tuple[Any, np.ndarray]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Go one step each: the observations then, and the rewards, float64 (agents,)."""
+        number, clock = self._number, self.clock
+        while self.arrays.head[col.USED] + number > len(self.arrays.slots) < self.config.capacity:
+            self._grow()
+        out, hits = np.empty((number, self.arrays.views.shape[-1]), np.uint8), np.empty(number, np.int64)
+        step.step_together(self.arrays, np.asarray(actions, np.int64), out, hits)
+        self.met = hits
+        earned = np.array([self._find_reward(kind, clock) for kind in hits.tolist()])
+        return self._observe_cells(out), self._delayed.settle(hits, np.full(number, clock), earned)
+
+    def _find_reward(self, kind: int, clock: int) -> float:
+        if kind == EMPTY:
+            return 0.0
+        constant = self._constants[kind]
+        if constant is not None:
+            return constant
+        return draw_reward(self.world.kinds[kind], HostContext(clock, self._words, kind, 0))
+
+    @property
+    def position(self) -> tuple[np.ndarray, np.ndarray]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """(x, y) of the agents."""
+        return self.arrays.agents[:, col.AGENT_X].copy(), self.arrays.agents[:, col.AGENT_Y].copy()
+
+    @property
+    def biome(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The region in which each agent stands."""
+        return self.world.region_at(*self.position)
+
+    def in_view(self) -> np.ndarray:
+        """int8 (agents, rows, columns): the kind in each cell in view, as of a `ForagerEnv`."""
+        return np.stack([self.in_view_of(x, y) for x, y in self.arrays.agents.tolist()])
+
+    def observe(self) -> Any:
+        """Return the observations now."""
+        return self._observe_cells(self.arrays.views[:, self.arrays.head[col.SIDE]].copy())
+
+    def _tint(self, encoded: np.ndarray) -> None:
+        """No object has a colour of its own."""
+
+    def _decode(self, encoded: np.ndarray) -> np.ndarray:
+        """Return the cells of encoded views, the other agents included."""
+        cells = encoded.reshape(self._number, *self._shape)
+        others = self._find_others()
+        if self._mode.table is color_table:
+            cells[others] = AGENT
+            return cells
+        shown = np.where(others, self._table.max(initial=1), 0).astype(np.uint8)
+        return np.concatenate([cells, shown[..., None]], -1).view(self._table.dtype)
+
+    def _find_others(self) -> np.ndarray:
+        """bool (agents, rows, columns): where each agent sees another."""
+        (x, y), (rows, cols) = self.position, self._aperture
+        across, down = x[None] - x[:, None] + cols // 2, y[:, None] - y[None] + rows // 2
+        if self.world.edge == "torus":
+            across, down = across % self.world.width, down % self.world.height
+        here = (across >= 0) & (across < cols) & (down >= 0) & (down < rows) & ~np.eye(len(x), dtype=bool)
+        out = np.zeros((len(x), rows, cols), np.bool_)
+        me, other = np.nonzero(here)
+        out[me, down[me, other], across[me, other]] = True
+        return out
+
+    def recipe(self) -> dict[str, Any]:
+        """Return how it is made, for `core.saving.checkpoint`."""
+        return super().recipe() | {"number": self._number}

@@ -1,0 +1,88 @@
+"""A view as policies read it: the kinds in it, the cells that can be entered, and the best path to what pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+
+from harvestgym.forager.kinds import Kind
+from harvestgym.forager.world import MOVES, World
+
+
+def read_channels(obs: jax.Array) -> jax.Array:
+    """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside, from channels."""
+    return jnp.where(jnp.any(obs, -1), jax.lax.argmax(obs, obs.ndim - 1, jnp.int32) + 1, 0)
+
+
+def find_free(world: World, stops: Callable[[Kind], bool]) -> jax.Array:
+    """bool (kinds + 2,): whether a cell with nothing, each kind and the outside can be entered."""
+    return jnp.array([True, *(not stops(kind) for kind in world.kinds), False])
+
+
+def is_closed(kind: Kind) -> bool:
+    """Return whether a kind is in the way and stays there."""
+    return kind.blocking and not kind.collectable
+
+
+def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float | jax.Array) -> jax.Array:
+    """float32 (4,): the discounted reward of the best path that begins with each action.
+
+    Args:
+        worth: float32 (rows, columns), what each cell in view pays.
+        open_: bool (rows, columns), whether it can be entered.
+        sweeps: of value iteration, about the length of the longest path.
+        discount: per step.
+    """
+
+    @custom_vmap
+    def plan_one(worth: jax.Array, open_: jax.Array, discount: jax.Array) -> jax.Array:
+        return _plan_batch(worth[..., None], open_[..., None], sweeps, discount)[..., 0]
+
+    @plan_one.def_vmap
+    def plan_many(size: int, batched: list[bool], *given: jax.Array) -> tuple[jax.Array, bool]:
+        last = (jnp.moveaxis(part, 0, -1) if own else part[..., None] for part, own in zip(given, batched, strict=True))
+        worth, open_, discount = last
+        return jnp.broadcast_to(_plan_batch(worth, open_, sweeps, discount), (4, size)).T, True
+
+    return plan_one(worth, open_, jnp.asarray(discount, jnp.float32))
+
+
+def _plan_batch(worth: jax.Array, open_: jax.Array, sweeps: int, discount: jax.Array) -> jax.Array:
+    """Plan in views of shape (rows, columns, batch); (4, batch).
+
+    The batch is the last axis, so that a sweep is a few additions of long rows: 2.5 times as fast on a CPU. Rows are
+    joined, with a cell of the outside between two and a row of it at both ends.
+    """
+    rows, cols, _ = worth.shape
+    side = cols + 1
+    join = lambda grid: jnp.pad(grid, ((0, 0), (0, 1), (0, 0))).reshape(rows * side, -1)  # noqa: E731
+    gain, passes = join(jnp.where(open_, worth, -1e6)), join(open_ & (worth <= 0))
+    offsets = [int(dx - dy * side) for dx, dy in MOVES]
+
+    def enter(value: jax.Array) -> jax.Array:
+        """Return what entering each cell is worth."""
+        return jnp.pad(gain + discount * value, ((side, side), (0, 0)))
+
+    def sweep(_: int, ahead: jax.Array) -> jax.Array:
+        ways = [jax.lax.slice_in_dim(ahead, side + off, side + off + rows * side) for off in offsets]
+        return enter(jnp.where(passes, reduce(jnp.maximum, ways), 0.0))
+
+    ahead = jax.lax.fori_loop(0, sweeps, sweep, enter(jnp.zeros_like(gain)))
+    centre = (rows // 2 + 1) * side + cols // 2
+    return jnp.stack([ahead[centre + off] for off in offsets])
+
+
+def neighbours(grid: jax.Array) -> jax.Array:
+    """(4,): the cells of a view that lie next to its centre, by action."""
+    rows, cols = grid.shape
+    return jnp.stack([grid[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in MOVES])
+
+
+def choose_best(choices: jax.Array, key: jax.Array) -> jax.Array:
+    """Return the best action; where several are as good, a random one of them."""
+    tie = jax.random.uniform(key, (4,), jnp.float32)
+    return jax.lax.argmax(jnp.where(choices >= jnp.max(choices) - 1e-6, 1 + tie, 0), 0, jnp.int32)

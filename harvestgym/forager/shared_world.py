@@ -1,0 +1,120 @@
+"""Several foragers in one world; `gym.parallel_env.ParallelEnv` gives each to an agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, Any
+
+import gymnasium
+import jax
+import numpy as np
+from gymnasium.vector.utils import batch_space
+from pydantic import Field
+
+from harvestgym.core.checks import check_fields
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.scene import Scene, join_scenes
+from harvestgym.forager.gym_env import ForagerGym
+from harvestgym.forager.hashing import seed_words
+from harvestgym.forager.host_engine.env import twin_config
+from harvestgym.forager.host_engine.together import Foragers
+from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.observations import MODES, check_view_mode, color_table, make_space
+from harvestgym.forager.view.scene import scene
+from harvestgym.gym.base import Info
+
+MAX_FORAGERS = 1024
+
+
+@dataclass(frozen=True)
+class SharedWorld:
+    """The world of a functional `Forager` with `number` agents in it."""
+
+    model: Forager
+    number: Annotated[int, Field(ge=1, le=MAX_FORAGERS)] = 2
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_view_mode(self.model.mode, "SharedWorld")
+        world = self.model.world
+        if world.renews or world.teleport_every or any(kind.python for kind in world.kinds):
+            raise ConfigError("SharedWorld: expected a world without renewal, teleports and objects in Python, got one "
+                              "with them")  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"{self.number} foragers, {self.model!r}"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the foragers."""
+        return tuple(f"forager_{i}" for i in range(self.number))
+
+    @property
+    def own_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+        """The spaces of the observation and of the action of one forager."""
+        model = self.model
+        more = MODES[model.mode].table is not color_table
+        return make_space(model.world, model.mode, model.aperture, model.hint, more), model.action_space
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        """North, east, south, west, of each."""
+        return batch_space(self.model.action_space, self.number)
+
+    def part(self, obs: Any, forager: int) -> Any:
+        """Return the observation of a forager."""
+        return jax.tree.map(lambda leaf: leaf[forager], obs)
+
+    def make_gymnasium(self, render_mode: str | None = None) -> SharedWorldGym:
+        """Return the environment of all of them."""
+        return SharedWorldGym(self, render_mode)
+
+
+class SharedWorldGym(ForagerGym):
+    """The foragers of a shared world as one: actions, observations, rewards and infos are arrays of all."""
+
+    def __init__(self, core: SharedWorld, render_mode: str | None = None) -> None:
+        model = core.model
+        super().__init__(Foragers(twin_config(model), model.world, core.number), model.horizon, render_mode)
+        self.core, self.action_space = core, core.action_space
+        self.observation_space = batch_space(core.own_spaces[0], core.number)
+
+    def _draw_seed(self, seed: int | None) -> tuple[int, int]:
+        return seed_words(int(self.np_random.integers(0, 2**63)))
+
+    def _report(self, action: Any, reward: Any) -> Info:
+        row = (np.broadcast_to(given, self.core.number) for given in (action, reward))
+        return {"own": {"reward": reward, **super()._report(*row)}}
+
+    def _info(self) -> Info:
+        biome: Any = self.env.biome
+        values = np.asarray(self._values if self._steady else self.env.biome_values)
+        return {
+            "reward_rate": np.broadcast_to(self._rate, biome.shape).copy(),
+            "collided": self.env.met,
+            "collected": np.full(biome.shape, self.env.memory["collected"]),
+            "biome": biome,
+            "biome_value": values[biome],
+            "biome_regret": values.max() - values[biome],
+        }
+
+    def _draw(self, record: dict[str, np.ndarray]) -> Scene:
+        """Draw the first of the foragers."""
+        model, step = self._make_model(), len(record["reward"]) - 1
+        common = ("clock#step", "world")
+        each = {
+            agent: scene(model, {n: rows if n in common else rows[:, i] for n, rows in record.items()}, step)
+            for i, agent in enumerate(islice(self.core.agents, 8))
+        }
+        return join_scenes(next(iter(each.values())).title, each, record["reward"])
+
+    def kept(self) -> Info:
+        """Return the mutable state for `core.saving.checkpoint`."""
+        return super().kept() | {"np_random": self.np_random}
+
+    def restore(self, kept: Info) -> SharedWorldGym:
+        """Continue the saved episode; its record begins here."""
+        self.np_random = kept["np_random"]
+        super().restore(kept)
+        return self
