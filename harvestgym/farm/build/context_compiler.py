@@ -16,6 +16,7 @@ import numpy as np
 
 from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.contexts import (
     ContextActiveFarm,
@@ -29,8 +30,6 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams, FieldParams
 from harvestgym.farm.engine.variables import entity_names
 from harvestgym.farm.schema import ContextSpec, FarmSpec, FieldSpec, Interval, MixtureSpec, farm_spec
-
-from harvestgym.farm.build.components import load_kind
 
 WHERE = "context > draws"
 SMALL_TABLE = 64

@@ -26,12 +26,12 @@ from harvestgym.farm.schema import FarmSpec
 
 from .actions import ActionTable, Orders
 from .alike import map_fields
-from .conditions import Formula, occurs
+from .conditions import Compiled, holds
 from .farmers import WorkRequest, WorkResult, delegate
 from .field_day import draw_day, simulate_day
 from .initial_values import InitialValue, draw_initial_states
 from .name_table import NameTable
-from .observations import ObservationPlan
+from .observations import ObservationPlan, ObservedItem
 from .reward_terms import RewardContext
 from .state import DayReport, FarmParams, FarmState
 from .variables import FieldSlots, Variable
@@ -47,7 +47,7 @@ class FarmModel(Env[FarmState, FarmParams]):
         variables: every variable of every entity.
         plan: what is observed each day.
         starts: which variables get an initial value.
-        stops: the formula that ends the game.
+        stops: the condition that ends the game; None for none.
         schedule: how many actions a day an agent may ask for; 1 makes the action one integer.
         tallies: names that the score can count.
         defaults: the default parameters (not part of the structure).
@@ -61,7 +61,7 @@ class FarmModel(Env[FarmState, FarmParams]):
     variables: tuple[Variable, ...]
     plan: ObservationPlan
     starts: tuple[InitialValue, ...]
-    stops: Formula
+    stops: Compiled
     schedule: int
     tallies: tuple[str, ...]
     defaults: FarmParams
@@ -259,7 +259,10 @@ class FarmModel(Env[FarmState, FarmParams]):
         return self.plan.see(lambda variable: self.value(variable, state, params))
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
-        end = occurs(self.stops, params.stops, lambda item: item.take(self.value(item.variable, state, params)))
+        def read(item: ObservedItem, plot: Any) -> tuple[jax.Array, bool]:
+            return item.take(self.value(item.variable, state, params)), True
+
+        end = jnp.asarray(False) if self.stops is None else holds(self.stops, params.stops, read)
         for rule in params.rules.values():
             end = end | rule.ends(self.reward_context(state, params))
         return end
