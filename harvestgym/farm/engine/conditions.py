@@ -9,7 +9,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_name, nearest
-from harvestgym.core.tree import Meta
 from harvestgym.farm.formula import FUNCTIONS, is_variable, parse, place, write
 
 from .name_table import NameTable
@@ -83,24 +82,17 @@ class Operation:
     parts: tuple[Compiled, ...]
 
 
-class FunctionOfVariable:
-    """A function of all entries of a variable and its metadata, made in Python; it returns numbers or truths."""
-
-    def __call__(self, numbers: jax.Array, meta: Meta) -> Any:
-        """Return the result for the numbers of a variable."""
-        raise NotImplementedError
-
-
 class FormulaCompiler:
     """Compiles formulas into trees whose reference values are numbered from left to right.
 
     Attributes:
         names: the names of the farm.
-        functions: functions that a formula may call, besides `sum`, `mean`, `min`, `max` and `abs`.
+        functions: what a formula may call besides `sum`, `mean`, `min`, `max` and `abs`: functions of all numbers of a
+            variable and its metadata.
         values: the reference values so far, float32.
     """
 
-    def __init__(self, names: NameTable, functions: Mapping[str, FunctionOfVariable] = MappingProxyType({})) -> None:
+    def __init__(self, names: NameTable, functions: Mapping[str, Callable[..., Any]] = MappingProxyType({})) -> None:
         self.names, self.functions = names, functions
         self.values: list[np.ndarray] = []
 
@@ -128,8 +120,9 @@ class FormulaCompiler:
                     return len(self.values) - 1
                 case ast.Call():
                     check_name("function", node.func.id, (*FUNCTIONS, *self.functions), path(node))
-                    function = self.functions.get(node.func.id) or getattr(jnp, node.func.id)
-                    return Operation(function, (convert(node.args[0]),))
+                    argument, own = convert(node.args[0]), self.functions.get(node.func.id)
+                    bound = own and partial(own, meta=argument.variable.meta)
+                    return Operation(bound or getattr(jnp, node.func.id), (argument,))
                 case ast.Compare():
                     sides = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
                     each = [Operation(OPERATORS[type(op)], (convert(a, b), convert(b, a))) for a, op, b in sides]
@@ -227,10 +220,8 @@ def evaluate(node: Compiled, values: Sequence[Any], read: ReadItem, plot: Plot |
         return read(node, plot)
     if not isinstance(node, Operation):
         return values[node], True
-    whole = node.function in WHOLE or isinstance(node.function, FunctionOfVariable)
+    whole = node.function in WHOLE or isinstance(node.function, partial)
     numbers, known = zip(*(evaluate(part, values, read, None if whole else plot) for part in node.parts), strict=True)
     all_known = reduce(operator.and_, known)
     all_known = jnp.all(all_known) if whole and all_known is not True else all_known
-    if isinstance(node.function, FunctionOfVariable):
-        return node.function(*numbers, node.parts[0].variable.meta), all_known
     return node.function(*numbers), all_known

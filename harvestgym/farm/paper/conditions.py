@@ -18,7 +18,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
-from harvestgym.farm.engine.conditions import OPERATORS, FunctionOfVariable
+from harvestgym.farm.engine.conditions import OPERATORS
 from harvestgym.farm.engine.name_table import WHOLE
 from harvestgym.farm.engine.variables import encode_label
 from harvestgym.farm.formula import FUNCTIONS, parse
@@ -133,7 +133,7 @@ class Range:
         return getattr(self.array, name)
 
 
-class Predicate(FunctionOfVariable):
+class Predicate:
     """A condition with a Python function, `operator(function(seen), values)`, as a function of a formula.
 
     Attributes:
@@ -178,16 +178,8 @@ class Predicate(FunctionOfVariable):
         return jax.pure_callback(test, jax.ShapeDtypeStruct((), np.float32), seen, vmap_method="sequential")
 
 
-class _Probe:
-    """Something whose value is itself: what a mapping that changes nothing gives back."""
-
-    @property
-    def value(self) -> _Probe:
-        return self
-
-
 def _changes_nothing(function: Callable[[Any], Any]) -> bool:
-    probe = _Probe()
+    probe = Range(None, Meta("var", ("any",), "a labelled value, which is its own value", labels=("any",)))
     try:
         return function is builtins.id or function(probe) is probe
     except Exception:  # a user's function may raise anything

@@ -217,7 +217,12 @@ def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledR
     except ConfigError as error:
         raise ConfigError(f"{where} > {error}") from None
     plots, sign = row.plots if word else (), -1 if word == LEAST else 1
-    return CompiledRule(trigger, row.field, plots, need, sign), values, np.asarray(numbers, np.int32)
+    compiled = CompiledRule(trigger, row.field, plots, need, sign)
+    seen = jax.ShapeDtypeStruct((env.full_plan.size,), jnp.float32)
+    shape = jax.eval_shape(lambda obs: compiled.fires(values, make_reader(env.full_plan, obs))[1], seen).shape
+    if shape != (compiled.size,):
+        raise ConfigError(f"{where} > plot: expected one number for each plot, got several for {by!r}")
+    return compiled, values, np.asarray(numbers, np.int32)
 
 
 def _list_orders(env: FarmModel, rule: OrderRule) -> tuple[ActionRow, list[ActionTuple]]:

@@ -106,6 +106,7 @@ def test_an_observation_is_asked_for_again_after_its_pause() -> None:
         ({"do": "Reed-0.cut", "plot": "each"}, "expected a known parameter, got 'plot'"),
         ({"do": "Reed-0.cut", "observe": "Reed-0.stage"}, "expected either do or observe"),
         ({**POUR, "plot": "most"}, "expected each, most VARIABLE, least VARIABLE or a plot .x, y., got 'most'"),
+        ({**POUR, "plot": "most Gauge-0.levels"}, "expected a known entity, got 'Gauge-0'"),
         ({**POUR, "amuont": 3}, "expected a known parameter, got 'amuont'; try 'amount#L'"),
     ],
 )
