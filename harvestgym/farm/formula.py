@@ -16,7 +16,7 @@ from typing import Any
 from harvestgym.core.errors import ConfigError
 
 FUNCTIONS = ("sum", "mean", "min", "max", "abs")
-PARTS = (BoolOp, BinOp, UnaryOp, Compare, Call, Name, Constant, Subscript, List, Tuple)
+LANGUAGE = (BoolOp, BinOp, UnaryOp, Compare, Call, Name, Constant, Subscript, List, Tuple)
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.Not)
 KEYWORDS = ("and", "or", "not", "in", "True", "False")
 TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])[^\W\d][\w°%#./-]*")
@@ -26,7 +26,7 @@ MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "&&": "and", "||": "or",
 EACH, MOST, LEAST = "each", "most", "least"
 
 
-def parse(text: Any) -> Any:
+def parse_formula(text: Any) -> Any:
     """Return the syntax tree of a formula, in which a variable is a `Name` with its whole text.
 
     Raises:
@@ -45,7 +45,7 @@ def parse(text: Any) -> Any:
     return tree
 
 
-def write(tree: Any) -> str:
+def write_formula(tree: Any) -> str:
     """Return the text of a syntax tree."""
     return ast.unparse(tree)
 
@@ -101,7 +101,7 @@ class _Restorer(ast.NodeTransformer):
     def visit_UnaryOp(self, node: UnaryOp) -> ast.expr:
         inside = self.visit(node.operand)
         if isinstance(node.op, ast.USub) and isinstance(inside, Constant) and type(inside.value) in (int, float):
-            return ast.copy_location(Constant(-inside.value), node)
+            return ast.copy_location(Constant(-inside.value), node)  # type: ignore[operator]
         return ast.copy_location(UnaryOp(node.op, inside), node)
 
 
@@ -132,7 +132,7 @@ def _check(node: Any, text: str) -> None:
             expected = "a finite number"
         case BinOp() | UnaryOp() if not isinstance(node.op, ARITHMETIC):
             expected = "one of + - * /"
-        case ast.expr() if not isinstance(node, PARTS):
+        case ast.expr() if not isinstance(node, LANGUAGE):
             expected = "a comparison, `and`, `or`, `not`, a name or a number"
     if expected:
         raise _error(node, text, expected)

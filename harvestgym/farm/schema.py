@@ -27,7 +27,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import Risk
 from harvestgym.core.tree import WIDE
 
-from .formula import parse, split_plots
+from .formula import parse_formula, split_plots
 
 FILES = ("table",)
 """Keys of an entity's set that name a file; it is searched for next to the farm file that names it."""
@@ -167,7 +167,7 @@ class FarmerSpec(ComponentSpec):
 
 def _check_condition(text: Any) -> str:
     """Return a condition as it is written, once it was parsed."""
-    parse(text)
+    parse_formula(text)
     return " ".join(text.split())
 
 
@@ -176,7 +176,7 @@ AnyOf = Annotated[
     list[Condition],
     BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
     PlainSerializer(lambda given: given[0] if len(given) == 1 else given),
-    WithJsonSchema({"type": ["string", "array"], "description": "a condition, or several of which one must hold"}),
+    WithJsonSchema({"type": ["string", "array"], "description": "a condition, or a list in which one must hold"}),
 ]
 
 
@@ -296,11 +296,11 @@ class OrderRule(Strict):
     is given again after `every#day` days at the earliest, with 0 also on the same day.
 
     Attributes:
-        when: condition, or several of which one must hold; always, if there is none. For an order on some plots it is
+        when: condition, or a list in which one must hold; always, if there is none. For an order on some plots it is
             read on each of them.
         do: action, `Soil-0.watering_discrete`.
         observe: observation, `Plant-0.stage`.
-        farmer: who does it; the only farmer by default.
+        farmer: who does it; the first farmer by default.
         plot: a plot, or `each` plot on which the condition holds, those with the `most` or the `least` of a variable
             first.
     """

@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.formula import FUNCTIONS, parse, write
+from harvestgym.farm.formula import FUNCTIONS, parse_formula, write_formula
 from harvestgym.farm.schema import FarmSpec
 
 NOT_IN_A_FILE = "not in a file"
@@ -60,8 +60,8 @@ def write_component(component: Any) -> dict[str, Any]:
 
 def write_farm(spec: FarmSpec) -> str:
     """Return a farm as YAML; ConfigError if a part of it lives in Python only."""
-    calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse(text)))
-    if any(isinstance(node, ast.Call) and write(node.func) not in FUNCTIONS for node in calls):
+    calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse_formula(text)))
+    if any(isinstance(node, ast.Call) and write_formula(node.func) not in FUNCTIONS for node in calls):
         raise ConfigError("rules > terminal_conditions: expected formulas as text, got a Python function")
     return to_yaml(_plain(spec.model_dump(by_alias=True, exclude_defaults=True), "farm"))
 

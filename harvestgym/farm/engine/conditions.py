@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_name, nearest
-from harvestgym.farm.formula import FUNCTIONS, is_variable, parse, place, write
+from harvestgym.farm.formula import FUNCTIONS, is_variable, parse_formula, place, write_formula
 
 from .name_table import NameTable
 from .observations import ObservedItem, find_items
@@ -30,10 +30,10 @@ Compiled = Any
 ReferenceValues = tuple[Any, ...]
 """The reference values of a formula, float32, from left to right; they are parameters of a farm or a policy."""
 
-Plot = tuple[int, jax.Array]
+PlotIndex = tuple[int, jax.Array]
 """A plot: the number of its field and its x and y, which may be traced."""
 
-ReadItem = Callable[[ObservedItem, Plot | None], tuple[jax.Array, Any]]
+ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[jax.Array, Any]]
 """The numbers of an item, of a variable of the plots only those of the plot if one is given; and which are known."""
 
 
@@ -70,7 +70,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.And: all_of,
     ast.Or: any_of,
 }
-WHOLE = (jnp.sum, jnp.mean, jnp.min, jnp.max)
+OVER_PLOTS = (jnp.sum, jnp.mean, jnp.min, jnp.max)
 """The functions that read a variable of the plots on all of them, also in an order for one plot."""
 
 
@@ -108,7 +108,7 @@ class FormulaCompiler:
 
     def compile(self, text: str, where: str) -> Compiled:
         """Compile a formula; raises as `compile_any`."""
-        tree = parse(text)
+        tree = parse_formula(text)
 
         def convert(node: Any, other: Any = None) -> Compiled:
             """Convert a node; `other` is what it is compared with."""
@@ -119,10 +119,11 @@ class FormulaCompiler:
                     self.values.append(self._encode(node, other, path(node)))
                     return len(self.values) - 1
                 case ast.Call():
-                    check_name("function", node.func.id, (*FUNCTIONS, *self.functions), path(node))
-                    argument, own = convert(node.args[0]), self.functions.get(node.func.id)
-                    bound = own and partial(own, meta=argument.variable.meta)
-                    return Operation(bound or getattr(jnp, node.func.id), (argument,))
+                    name, argument = write_formula(node.func), convert(node.args[0])
+                    check_name("function", name, (*FUNCTIONS, *self.functions), path(node))
+                    own = self.functions.get(name)
+                    bound = partial(own, meta=argument.variable.meta) if own else getattr(jnp, name)
+                    return Operation(bound, (argument,))
                 case ast.Compare():
                     sides = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
                     each = [Operation(OPERATORS[type(op)], (convert(a, b), convert(b, a))) for a, op, b in sides]
@@ -172,8 +173,8 @@ class FormulaCompiler:
 
 def find_named_items(names: NameTable, node: Any, where: str) -> list[ObservedItem]:
     """Return the items of a variable of a formula, or of a group of variables."""
-    plot = [tuple(index.value for index in node.slice.elts)] if isinstance(node, ast.Subscript) else []
-    entity, key = names.locate(getattr(node, "value", node).id, where)
+    plot = [ast.literal_eval(node.slice)] if isinstance(node, ast.Subscript) else []
+    entity, key = names.locate(write_formula(getattr(node, "value", node)), where)
     return find_items(names.variables, names.observation((*entity, key, plot), where))
 
 
@@ -182,7 +183,7 @@ def find_one_item(names: NameTable, node: Any, where: str) -> ObservedItem:
     found = find_named_items(names, node, where)
     if len(found) != 1:
         keys = ", ".join(names.shorten(item.variable.where, item.variable.key) for item in found)
-        raise ConfigError(f"{where}: expected one variable, got {write(node)}; try one of {keys}")
+        raise ConfigError(f"{where}: expected one variable, got {write_formula(node)}; try one of {keys}")
     return found[0]
 
 
@@ -200,7 +201,7 @@ def _check_range(codes: Sequence[float], variable: Variable, where: str) -> None
 
 
 def holds(
-    node: Compiled, values: Sequence[Any], read: ReadItem, plot: Plot | None = None, unknown: bool = False
+    node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None, unknown: bool = False
 ) -> Any:
     """Return whether a formula holds, on one plot if one is given; a comparison of what is not known is `unknown`.
 
@@ -209,19 +210,23 @@ def holds(
     if isinstance(node, Operation) and node.function in (all_of, any_of, jnp.logical_not):
         inside = unknown ^ (node.function is jnp.logical_not)
         return node.function(*(holds(part, values, read, plot, inside) for part in node.parts))
-    numbers, known = evaluate(node, values, read, plot)
+    numbers, known = evaluate_formula(node, values, read, plot)
     true = jnp.asarray(numbers).astype(bool)
     return jnp.all(true if known is True else jnp.where(known, true, unknown))
 
 
-def evaluate(node: Compiled, values: Sequence[Any], read: ReadItem, plot: Plot | None = None) -> tuple[Any, Any]:
+def evaluate_formula(
+    node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None
+) -> tuple[Any, Any]:
     """Return the numbers of a part of a formula, and which are known; True if all are."""
     if isinstance(node, ObservedItem):
         return read(node, plot)
     if not isinstance(node, Operation):
         return values[node], True
-    whole = node.function in WHOLE or isinstance(node.function, partial)
-    numbers, known = zip(*(evaluate(part, values, read, None if whole else plot) for part in node.parts), strict=True)
+    whole = node.function in OVER_PLOTS or isinstance(node.function, partial)
+    numbers, known = zip(
+        *(evaluate_formula(part, values, read, None if whole else plot) for part in node.parts), strict=True
+    )
     all_known = reduce(operator.and_, known)
     all_known = jnp.all(all_known) if whole and all_known is not True else all_known
     return node.function(*numbers), all_known

@@ -14,7 +14,7 @@ from typing import Any
 
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.farm.entities.base import Action
-from harvestgym.farm.formula import is_variable, parse, place, write
+from harvestgym.farm.formula import is_variable, parse_formula, place, write_formula
 from harvestgym.farm.schema import parse_plot
 
 from .variables import EntitySlot, FieldSlots, Variable, check_plot
@@ -187,10 +187,10 @@ class NameTable:
 
     def formula(self, text: str, where: str) -> str:
         """Return a formula with its variables in canonical spelling."""
-        tree = parse(text)
+        tree = parse_formula(text)
         for node in filter(is_variable, ast.walk(tree)):
             node.id = self.canonical(node.id, f"{where}: {place(text, node)}")  # type: ignore[attr-defined]
-        return write(tree)
+        return write_formula(tree)
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
         """Return the variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""

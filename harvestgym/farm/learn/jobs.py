@@ -32,7 +32,7 @@ class Job(NamedTuple):
 
     Attributes:
         name: for people.
-        rules: its rules, of which the one that is needed most gives the order.
+        rules: its rules; the one that is needed most gives the order.
         values: the reference values of each rule.
         orders: what, where and amount of each order that the rules can give.
         again: whether a plot may get the order twice on one day.
@@ -136,7 +136,7 @@ class MacroJobs(Wrapper[FarmParams]):
     def _order(self, job: Job, state: JobState) -> jax.Array:
         """Return the order of a job that is needed most; "stop" if none is possible."""
         read, mask = make_reader(self.env.env.full_plan, self.env.flatten(state.obs)), state.obs["mask"]
-        values = [[np.float32(v if len(v) > 1 else v[0]) for v in of_rule] for of_rule in job.values]
+        values = [tuple(np.float32(v if len(v) > 1 else v[0]) for v in of_rule) for of_rule in job.values]
         fired = [rule.fires(mine, read) for rule, mine in zip(job.rules, values, strict=True)]
         held, need = (jnp.concatenate(parts) for parts in zip(*fired, strict=True))
         what, where, amount = np.asarray(job.orders, np.int32).T

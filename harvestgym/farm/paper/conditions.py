@@ -21,10 +21,10 @@ from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.conditions import OPERATORS
 from harvestgym.farm.engine.name_table import WHOLE
 from harvestgym.farm.engine.variables import encode_label
-from harvestgym.farm.formula import FUNCTIONS, parse
+from harvestgym.farm.formula import FUNCTIONS, parse_formula
 from harvestgym.farm.schema import parse_plot
 
-SIGNS = ("==", "!=", "<=", ">=", "<", ">", "in", "not in")
+SIGN_TEXTS = ("==", "!=", "<=", ">=", "<", ">", "in", "not in")
 SEVERAL = ("in", "not in")
 SPELLINGS = {"ni": "not in", "=": "=="}
 """The paper's spellings of operators."""
@@ -50,8 +50,8 @@ class ConditionReader:
             raise ConfigError(f"{where}: expected (observation, mapping, operator, value), got {event!r}")
         observation, mapping, sign, value = event
         name = _write_name(observation, where)
-        where, sign = f"{where}: {name}", SPELLINGS.get(sign, sign)
-        check_name("operator", sign, SIGNS, where)
+        where, sign = f"{where}: {name}", str(SPELLINGS.get(sign, sign))
+        check_name("operator", sign, SIGN_TEXTS, where)
         values = _list_values(value, sign in SEVERAL, where)
         if callable(mapping) and not _changes_nothing(mapping):
             self.functions[function := f"function_{len(self.functions)}"] = Predicate(mapping, sign, values)
@@ -143,7 +143,7 @@ class Predicate:
     def __init__(self, function: Callable[[Any], Any], sign: str, values: Sequence[Any]) -> None:
         self.function, self.values, self.is_traced = function, values, True
         self._several = sign in SEVERAL
-        self._operator = type(parse(f"x.x {sign} {'[0]' if self._several else 0}").ops[0])
+        self._operator = type(parse_formula(f"x.x {sign} {'[0]' if self._several else 0}").ops[0])
 
     def __call__(self, numbers: jax.Array, meta: Meta) -> jax.Array:
         """Return the truth for the numbers of a variable: compiled, or else called in Python."""

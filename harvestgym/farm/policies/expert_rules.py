@@ -22,17 +22,17 @@ from harvestgym.farm.engine.active import ActiveFarm
 from harvestgym.farm.engine.conditions import (
     Compiled,
     FormulaCompiler,
-    Plot,
+    PlotIndex,
     ReadItem,
     ReferenceValues,
-    evaluate,
+    evaluate_formula,
     find_named_items,
     holds,
     list_items,
 )
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
-from harvestgym.farm.formula import LEAST, parse, split_plots
+from harvestgym.farm.formula import LEAST, parse_formula, split_plots
 from harvestgym.farm.schema import OrderRule
 
 LONG_AGO = 10**6
@@ -87,10 +87,10 @@ class CompiledRule:
     def fires(self, values: ReferenceValues, read: ReadItem) -> tuple[jax.Array, jax.Array]:
         """Return whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
 
-        def fire(plot: jax.Array | None) -> tuple[jax.Array, jax.Array]:
+        def fire(plot: Any) -> tuple[jax.Array, jax.Array]:
             at = None if plot is None else (self.field, plot)
             held = jnp.asarray(True) if self.trigger is None else holds(self.trigger, values, read, at)
-            need = jnp.float32(0.0) if self.need is None else evaluate(self.need, values, read, at)[0]
+            need = jnp.float32(0.0) if self.need is None else evaluate_formula(self.need, values, read, at)[0]
             return held, self.sign * jnp.asarray(need, jnp.float32)
 
         if self.plots:
@@ -167,7 +167,7 @@ def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
     """Return what reads the items of an observation: a vector, or values and a mask of what was observed."""
     values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
 
-    def read(item: ObservedItem, plot: Plot | None) -> tuple[jax.Array, Any]:
+    def read(item: ObservedItem, plot: PlotIndex | None) -> tuple[jax.Array, Any]:
         at = plan.locate(item)
         assert at is not None, "_check_seen refuses such a rule"
         if plot is not None and item.plot is None and item.variable.per_plot and item.variable.field == plot[0]:
@@ -228,18 +228,16 @@ def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledR
 def _list_orders(env: FarmModel, rule: OrderRule) -> tuple[ActionRow, list[ActionTuple]]:
     """Return the row of a rule's action in the table of the farm, and its orders, one for each plot."""
     entity, name = env.names.locate(rule.do or "", "do")
-    row, farmers = env.actions.row(*entity, name), env.actions.farmers
-    if rule.farmer is None and len(farmers) > 1:
-        raise ConfigError(f"farmer: expected one of {', '.join(farmers)}, got none")
-    only = {p.key: p.choices[0] for p in row.allowed if len(p.choices or ()) == 1}
-    action, plots = (rule.farmer or farmers[0], *entity, name), [rule.plot]
+    row = env.actions.row(*entity, name)
+    only = {p.key: next(iter(p.choices)) for p in row.allowed if len(p.choices) == 1}
+    action, plots = (rule.farmer or env.actions.farmers[0], *entity, name), [rule.plot]
     if row.action.plot and (isinstance(rule.plot, str) or (rule.plot is None and len(row.plots) == 1)):
         plots = list(row.plots)
     return row, [(*action, ({} if plot is None else {"plot": plot}) | only | rule.amounts) for plot in plots]
 
 
 def _find_offered(env: FarmModel, observe: str, where: str) -> tuple[int, ...]:
-    wanted = find_named_items(env.names, parse(observe), where)
+    wanted = find_named_items(env.names, parse_formula(observe), where)
     offered = env.offered.items if isinstance(env, ActiveFarm) else ()
     missing = [item.variable.name for item in wanted if item not in offered]
     if missing:

@@ -17,7 +17,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.farm.engine.conditions import find_one_item
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.formula import is_variable, parse, write
+from harvestgym.farm.formula import is_variable, parse_formula, write_formula
 from harvestgym.farm.schema import OrderRule
 
 from .expert_rules import compile_policy
@@ -76,10 +76,10 @@ def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
         return full
 
     def change(text: str) -> str:
-        tree = parse(text)
+        tree = parse_formula(text)
         for name, of, number in list_thresholds(tree):
             number.value = visit(rename(f"{prefix} {name}", number.value), number.value, of)
-        return write(tree)
+        return write_formula(tree)
 
     changed: dict[str, Any] = {"when": [change(text) for text in rule.when]}
     numbers = {key: value for key, value in rule.amounts.items() if _is_number(value)}
@@ -88,7 +88,7 @@ def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
     return rule.model_copy(update=changed | {"every": every})
 
 
-def list_thresholds(tree: Any) -> Iterator[tuple[str, Any, ast.Constant]]:
+def list_thresholds(tree: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield each comparison with a number: its name, what is compared, and the number."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
@@ -97,7 +97,7 @@ def list_thresholds(tree: Any) -> Iterator[tuple[str, Any, ast.Constant]]:
                     THRESHOLDS.get(type(operator), ()), (left, right), (right, left), strict=False
                 ):
                     if isinstance(number, ast.Constant) and _is_number(number.value):
-                        yield f"{write(of)} {sign}", of, number
+                        yield f"{write_formula(of)} {sign}", of, number
 
 
 def _is_number(value: Any) -> bool:
@@ -133,7 +133,7 @@ def _find_range(env: FarmModel, rule: OrderRule, of: Any, value: float) -> Numbe
         allowed = next(p.choices for p in env.actions.row(*entity, action).allowed if p.key == of)
         choices = tuple(float(c) for c in allowed if _is_number(c)) or (value,)
         return NumberRange(choices[0], choices[-1], value, choices)
-    low, high = _widen(value) if "day#" not in write(of) else (value - DAYS_AROUND, value + DAYS_AROUND)
+    low, high = _widen(value) if "day#" not in write_formula(of) else (value - DAYS_AROUND, value + DAYS_AROUND)
     variables = list(filter(is_variable, ast.walk(of)))
     if len(variables) != 1:
         return NumberRange(low, max(high, value), value)

@@ -13,7 +13,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.conditions import FormulaCompiler, holds, list_items
-from harvestgym.farm.formula import parse, write
+from harvestgym.farm.formula import parse_formula, write_formula
 from tests.farm.engine.test_engine import REED, SPRING, farm
 
 ENV = farm(SPRING, REED)
@@ -83,8 +83,8 @@ def test_random_formulas_come_back_and_mean_what_python_says() -> None:
     rng, held = random.Random(1), 0
     for _ in range(150):
         text, true = draw_formula(rng, 2)
-        once = write(parse(text))
-        assert write(parse(once)) == once
+        once = write_formula(parse_formula(text))
+        assert write_formula(parse_formula(once)) == once
         canonical = ENV.names.formula(text, "test")
         assert ENV.names.formula(canonical, "test") == canonical
         compiler = FormulaCompiler(ENV.names)
@@ -148,7 +148,7 @@ def test_a_formula_has_one_canonical_text(text: str, same: str) -> None:
 def test_a_mistake_has_its_position_and_the_nearest_name(text: str, words: str) -> None:
     with pytest.raises(ConfigError, match=f"test: {words}" if words.startswith("character") else words):
         try:
-            parse(text)
+            parse_formula(text)
         except ConfigError as error:
             raise ConfigError(f"test: {error}") from None
         FormulaCompiler(ENV.names).compile(text, "test")
