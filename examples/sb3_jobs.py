@@ -12,8 +12,7 @@ the trained agent over seasons of the other side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -32,8 +31,7 @@ from harvestgym.adapters.sb3 import SB3VecEnv
 from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
-from harvestgym.farm import Job, MacroJobs
-from harvestgym.farm.learn.jobs import Rank
+from harvestgym.farm import MacroJobs
 
 
 @dataclass(frozen=True)
@@ -58,47 +56,35 @@ CURVE, CURVE_SEASONS = 20, 100
 """Points of the learning curve, and seasons of the training side for each."""
 
 
-def above(channel: str, level: float) -> Rank:
-    """Return a condition of jobs: more than this on the plot."""
-    return lambda read: read(channel) - level
-
-
-def below(channel: str, level: float) -> Rank:
-    """Return a condition of jobs: less than this on the plot."""
-    return lambda read: level - read(channel)
-
-
-def is_growing(read: Callable[[str], jax.Array]) -> jax.Array:
-    """Return more than 0 where plants grow."""
-    return 1 - read("Plant-0/stage=none") - read("Plant-0/stage=ripe") - read("Plant-0/stage=dead")
-
-
-DAY, MOIST = "Field-0/Weather-0/day#int365", "Soil-0/available_Water#L"
-GROWN, PESTS = "Weeds-0/grow#nb", "Pests-0/plot_population#nb"
-WATER = Job(
-    "water the driest", "Soil-0/watering_discrete", least=MOIST, only=(below(MOIST, 140),), values={"amount#L": 20}
-)
-HARVEST = Job(
-    "harvest the ripest", "Plant-0/micro_harvest", most="Plant-0/fruit_weight#g", only=("Plant-0/stage=ripe",)
-)
-WATER_PLANTS = replace(WATER, only=(*WATER.only, is_growing))
-HARVEST_FIELD = Job("harvest the field", "Plant-0/harvest", only=(above(DAY, 220),))
-WEED = Job("weed the weediest", "Weeds-0/remove", most=GROWN, only=(above(GROWN, 2),))
-JOBS = {
-    "farm/bean-clay-weeds-3x4": [WATER, HARVEST, WEED],
-    "farm/pollination-3x4": [
-        WATER,
-        HARVEST,
-        Job("scatter", "Cide-0/scatter_bag", most=PESTS, only=(above(PESTS, 0), below("Cide-0/amount#kg", 0.1))),
-    ],
-    "farm/game0": [WATER_PLANTS, replace(HARVEST_FIELD, only=(above(DAY, 110),))],
-    "farm/game0-weeds": [
-        WATER_PLANTS,
-        HARVEST_FIELD,
-        WEED,
-        Job("scatter", "Cide-0/scatter_bag", most=GROWN, only=WEED.only),
-    ],
-}
+DRY = "Soil-0.available_Water#L < 140"
+WATER = {
+    "when": DRY, "do": "Soil-0.watering_discrete", "plot": "least Soil-0.available_Water#L", "amount#L": 20,
+}  # fmt: skip
+WATER_PLANTS = WATER | {"when": f"{DRY} and Plant-0.stage not in [none, ripe, dead]"}
+HARVEST = {"when": "Plant-0.stage == ripe", "do": "Plant-0.micro_harvest", "plot": "most Plant-0.fruit_weight#g"}
+HARVEST_FIELD = {"when": "Weather-0.day#int365 > 220", "do": "Plant-0.harvest"}
+WEED = {"when": "Weeds-0.grow#nb > 2", "do": "Weeds-0.remove", "plot": "most Weeds-0.grow#nb"}
+PESTS = "Pests-0.plot_population#nb"
+JOBS: dict[str, dict[str, Any]] = {
+    "farm/bean-clay-weeds-3x4": {"water the driest": WATER, "harvest the ripest": HARVEST, "weed the weediest": WEED},
+    "farm/pollination-3x4": {
+        "water the driest": WATER,
+        "harvest the ripest": HARVEST,
+        "scatter": {
+            "when": f"{PESTS} > 0 and Cide-0.amount#kg < 0.1", "do": "Cide-0.scatter_bag", "plot": f"most {PESTS}",
+        },
+    },
+    "farm/game0": {
+        "water the driest": WATER_PLANTS,
+        "harvest the field": HARVEST_FIELD | {"when": "Weather-0.day#int365 > 110"},
+    },
+    "farm/game0-weeds": {
+        "water the driest": WATER_PLANTS,
+        "harvest the field": HARVEST_FIELD,
+        "weed the weediest": WEED,
+        "scatter": WEED | {"do": "Cide-0.scatter_bag"},
+    },
+}  # fmt: skip
 
 
 def make(id: str, side: str) -> MacroJobs:

@@ -28,7 +28,7 @@ code that runs its cases by name only, so that evaluations, which are above it, 
 
 ORDERS = {
     "farm": (
-        ("public_names", "schema", "weather_data"), ("entities",),
+        ("public_names", "formula", "schema", "weather_data"), ("entities",),
         ("engine",), ("policies",), ("build",), ("view",), ("learn", "paper"), ("family",),
     ),
     "fishing": (

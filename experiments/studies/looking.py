@@ -25,7 +25,7 @@ from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
-from harvestgym.farm.schema import ExpertRule
+from harvestgym.farm.schema import OrderRule
 
 from .common.report import open_figure, write_seasons
 
@@ -37,8 +37,8 @@ PRICES = (0.0, 0.0003, 0.001, PRICE, 0.01, 0.03)
 LOOK_INTERVALS = (1, 2, 3, 5, 7, 10, 14, 21, 28)
 """Days between two observations."""
 
-NO_DAY = 999
-"""A day of the year that does not exist."""
+NO_DAY = 365
+"""A day of the year that no season reaches."""
 
 BLIND = tuple((every, harvest) for every in (3, 5, 8, 14) for harvest in (190, 205, 220, 235, 250))
 """Farmers who observe the calendar and the rain only: days between waterings, and the day of the harvest."""
@@ -60,27 +60,29 @@ class PaidFarm(NamedTuple):
         needed: variables in the rules, each with its gate.
         other: other variables that can be observed.
         water: litres of a watering by the calendar.
-        acts: what to do on what was observed, `(variable, operator, value, action)`; None for the expert's rules.
+        acts: rules of what to do on what was observed; None for the expert's rules.
     """
 
     needed: dict[Ref, Gate]
     other: tuple[Ref, ...]
     water: int
-    acts: tuple[tuple[Ref, str, Any, tuple[Any, ...]], ...] | None = None
+    acts: tuple[dict[str, Any], ...] | None = None
 
 
 ALWAYS = (1, 0)
 WATER, STAGE, WEEDS = ("Soil-0", "available_Water#L"), ("Plant-0", "stage"), ("Weeds-0", "grow#nb")
 SIZES = (("Plant-0", "size#cm"), ("Plant-0", "fruit_weight#g"))
+HARVEST = {"do": "Plant-0.harvest"}
+POUR: dict[str, Any] = {"do": "Soil-0.watering_discrete", "duration#min": 60}
 PAID_FARMS = {
     "paid-looks-1x1-v1": PaidFarm(
         {WATER: (1, 3), STAGE: (165, 0), WEEDS: (130, 0)},
         (*SIZES, ("Weeds-0", "flowers#nb")),
         20,
         (  # the expert waters and weeds by the calendar
-            (STAGE, "in", ["ripe"], ("Plant-0", "harvest", {})),
-            (WEEDS, ">", 1, ("Weeds-0", "remove", {"plot": [0, 0]})),
-            (WATER, "<", 162, ("Soil-0", "watering_discrete", {"plot": [0, 0], "amount#L": 20, "duration#min": 60})),
+            {"when": "Plant-0.stage == ripe", **HARVEST},
+            {"when": "Weeds-0.grow#nb > 1", "do": "Weeds-0.remove"},
+            {"when": "Soil-0.available_Water#L < 162", **POUR, "amount#L": 20},
         ),
     ),
     "tomato-clay-1x1-v2": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
@@ -170,23 +172,22 @@ def make_paid_farm(name: str) -> FarmModel:
 def make_farmer(name: str, env: FarmModel, arm: Arm) -> Policy:
     """Make a farmer: observations, then rules on them, those of the farm's expert by default, then the calendar."""
     game = PAID_FARMS[name]
-    acts = [rule for rule in env.spec.expert if not isinstance(rule.do[4], list)]
+    acts = [rule for rule in env.spec.expert if rule.do]
     if game.acts is not None:
-        acts = [_make_act(*act) for act in game.acts]
+        acts = [OrderRule.model_validate(act) for act in game.acts]
     gates = {ref: ALWAYS if arm.other else gate for ref, gate in game.needed.items()}
     looks = [_observe(ref, arm.needed, *gate) for ref, gate in gates.items()]
     looks += [_observe(ref, arm.other, *ALWAYS) for ref in game.other]
-    watering = ("Soil-0", "watering_discrete", {"plot": [0, 0], "amount#L": game.water, "duration#min": 60})
     by_date = [
-        _make_rule(("Plant-0", "harvest", {}), arm.harvest),
-        _make_rule(watering, _start_day(arm.water), every=arm.water or 1),
+        _make_rule(HARVEST, arm.harvest),
+        _make_rule(POUR | {"amount#L": game.water}, _start_day(arm.water), every=arm.water or 1),
     ]
     spec = env.spec.model_copy(update={"expert": [*looks, *acts, *by_date]})
     return rule_policy(dataclasses.replace(env, spec=spec))
 
 
-def _observe(ref: Ref, every: int | None, day: int, dry: int) -> ExpertRule:
-    return _make_rule((*ref, []), _start_day(every, day), dry, every or 1)
+def _observe(ref: Ref, every: int | None, day: int, dry: int) -> OrderRule:
+    return _make_rule({"observe": ".".join(ref)}, _start_day(every, day), dry, every or 1)
 
 
 def _start_day(every: int | None, day: int = 1) -> int:
@@ -194,18 +195,10 @@ def _start_day(every: int | None, day: int = 1) -> int:
     return NO_DAY if every is None else day
 
 
-def _make_act(ref: Ref, operator: str, value: Any, what: tuple[Any, ...]) -> ExpertRule:
-    """Make a rule that acts on what was observed this morning."""
-    when = [[[["Field-0", *ref, []], "value", operator, value]]]
-    return ExpertRule.model_validate({"when": when, "do": ["BasicFarmer-0", "Field-0", *what]})
-
-
-def _make_rule(what: tuple[Any, ...], day: int, dry: int = 0, every: int = 1) -> ExpertRule:
+def _make_rule(what: dict[str, Any], day: int, dry: int = 0, every: int = 1) -> OrderRule:
     """Make a rule by calendar and rain gauge: from a day on, after so many dry days, every so many days."""
-    least = {"day#int365": day, "consecutive_dry#day": dry}
-    when = [[[["Field-0", "Weather-0", key, []], "value", ">=", value] for key, value in least.items()]]
-    do = ["BasicFarmer-0", "Field-0", *what]
-    return ExpertRule.model_validate({"when": when, "do": do, "every#day": every})
+    when = f"Weather-0.day#int365 >= {day} and Weather-0.consecutive_dry#day >= {dry}"
+    return OrderRule.model_validate({"when": when, "every#day": every, **what})
 
 
 def _run_arms(game: str, arms: Sequence[Arm], seed: int, replicates: int, progress: Progress) -> list[ArmSeasons]:

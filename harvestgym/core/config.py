@@ -130,6 +130,8 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
     for technical, plain in PLAIN_WORDS.items():
         text = text.replace(technical, plain)
     text = re.sub(r" or instance of [A-Z][A-Za-z]*", "", re.sub(r"^[A-Z][a-z]+ should", "expected to", text))
+    if ", got " in text:
+        return text
     return f"{text}, got {error['input']!r}{_nearest_choice(error)}"
 
 

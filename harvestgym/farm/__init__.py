@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the types of the names in the table, for editors and type c
     from harvestgym.farm.entities.weather import Weather
     from harvestgym.farm.entities.weeds import Weeds
     from harvestgym.farm.learn.action_wrappers import wrap_actions
-    from harvestgym.farm.learn.jobs import Job, MacroJobs
+    from harvestgym.farm.learn.jobs import MacroJobs
     from harvestgym.farm.learn.map_farm import MapFarm
     from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field
     from harvestgym.farm.paper.farm import Farm, FilesWritten

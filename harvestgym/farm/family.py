@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -88,11 +89,11 @@ def from_yaml(
     """
     check_keywords("make", overrides, ("entities", "interface", "render_mode", *FarmSpec.model_fields), nested_keys())
     spec = read_farm(Path(path), overrides)
-    if "expert" not in overrides and (tuned := read_tuned(Path(path))) is not None:
-        rules = replace_numbers(spec.expert, tuned.numbers, f"{path} > tuned expert")
-        spec = spec.model_copy(update={"expert": rules})
     with nullcontext() if overrides or entities is not None else name_file(Path(path)):
         model = build(spec if entities is None else replace_sets(spec, entities))
+    if "expert" not in overrides and (tuned := read_tuned(Path(path))) is not None:
+        rules = replace_numbers(model.spec.expert, tuned.numbers, f"{path} > tuned expert")
+        model = replace(model, spec=model.spec.model_copy(update={"expert": rules}))
     return model if interface is None else wrap(model, interface)
 
 

@@ -34,7 +34,7 @@ PUBLIC = {
     **_locate("entities.base", "Entity"),
     **_locate("learn.action_wrappers", "wrap_actions"),
     **_locate("paper.farm", "Farm", "FilesWritten"),
-    **_locate("learn.jobs", "Job", "MacroJobs"),
+    **_locate("learn.jobs", "MacroJobs"),
     **_locate("learn.map_farm", "MapFarm"),
 }
 """All that `harvestgym.farm` exports."""

@@ -14,6 +14,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     StrictBool,
     StrictInt,
     WithJsonSchema,
@@ -25,6 +26,8 @@ from harvestgym.core.config import INT32, Hard, History, Strict, merge, read_ext
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import Risk
 from harvestgym.core.tree import WIDE
+
+from .formula import parse_formula, split_plots
 
 FILES = ("table",)
 """Keys of an entity's set that name a file; it is searched for next to the farm file that names it."""
@@ -162,41 +165,34 @@ class FarmerSpec(ComponentSpec):
     kind: str = "BasicFarmer"
 
 
-def _parse_values(value: Any) -> Any:
-    """Return several values to compare with, as a list."""
-    if isinstance(value, (set, frozenset)):
-        return sorted(value, key=str)
-    return list(value) if isinstance(value, tuple) else value
+def _check_condition(text: Any) -> str:
+    """Return a condition as it is written, once it was parsed."""
+    parse_formula(text)
+    return " ".join(text.split())
 
 
-class ConditionSpec(Strict):
-    """One event: `operator(mapping(observation), value)`."""
-
-    observation: ObservationSpec
-    mapping: Any = "value"
-    operator: str
-    value: Annotated[Any, BeforeValidator(_parse_values)]
-
-    @model_serializer
-    def _listed(self) -> list[Any]:
-        return [self.observation, self.mapping, self.operator, self.value]
-
-
-def _parse_condition(value: Any) -> Any:
-    """Return the paper's 4-tuple."""
-    if isinstance(value, (list, tuple)):
-        if len(value) != 4:
-            raise ValueError("expected (observation, mapping, operator, value)")
-        return dict(zip(("observation", "mapping", "operator", "value"), value, strict=True))
-    return value
-
-
-ParsedCondition = Annotated[
-    ConditionSpec,
-    BeforeValidator(_parse_condition),
-    WithJsonSchema({"type": ["array", "object"], "description": "[observation, mapping, operator, value]"}),
+Condition = Annotated[str, BeforeValidator(_check_condition)]
+AnyOf = Annotated[
+    list[Condition],
+    BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
+    PlainSerializer(lambda given: given[0] if len(given) == 1 else given),
+    WithJsonSchema({"type": ["string", "array"], "description": "a condition, or a list in which one must hold"}),
 ]
-AnyOfAll = list[Annotated[list[ParsedCondition], Field(min_length=1)]]
+
+
+def _check_plots(value: Any) -> Any:
+    """Return `each`, `most FORMULA` and `least FORMULA` as they are, once they were parsed; others as a plot."""
+    if not isinstance(value, str) or value.strip().startswith("("):
+        return parse_plot(value)
+    word, formula = split_plots(value)
+    return f"{word} {_check_condition(formula)}" if formula else word
+
+
+Plots = Annotated[
+    Any,
+    BeforeValidator(_check_plots),
+    WithJsonSchema({"type": ["string", "array"], "description": "each, most VARIABLE, least VARIABLE or [x, y]"}),
+]
 
 
 class RulesSpec(Strict):
@@ -207,7 +203,7 @@ class RulesSpec(Strict):
     free_observations: list[ObservationSpec] = []
     observations: list[ObservationSpec] | None = None
     interventions: dict[str, dict[str, dict[str, dict[str, ValueSpec] | None]]] | None = None
-    terminal_conditions: AnyOfAll = []
+    terminal_conditions: AnyOf = []
     max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)
     further: dict[str, ComponentSpec] = {}
 
@@ -293,16 +289,41 @@ class ContextSpec(Strict):
     draws: dict[str, DrawSpec] = Field(min_length=1)
 
 
-class ExpertRule(Strict):
-    """Action to do when any of the all-of conditions holds (always, if there are none).
+class OrderRule(Strict):
+    """An order, and when and where it is given: a rule of an expert, or a job of a learner.
 
-    An action with `plot: each` is done on every plot on which they hold; one with a list in the place of its
-    parameters is an observation asked for. It is done again after `every#day` days at the earliest.
+    The further entries are the parameters of the action. With `observe` for `do` it asks for an observation. The order
+    is given again after `every#day` days at the earliest, with 0 also on the same day.
+
+    Attributes:
+        when: condition, or a list in which one must hold; always, if there is none. For an order on some plots it is
+            read on each of them.
+        do: action, `Soil-0.watering_discrete`.
+        observe: observation, `Plant-0.stage`.
+        farmer: who does it; the first farmer by default.
+        plot: a plot, or `each` plot on which the condition holds, those with the `most` or the `least` of a variable
+            first.
     """
 
-    when: AnyOfAll = []
-    do: tuple[str, str, str, str, dict[str, Any] | list[PathStep]]
-    every: Days = Field(alias="every#day", default=1)
+    model_config = ConfigDict(extra="allow")
+
+    when: AnyOf = []
+    do: str | None = None
+    observe: str | None = None
+    farmer: str | None = None
+    plot: Plots = None
+    every: StrictInt = Field(alias="every#day", default=1, ge=0, le=int(INT32.max))
+
+    @model_validator(mode="after")
+    def _one(self) -> OrderRule:
+        if (self.do is None) == (self.observe is None):
+            raise ValueError("expected either do or observe")
+        return self
+
+    @property
+    def amounts(self) -> dict[str, Any]:
+        """The parameters of the action, without its plot."""
+        return self.model_extra or {}
 
 
 class FarmSpec(Strict):
@@ -318,7 +339,7 @@ class FarmSpec(Strict):
     scoring: ScoreSpec = ScoreSpec.model_validate({})
     context: ContextSpec | None = None
     mode: Literal["fo", "po", "ao"] = "po"
-    expert: list[ExpertRule] = []
+    expert: list[OrderRule] = []
 
 
 _PARTS: dict[str, type[Strict]] = {"rules": RulesSpec, "scoring": ScoreSpec}

@@ -13,7 +13,7 @@ from harvestgym.adapters.gymnax import GymnaxEnv
 from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import AutoReset, Exponential, Flatten, Log, Shortfall, TimeLimit, Utility
-from harvestgym.farm import Job, MacroJobs, MapFarm
+from harvestgym.farm import MacroJobs, MapFarm
 from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
 from harvestgym.forager import drop_in
 from harvestgym.gym.env import GymEnv
@@ -32,7 +32,7 @@ RIGHT: dict[Any, dict[str, Any]] = {
     GymnaxEnv: {"env": FISHERY}, TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
     Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, Utility: {"env": FISHERY, "utility": abs},
     Exponential: {"aversion": 1.0}, Shortfall: {"threshold": 1.0, "level": 0.1}, MapFarm: {"env": FARM},
-    MacroJobs: {"env": MAPS, "jobs": (Job("pick", "Plant-0/harvest"),)}, Job: {"name": "a", "order": "b"},
+    MacroJobs.of: {"env": MAPS, "jobs": {"pick": {"do": "Plant-0.harvest"}}},
     make_shared_water: {}, drop_in.ForagerConfig: {"size": 9, "object_types": TYPES},
     drop_in.ForagerEnv: {"config": drop_in.ForagerConfig(9, TYPES)}, drop_in.Palette: {"classes": 3},
     drop_in.Wall: {}, drop_in.ForagerObject: {},
@@ -69,7 +69,7 @@ def test_every_constructor_refuses_or_builds() -> None:
         (lambda: VecEnv(FISHERY, 2**40), "num_envs: expected an integer, 1 or more"),
         (lambda: TimeLimit(FISHERY, 0), "TimeLimit: 1 mistake\n  steps: expected greater than or equal to 1, got 0"),
         (lambda: MapFarm(FISHERY), "MapFarm > env: expected an object of the class FarmModel"),  # type: ignore[arg-type]
-        (lambda: Job("a", 3), "Job: 1 mistake\n  order: expected"),  # type: ignore[arg-type]
+        (lambda: MacroJobs.of(FARM, {"a": {"do": 3}}), "jobs > a: 1 mistake\n  do: expected a string, got 3"),
         (lambda: drop_in.ForagerConfig("9", TYPES), "size: expected a valid integer"),
         (lambda: drop_in.Wall("here"), "Wall: 1 mistake\n  location: expected"),  # type: ignore[arg-type]
     ],

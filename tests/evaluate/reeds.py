@@ -27,11 +27,8 @@ def reeds(mode: str = "po", **changes: Any) -> FarmModel:
     }  # fmt: skip
     rules: dict[str, Any] = {"horizon#day": DAYS, "interventions": {"Field-0": {"Reed-0": {"cut": None}}}}
     rules |= {"observations": seen} if mode == "ao" else {"free_observations": seen}
-    cut = {
-        "when": [[[["Field-0", "Reed-0", "stage", []], "value", "==", "old"]]],
-        "do": ["BasicFarmer-0", "Field-0", "Reed-0", "cut", {}],
-    }
-    look = {"do": ["BasicFarmer-0", "Field-0", "Reed-0", "stage", []], "every#day": 2}
+    cut = {"when": "Reed-0.stage == old", "do": "Reed-0.cut"}
+    look = {"observe": "Reed-0.stage", "every#day": 2}
     data = {
         "fields": {"Field-0": field}, "rules": rules, "mode": mode, "expert": [look, cut] if mode == "ao" else [cut],
         "scoring": {"intervention_cost": CUT, "observation_cost": LOOK, "stage": 0.0},

@@ -27,18 +27,14 @@ def look(entity: str, key: str) -> list[Any]:
     return ["Field-0", entity, key, []]
 
 
-def do(entity: str, name: str, **values: Any) -> list[Any]:
-    return ["BasicFarmer-0", "Field-0", entity, name, values]
-
-
 def farm() -> FarmModel:
     """Return a square metre of loam with corn and beans, watered, and each crop harvested when it is ripe."""
     place = {"latitude#°": 47.45, "longitude#°": -122.31, "altitude#m": 132.0}
     entities = [["Weather", "seattle"], ["Soil", "loam"], ["Plant", "corn"], ["Plant", "bean"]]
     field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": entities}
-    expert = [{"when": [[[look(p, "stage"), "value", "in", ["ripe"]]]], "do": do(p, "harvest")} for p in (CORN, BEAN)]
-    watering = do("Soil-0", "watering_discrete", **{"plot": [0, 0], "amount#L": 10, "duration#min": 60})
-    expert.append({"when": [[[look("Soil-0", "available_Water#L"), "value", "<", 95]]], "do": watering})
+    expert: list[dict[str, Any]] = [{"when": f"{p}.stage == ripe", "do": f"{p}.harvest"} for p in (CORN, BEAN)]
+    watering = {"do": "Soil-0.watering_discrete", "amount#L": 10, "duration#min": 60}
+    expert.append({"when": "Soil-0.available_Water < 95"} | watering)
     start = {p: {"stage": ["seed"], "population#nb": [1]} for p in (CORN, BEAN)}
     rules = {
         "init": {"Field-0": {"Weather-0": {"day#int365": [130]}, **start}}, "horizon#day": 200,

@@ -12,24 +12,19 @@ from harvestgym.evaluate.run import policy_named
 from tests.short import long
 
 ID, SEASONS, DAYS = "farm/polyculture-3x4-v2", 64, 200
-CORN, BEANS, SOIL = ("Field-0", "Plant-0"), ("Field-0", "Plant-1"), ("Field-0", "Soil-0")
-DAY, WATER = ["Field-0", "Weather-0", "day#int365", []], [*SOIL, "available_Water#L", []]
-GROWING = ["seed", "grow", "bloom", "fruit"]
+CORN, BEANS, WATER = "Plant-0", "Plant-1", "Soil-0.available_Water#L"
 
 
-def order(entity: tuple[str, str], name: str, /, *when: Any, **values: Any) -> dict[str, Any]:
-    return {"when": [list(when)], "do": ["BasicFarmer-0", *entity, name, {"plot": "each"} | values]}
-
-
-def tend(entity: tuple[str, str], seeds: int, last: int, litres: float) -> list[dict[str, Any]]:
+def tend(crop: str, seeds: int, last: int, litres: float) -> list[dict[str, Any]]:
     """Harvest, sow until a day, and water below some litres; numbers of one crop were tuned with these rules."""
-    stage = [*entity, "stage", []]
-    sown, watered = {"amount#seed": seeds, "spacing#cm": 20}, {"amount#L": 20, "duration#min": 60}
+    growing = f"{crop}.stage in [seed, grow, bloom, fruit]"
     return [
-        order(entity, "micro_harvest", [stage, "value", "in", ["ripe"]]),
-        order(entity, "sow", [stage, "value", "in", ["none"]], [DAY, "value", "<", last], **sown),
-        order(SOIL, "watering_discrete", [WATER, "value", "<", litres], [stage, "value", "in", GROWING], **watered),
-    ]
+        {"when": f"{crop}.stage == ripe", "do": f"{crop}.micro_harvest", "plot": "each"},
+        {"when": f"{crop}.stage == none and Weather-0.day < {last}", "do": f"{crop}.sow", "plot": "each",
+         "amount#seed": seeds, "spacing#cm": 20},
+        {"when": f"{WATER} < {litres} and {growing}", "do": "Soil-0.watering_discrete", "plot": f"least {WATER}",
+         "amount#L": 20, "duration#min": 60},
+    ]  # fmt: skip
 
 
 def earned(expert: Any = None) -> float:

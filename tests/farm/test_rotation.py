@@ -24,7 +24,7 @@ from tests.short import long
 YEAR, SEASONS = 365, 32
 DAYS = 3 * YEAR
 BEAN, CORN, CARROTS = range(3)
-END = [[[["Field-0", "Plant-2", "global_stage", []], "value", "in", ["harvested"]]]]
+END = "Plant-2.global_stage == harvested"
 """A game that is over when carrots are harvested; here its days go on."""
 
 
@@ -108,14 +108,6 @@ def test_the_expert_harvests_both_in_most_years(crops: list[Any]) -> None:
     assert (first[0] < first[1])[both[:, 0]].all()
 
 
-def event(entity: str, key: str, operator: str, value: Any) -> list[Any]:
-    return [["Field-0", entity, key, []], "value", operator, value]
-
-
-def order(entity: str, name: str, **values: Any) -> list[Any]:
-    return ["BasicFarmer-0", "Field-0", entity, name, values]
-
-
 def again(
     crop: int,
     seeds: int,
@@ -132,23 +124,16 @@ def again(
         feed: grams of nitrogen and potassium below which it scatters a bag, where less than `left` kilograms lie.
         water: litres below which it waters, and how many it gives.
     """
-    plant, at = f"Plant-{crop}", {"plot": [0, 0]}
-    day, bare = partial(event, "Weather-0", "day#int365"), event(plant, "stage", "in", ["none"])
-    feeds, drinks = (
-        event(plant, "stage", "in", ["grow", "fruit"]),
-        event(plant, "stage", "ni", ["none", "ripe", "dead"]),
-    )
-    empty = event("Fertilizer-0", "amount#kg", "<", left)
-    hungry = [[event("Soil-0", f"available_{n}#g", "<", low), empty, feeds] for n, low in zip("NK", feed, strict=True)]
-    dry, litres = water
-    pour = order("Soil-0", "watering_discrete", **at, **{"amount#L": litres, "duration#min": 60})
+    plant, (dry, litres), (nitrogen, potassium) = f"Plant-{crop}", water, feed
+    hungry = f"(Soil-0.available_N < {nitrogen} or Soil-0.available_K < {potassium}) and Fertilizer-0.amount < {left}"
+    thirsty = f"Soil-0.available_Water < {dry} and {plant}.stage not in [none, ripe, dead]"
     return [
-        {"when": [[event(plant, "stage", "in", ["ripe"])]], "do": order(plant, "harvest")},
-        {"when": [[event(plant, "stage", "in", ["dead"])]], "do": order(plant, "remove", **at)},
-        {"when": [[day(">=", first), day("<", last), bare] for first, last in windows],
-         "do": order(plant, "sow", **at, **{"amount#seed": seeds, "spacing#cm": 20})},
-        {"when": hungry, "do": order("Fertilizer-0", "scatter_bag", **at, **{"amount#bag": 1})},
-        {"when": [[event("Soil-0", "available_Water#L", "<", dry), drinks]], "do": pour},
+        {"when": f"{plant}.stage == ripe", "do": f"{plant}.harvest"},
+        {"when": f"{plant}.stage == dead", "do": f"{plant}.remove"},
+        {"when": [f"{first} <= Weather-0.day < {last} and {plant}.stage == none" for first, last in windows],
+         "do": f"{plant}.sow", "amount#seed": seeds, "spacing#cm": 20},
+        {"when": f"{hungry} and {plant}.stage in [grow, fruit]", "do": "Fertilizer-0.scatter_bag", "amount#bag": 1},
+        {"when": thirsty, "do": "Soil-0.watering_discrete", "amount#L": litres, "duration#min": 60},
     ]  # fmt: skip
 
 

@@ -33,11 +33,9 @@ DEPTHS = (0.3, 1.5)
 """The ends of the depth of the soil, m."""
 
 EXPERT = [
-    {"when": [[[["Field-0", "Plant-0", "stage", []], "value", "in", ["ripe"]]]],
-     "do": ["BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}]},
-    {"when": [[[["Field-0", "Weather-0", "consecutive_dry#day", []], "value", ">=", 2]]],
-     "do": ["BasicFarmer-0", "Field-0", "Soil-0", "watering_discrete",
-            {"plot": [0, 0], "amount#L": 20, "duration#min": 60}], "every#day": 3},
+    {"when": "Plant-0.stage == ripe", "do": "Plant-0.harvest"},
+    {"when": "Weather-0.consecutive_dry#day >= 2", "do": "Soil-0.watering_discrete", "amount#L": 20,
+     "duration#min": 60, "every#day": 3},
 ]  # fmt: skip
 """The farmer of all cells, who does not know the soil: water every third day of a dry spell, harvest what is ripe."""
 

@@ -1,7 +1,7 @@
 """From a farm description to a `FarmModel` and its parameters, one compile step for each section; nothing is run.
 
 The steps are `compile_field`, `resolve_names`, `compile_actions`, `plan_observations`, `compile_initial_values`,
-`compile_conditions`, `compile_score` and `compile_context`.
+`compile_any`, `compile_score` and `compile_context`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from harvestgym.farm.build.components import ReadyComponents, build_component, l
 from harvestgym.farm.build.context_compiler import compile_context
 from harvestgym.farm.build.names import resolve_names
 from harvestgym.farm.build.shared_weather import find_streams, share_starts
-from harvestgym.farm.build.user_predicates import prepare_predicates
-from harvestgym.farm.engine.conditions import check_reachable, compile_conditions
+from harvestgym.farm.engine.conditions import FormulaCompiler
 from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.initial_values import compile_initial_values
@@ -44,19 +43,16 @@ Entities = Mapping[str, Sequence[Entity]]
 STOPS = "rules > terminal_conditions"
 
 
-def build(
-    spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponents | None = None, on_host: bool = False
-) -> FarmModel:
+def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponents | None = None) -> FarmModel:
     """Return the model of a farm, its rules and its expert checked.
 
     Args:
         spec: the description.
         entities: instances that take the place of what it says of some fields.
         ready: instances of farmers, rules and terms.
-        on_host: call mappings of stopping conditions that cannot be compiled in Python, once a day.
     """
     try:
-        model = compile_context(_compile_farm(spec, entities or {}, ready or ReadyComponents(), on_host), compile_field)
+        model = compile_context(_compile_farm(spec, entities or {}, ready or ReadyComponents()), compile_field)
         if model.spec.expert:
             rule_policy(model)
         _check_terms(model)
@@ -73,7 +69,7 @@ def build_text(text: str) -> FarmModel:
     return build(farm_spec(yaml_io.parse(text, "farm"), "farm"))
 
 
-def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on_host: bool) -> FarmModel:
+def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) -> FarmModel:
     fields = tuple(compile_field(field, entities.get(name)) for name, field in spec.fields.items())
     farmers = ready.farmers or tuple(build_component(f, Farmer, f"farmers > {i}") for i, f in enumerate(spec.farmers))
     own = [name for name, field in spec.fields.items() if field.own_weather]
@@ -81,16 +77,11 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on
     variables = names.variables
     spec = resolve_names(spec, names)
     rules, scoring = spec.rules, spec.scoring
-    if on_host:
-        rules = rules.model_copy(
-            update={"terminal_conditions": prepare_predicates(rules.terminal_conditions, variables, STOPS)}
-        )
-        spec = spec.model_copy(update={"rules": rules})
     actions = compile_actions(names.farmers, names.fields, rules.interventions)
     plan = plan_observations(variables, None if spec.mode == "fo" else rules.free_observations)
     starts = share_starts(compile_initial_values(rules.init, variables, fields), names)
-    stops, stop_values = compile_conditions(rules.terminal_conditions, variables, STOPS)
-    check_reachable(stops, stop_values, STOPS)
+    formulas = FormulaCompiler(names, ready.functions)
+    stops = formulas.compile_any(rules.terminal_conditions, STOPS)
     further = {
         n: ready.rules.get(n) or build_component(r, Rule, f"rules > further > {n}") for n, r in rules.further.items()
     }
@@ -103,7 +94,7 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents, on
         rules=further,
         score=compile_score(scoring, actions, variables, terms),
         starts=tuple(values for _, values in starts),
-        stops=stop_values,
+        stops=tuple(formulas.values),
         horizon=_i32(rules.horizon),
     )
     parts: dict[str, Any] = dict(
@@ -166,7 +157,7 @@ def _check_fields(spec: FarmSpec, entities: Entities) -> None:
     """Build each field without rules or score: a missing entity explains many unknown names."""
     for name, field in spec.fields.items():
         try:
-            _compile_farm(FarmSpec(fields={name: field}), entities, ReadyComponents(), False)
+            _compile_farm(FarmSpec(fields={name: field}), entities, ReadyComponents())
         except ConfigError as error:
             raise ConfigError(f"fields > {name}: {error}{_advise(str(error))}") from None
 

@@ -22,11 +22,15 @@ P = TypeVar("P")
 
 
 class ReadyComponents(NamedTuple):
-    """Instances that take the place of what a farm file says; its own farmers where there is none."""
+    """Instances that take the place of what a farm file says; its own farmers where there is none.
+
+    `functions` are those that its stopping conditions may call.
+    """
 
     farmers: tuple[Farmer, ...] = ()
     rules: Mapping[str, Rule] = {}
     terms: Mapping[str, Term] = {}
+    functions: Mapping[str, Any] = {}
 
 
 BUILT_IN: Mapping[type, Mapping[str, str]] = {Entity: KINDS, Farmer: FARMERS, Rule: RULES, Term: TERMS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 import yaml
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.engine.conditions import map_conditions
-from harvestgym.farm.schema import ConditionSpec, FarmSpec
+from harvestgym.farm.formula import FUNCTIONS, parse_formula, write_formula
+from harvestgym.farm.schema import FarmSpec
 
 NOT_IN_A_FILE = "not in a file"
 """The key that replaces a parameter set which was made in Python and which no file can hold."""
@@ -59,15 +60,10 @@ def write_component(component: Any) -> dict[str, Any]:
 
 def write_farm(spec: FarmSpec) -> str:
     """Return a farm as YAML; ConfigError if a part of it lives in Python only."""
-    map_conditions(_check_mapping, spec.rules.terminal_conditions, "rules > terminal_conditions")
+    calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse_formula(text)))
+    if any(isinstance(node, ast.Call) and write_formula(node.func) not in FUNCTIONS for node in calls):
+        raise ConfigError("rules > terminal_conditions: expected formulas as text, got a Python function")
     return to_yaml(_plain(spec.model_dump(by_alias=True, exclude_defaults=True), "farm"))
-
-
-def _check_mapping(condition: ConditionSpec, where: str) -> None:
-    if callable(condition.mapping):
-        raise ConfigError(
-            f"{where}: expected a mapping by name, got a Python function; try value, sum, mean, min or max"
-        )
 
 
 def _plain(value: Any, where: str) -> Any:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.engine.conditions import SECOND_SPELLINGS, map_conditions
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, put_once
+from harvestgym.farm.formula import split_plots
 from harvestgym.farm.schema import (
-    AnyOfAll,
-    ConditionSpec,
     ContextSpec,
-    ExpertRule,
     FarmSpec,
     Interval,
+    OrderRule,
     RulesSpec,
     ScoreSpec,
     parse_plot,
@@ -41,7 +38,7 @@ def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
             "rules": _resolve_rules(names, spec.rules),
             "scoring": resolve_score(names, spec.scoring),
             "context": spec.context and _resolve_context(names, spec.context),
-            "expert": [_resolve_expert_rule(names, rule, f"expert > {i}") for i, rule in enumerate(spec.expert)],
+            "expert": [resolve_order_rule(names, rule, f"expert > {i}") for i, rule in enumerate(spec.expert)],
         }
     )
 
@@ -54,7 +51,7 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
         "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_interventions, where),
         "free_observations": free,
         "observations": requested and _resolve_observations(names, requested, "rules > observations"),
-        "terminal_conditions": _resolve_formula(names, rules.terminal_conditions, "rules > terminal_conditions"),
+        "terminal_conditions": _resolve_conditions(names, rules.terminal_conditions, "rules > terminal_conditions"),
     }
     return rules.model_copy(update=resolved)
 
@@ -119,29 +116,25 @@ def _resolve_observations(names: NameTable, listed: list[Any], where: str) -> li
     return [reference for i, reference in enumerate(found) if reference not in found[:i]]
 
 
-def _resolve_formula(names: NameTable, formula: AnyOfAll, where: str) -> list[list[ConditionSpec]]:
-    return map_conditions(partial(_resolve_condition, names), formula, where)
+def _resolve_conditions(names: NameTable, conditions: list[str], where: str) -> list[str]:
+    paths = [where] if len(conditions) == 1 else [f"{where} > {i}" for i in range(len(conditions))]
+    return [names.formula(text, path) for text, path in zip(conditions, paths, strict=True)]
 
 
-def _resolve_condition(names: NameTable, condition: ConditionSpec, where: str) -> ConditionSpec:
-    resolved = {
-        "observation": names.observation(condition.observation, where),
-        "operator": SECOND_SPELLINGS.get(condition.operator, condition.operator),
-        "mapping": "value" if condition.mapping == "id" else condition.mapping,
-    }
-    return condition.model_copy(update=resolved)
-
-
-def _resolve_expert_rule(names: NameTable, rule: ExpertRule, where: str) -> ExpertRule:
-    farmer, field, entity, name, last = rule.do
-    farmer = names.farmers[names.farmer(farmer, where)]
-    if isinstance(last, list):
-        done = (farmer, *names.observation((field, entity, name, last), where))
-    else:
-        key = names.entity(field, entity, where)
-        action = names.action(key, name, " > ".join((where, *key)))
-        done = (farmer, *key, action.name, names.parameters(action, last, f"{where} > {action.name}"))
-    return rule.model_copy(update={"do": done, "when": _resolve_formula(names, rule.when, where)})
+def resolve_order_rule(names: NameTable, rule: OrderRule, where: str) -> OrderRule:
+    """Return a rule with every name in the canonical spelling; ConfigError for a name that the farm does not have."""
+    given: dict[str, Any] = {"when": _resolve_conditions(names, rule.when, f"{where} > when"), "every": rule.every}
+    if rule.farmer is not None:
+        given["farmer"] = names.farmers[names.farmer(rule.farmer, where)]
+    if rule.observe is not None:
+        return rule.model_copy(update=given | {"observe": names.formula(rule.observe, f"{where} > observe")})
+    entity, name = names.locate(rule.do or "", f"{where} > do")
+    action = names.action(entity, name, f"{where} > do > {entity[1]}")
+    given |= {"do": names.shorten(entity, action.name), "plot": rule.plot}
+    if isinstance(rule.plot, str):
+        word, formula = split_plots(rule.plot)
+        given["plot"] = f"{word} {names.formula(formula, f'{where} > plot')}" if formula else word
+    return OrderRule.model_validate(given | names.parameters(action, rule.amounts, where))
 
 
 def _resolve_context(names: NameTable, context: ContextSpec) -> ContextSpec:

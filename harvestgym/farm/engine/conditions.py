@@ -1,162 +1,232 @@
-"""Events `(observation, mapping, operator, value)` and any-of(all-of) formulas of them.
+"""Formulas of variables, compiled: what ends an episode reads the state, a policy what the farmer observes.
 
-Stopping rules read them from the state, policies from what the farmer sees; both are compiled.
+A comparison of a variable of the plots holds if it holds on every plot, or is read on one plot for an order on plots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
+from types import MappingProxyType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.tree import Meta
-from harvestgym.farm.schema import AnyOfAll, ConditionSpec
+from harvestgym.core.errors import ConfigError, check_name, nearest
+from harvestgym.farm.formula import FUNCTIONS, is_variable, parse_formula, place, write_formula
 
+from .name_table import NameTable
 from .observations import ObservedItem, find_items
 from .variables import Variable, encode_label
 
-ValueReader = Callable[[ObservedItem], jax.Array]
+Compiled = Any
+"""A formula as the engine reads it: a tree of `Operation` over items, and over numbers of reference values."""
+
+ReferenceValues = tuple[Any, ...]
+"""The reference values of a formula, float32, from left to right; they are parameters of a farm or a policy."""
+
+PlotIndex = tuple[int, jax.Array]
+"""A plot: the number of its field and its x and y, which may be traced."""
+
+ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[jax.Array, Any]]
+"""The numbers of an item, of a variable of the plots only those of the plot if one is given; and which are known."""
 
 
-def keep_value(x: Any) -> Any:
-    """Return the numbers as they are (mapping `value`)."""
-    return x
+def all_of(*parts: Any) -> Any:
+    """Return whether all parts hold, one by one for each number."""
+    return reduce(jnp.logical_and, parts)
 
 
-MAPPINGS: dict[str, Callable[..., Any]] = {
-    "value": keep_value, "sum": jnp.sum, "mean": jnp.mean, "min": jnp.min, "max": jnp.max,
-}  # fmt: skip
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "==": lambda x, v, xp=jnp: x == v,
-    "!=": lambda x, v, xp=jnp: x != v,
-    "<=": lambda x, v, xp=jnp: x <= v,
-    ">=": lambda x, v, xp=jnp: x >= v,
-    "<": lambda x, v, xp=jnp: x < v,
-    ">": lambda x, v, xp=jnp: x > v,
-    "in": lambda x, v, xp=jnp: xp.isin(x, v),
-    "ni": lambda x, v, xp=jnp: ~xp.isin(x, v),
+def any_of(*parts: Any) -> Any:
+    """Return whether any part holds, one by one for each number."""
+    return reduce(jnp.logical_or, parts)
+
+
+def is_none_of(numbers: Any, values: Any) -> Any:
+    """Return which numbers are none of the values."""
+    return ~jnp.isin(numbers, values)
+
+
+OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: jnp.isin,
+    ast.NotIn: is_none_of,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.Not: jnp.logical_not,
+    ast.And: all_of,
+    ast.Or: any_of,
 }
-"""The operators of conditions, in compiled code and (with `xp=numpy`) on the host; `ni` is "not in"."""
-
-SECOND_SPELLINGS = {"not in": "ni", "=": "=="}
-"""Second spellings of operators."""
+OVER_PLOTS = (jnp.sum, jnp.mean, jnp.min, jnp.max)
+"""The functions that read a variable of the plots on all of them, also in an order for one plot."""
 
 
 @dataclass(frozen=True)
-class CompiledCondition:
-    """The structure of a condition: what is looked at, the mapping and the operator; its value is a parameter."""
+class Operation:
+    """A function and what it is applied to."""
 
-    item: ObservedItem
-    mapping: Callable[..., Any]
-    operator: str
-
-    @property
-    def by_plot(self) -> bool:
-        """Return whether it can be asked of each plot alone."""
-        return self.item.variable.per_plot and self.item.plot is None and self.mapping is keep_value
-
-    def test(self, value: Any, numbers: jax.Array) -> jax.Array:
-        """Return whether it occurs on each of the numbers that its mapping leaves of what is seen."""
-        return OPERATORS[self.operator](self.mapping(numbers), jnp.asarray(value))
-
-    def holds(self, value: Any, read: ValueReader) -> jax.Array:
-        """Return whether the event occurs (on every seen entry, if several are seen)."""
-        return jnp.all(self.test(value, read(self.item)))
+    function: Callable[..., Any]
+    parts: tuple[Compiled, ...]
 
 
-Formula = tuple[tuple[CompiledCondition, ...], ...]
-ReferenceValues = tuple[tuple[Any, ...], ...]
-"""The reference values of a formula, float32, in its order."""
+class FormulaCompiler:
+    """Compiles formulas into trees whose reference values are numbered from left to right.
+
+    Attributes:
+        names: the names of the farm.
+        functions: what a formula may call besides `sum`, `mean`, `min`, `max` and `abs`: functions of all numbers of a
+            variable and its metadata.
+        values: the reference values so far, float32.
+    """
+
+    def __init__(self, names: NameTable, functions: Mapping[str, Callable[..., Any]] = MappingProxyType({})) -> None:
+        self.names, self.functions = names, functions
+        self.values: list[np.ndarray] = []
+
+    def compile_any(self, formulas: Sequence[str], where: str) -> Compiled:
+        """Compile several formulas to one, which holds if any of them does; None, which never holds, if there is none.
+
+        Raises:
+            ConfigError: for a name or a value that the farm does not have, with its position in the text.
+        """
+        paths = [where] if len(formulas) == 1 else [f"{where} > {i}" for i in range(len(formulas))]
+        found = tuple(self.compile(text, path) for text, path in zip(formulas, paths, strict=True))
+        return Operation(any_of, found) if len(found) > 1 else next(iter(found), None)
+
+    def compile(self, text: str, where: str) -> Compiled:
+        """Compile a formula; raises as `compile_any`."""
+        tree = parse_formula(text)
+
+        def convert(node: Any, other: Any = None) -> Compiled:
+            """Convert a node; `other` is what it is compared with."""
+            match node:
+                case ast.Subscript() | ast.Name() if is_variable(getattr(node, "value", node)):
+                    return find_one_item(self.names, node, path(node))
+                case ast.Name() | ast.Constant() | ast.List():
+                    self.values.append(self._encode(node, other, path(node)))
+                    return len(self.values) - 1
+                case ast.Call():
+                    name, argument = write_formula(node.func), convert(node.args[0])
+                    check_name("function", name, (*FUNCTIONS, *self.functions), path(node))
+                    own = self.functions.get(name)
+                    bound = partial(own, meta=argument.variable.meta) if own else getattr(jnp, name)
+                    return Operation(bound, (argument,))
+                case ast.Compare():
+                    sides = zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
+                    each = [Operation(OPERATORS[type(op)], (convert(a, b), convert(b, a))) for a, op, b in sides]
+                    return Operation(all_of, tuple(each)) if len(each) > 1 else each[0]
+            parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+            return Operation(OPERATORS[type(node.op)], tuple(map(convert, parts)))
+
+        def path(node: Any) -> str:
+            return f"{where}: {place(text, node)}"
+
+        compiled = convert(tree)
+        self._trace(compiled, f"{path(tree)}")
+        return compiled
+
+    def _encode(self, node: Any, other: Any, where: str) -> np.ndarray:
+        """Return a value as numbers; a word is a label of the variable that it is compared with."""
+        function = other.func.id if isinstance(other, ast.Call) else ""
+        of = other.args[0] if function in FUNCTIONS else other
+        given = [getattr(value, "id", getattr(value, "value", None)) for value in getattr(node, "elts", [node])]
+        if not is_variable(getattr(of, "value", of)):
+            codes = [self._check_number(value, where) for value in given]
+        else:
+            variable = find_one_item(self.names, of, where).variable
+            inside = f"{where}: {self.names.shorten(variable.where, variable.key)}"
+            whole = function not in ("sum", "mean")
+            codes = [encode_label(value, variable.meta, inside, whole) for value in given]
+            _check_range(codes if function != "sum" else [], variable, inside)
+        return np.asarray(codes if isinstance(node, ast.List) else codes[0], np.float32)
+
+    def _check_number(self, value: Any, where: str) -> float:
+        if isinstance(value, (str, bool)):
+            known = [self.names.shorten(variable.where, variable.key) for variable in self.names.variables]
+            hint = nearest(value, known) if isinstance(value, str) else ""
+            raise ConfigError(f"{where}: expected a number or a variable, got {value!r}{hint}")
+        return float(value)
+
+    def _trace(self, compiled: Compiled, where: str) -> None:
+        """Trace a formula once; ConfigError if its parts do not fit together."""
+        try:
+            jax.eval_shape(lambda: holds(compiled, self.values, lambda item, _: (jnp.zeros(item.shape), True)))
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {error}") from None
+        except (TypeError, ValueError):
+            names = ", ".join(dict.fromkeys(item.variable.name for item in list_items(compiled)))
+            raise ConfigError(f"{where}: expected variables of one shape, got {names}") from None
 
 
-def occurs(formula: Formula, values: ReferenceValues, read: ValueReader) -> jax.Array:
-    """Return whether any of the groups holds in all its events; an empty formula never does."""
-    pairs = [list(zip(group, of_group, strict=True)) for group, of_group in zip(formula, values, strict=True)]
-    groups = [jnp.all(jnp.stack([event.holds(v, read) for event, v in pair])) for pair in pairs if pair]
-    return jnp.any(jnp.stack(groups)) if groups else jnp.asarray(False)
+def find_named_items(names: NameTable, node: Any, where: str) -> list[ObservedItem]:
+    """Return the items of a variable of a formula, or of a group of variables."""
+    plot = [ast.literal_eval(node.slice)] if isinstance(node, ast.Subscript) else []
+    entity, key = names.locate(write_formula(getattr(node, "value", node)), where)
+    return find_items(names.variables, names.observation((*entity, key, plot), where))
 
 
-def map_conditions(function: Callable[[ConditionSpec, str], Any], formula: AnyOfAll, where: str) -> list[list[Any]]:
-    """Return the result of a function for each condition of a formula and its path, in the form of the formula."""
-    return [
-        [function(condition, f"{where} > {i} > {j}") for j, condition in enumerate(group)]
-        for i, group in enumerate(formula)
-    ]
-
-
-def compile_conditions(formula: AnyOfAll, variables: Sequence[Variable], where: str) -> tuple[Formula, ReferenceValues]:
-    """Return the events of a formula in canonical names and their values, every mapping tried."""
-    compiled = map_conditions(lambda condition, path: _compile_condition(condition, variables, path), formula, where)
-    events = tuple(tuple(event for event, _ in group) for group in compiled)
-    return events, tuple(tuple(value for _, value in group) for group in compiled)
-
-
-def _compile_condition(
-    condition: ConditionSpec, variables: Sequence[Variable], where: str
-) -> tuple[CompiledCondition, np.ndarray]:
-    item = find_one_item(variables, condition.observation, where)
-    value = encode_reference(condition, item.variable.meta, f"{where}: {item.variable.name}")
-    if not callable(condition.mapping):
-        check_name("mapping", condition.mapping, MAPPINGS, where)
-        return CompiledCondition(item, MAPPINGS[condition.mapping], condition.operator), value
-    event = CompiledCondition(item, condition.mapping, condition.operator)
-    trace_event(event, value, where)
-    return event, value
-
-
-def find_one_item(variables: Sequence[Variable], reference: Sequence[Any], where: str) -> ObservedItem:
-    """Return the one item of an observation in canonical names; ConfigError for a group of variables."""
-    found = find_items(variables, reference)
+def find_one_item(names: NameTable, node: Any, where: str) -> ObservedItem:
+    """Return the item of a variable of a formula; ConfigError for a group of variables."""
+    found = find_named_items(names, node, where)
     if len(found) != 1:
-        keys = ", ".join(item.variable.key for item in found)
-        raise ConfigError(f"{where}: expected one variable, got {'/'.join(reference[:3])}; try one of {keys}")
+        keys = ", ".join(names.shorten(item.variable.where, item.variable.key) for item in found)
+        raise ConfigError(f"{where}: expected one variable, got {write_formula(node)}; try one of {keys}")
     return found[0]
 
 
-def trace_event(event: CompiledCondition, value: np.ndarray, where: str) -> None:
-    """Trace an event with a user's mapping once; ConfigError if it cannot be a part of compiled code."""
-    numbers = jax.ShapeDtypeStruct((event.item.size,), jnp.float32)
-    try:
-        hash(event)
-        jax.eval_shape(lambda x: jnp.all(OPERATORS[event.operator](jnp.asarray(event.mapping(x)), value)), numbers)
-    except Exception as error:  # a user's function may raise anything
-        name = getattr(event.mapping, "__name__", repr(event.mapping))
-        raise ConfigError(
-            f"{where}: expected a function of an array of {event.item.size} in jax.numpy without branches on its "
-            f"values, got {name!r}, which cannot be compiled ({type(error).__name__}: "
-            f"{str(error).partition(chr(10))[0]}); try one of {', '.join(MAPPINGS)}"
-        ) from None
+def list_items(node: Compiled) -> list[ObservedItem]:
+    """Return the items that a compiled formula reads."""
+    if isinstance(node, Operation):
+        return [item for part in node.parts for item in list_items(part)]
+    return [node] if isinstance(node, ObservedItem) else []
 
 
-def encode_reference(condition: ConditionSpec, meta: Meta, where: str) -> np.ndarray:
-    """Return the reference value of a condition as numbers."""
-    check_reference(condition, where)
-    value, whole = condition.value, condition.mapping in ("value", "min", "max")
-    codes = [encode_label(v, meta, where, whole) for v in (value if isinstance(value, list) else [value])]
-    return np.asarray(codes if isinstance(value, list) else codes[0], np.float32)
+def _check_range(codes: Sequence[float], variable: Variable, where: str) -> None:
+    low, high = variable.meta.low, variable.meta.high
+    if wrong := [code for code in codes if not low <= code <= high]:
+        raise ConfigError(f"{where}: expected a value within its range [{low:g}, {high:g}], got {wrong[0]:g}")
 
 
-def check_reachable(formula: Formula, values: ReferenceValues, where: str) -> None:
-    """Raise ConfigError for a reference value outside the range of what it is compared with."""
-    for i, (group, numbers) in enumerate(zip(formula, values, strict=True)):
-        for j, (event, number) in enumerate(zip(group, numbers, strict=True)):
-            meta, kept = event.item.variable.meta, (keep_value, jnp.mean, jnp.min, jnp.max)
-            if event.mapping in kept and not np.all((number >= meta.low) & (number <= meta.high)):
-                raise ConfigError(
-                    f"{where} > {i} > {j}: {event.item.variable.name}: expected a value within its range "
-                    f"[{meta.low:g}, {meta.high:g}], got {number.tolist()}"
-                )
+def holds(
+    node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None, unknown: bool = False
+) -> Any:
+    """Return whether a formula holds, on one plot if one is given; a comparison of what is not known is `unknown`.
+
+    Inside `not` it is the opposite, so that nothing is done for what is not known.
+    """
+    if isinstance(node, Operation) and node.function in (all_of, any_of, jnp.logical_not):
+        inside = unknown ^ (node.function is jnp.logical_not)
+        return node.function(*(holds(part, values, read, plot, inside) for part in node.parts))
+    numbers, known = evaluate_formula(node, values, read, plot)
+    true = jnp.asarray(numbers).astype(bool)
+    return jnp.all(true if known is True else jnp.where(known, true, unknown))
 
 
-def check_reference(condition: ConditionSpec, where: str) -> None:
-    """Raise ConfigError unless the operator is known and the reference value is a list exactly where it needs one."""
-    check_name("operator", condition.operator, OPERATORS, where)
-    value, several = condition.value, condition.operator in ("in", "ni")
-    if several != isinstance(value, list) or (several and not value):
-        expected = "a list of values" if several else "a single value"
-        raise ConfigError(f"{where}: expected {expected} for {condition.operator!r}, got {value!r}")
+def evaluate_formula(
+    node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None
+) -> tuple[Any, Any]:
+    """Return the numbers of a part of a formula, and which are known; True if all are."""
+    if isinstance(node, ObservedItem):
+        return read(node, plot)
+    if not isinstance(node, Operation):
+        return values[node], True
+    whole = node.function in OVER_PLOTS or isinstance(node.function, partial)
+    numbers, known = zip(
+        *(evaluate_formula(part, values, read, None if whole else plot) for part in node.parts), strict=True
+    )
+    all_known = reduce(operator.and_, known)
+    all_known = jnp.all(all_known) if whole and all_known is not True else all_known
+    return node.function(*numbers), all_known

@@ -23,10 +23,11 @@ from harvestgym.farm.entities.base import Entity, Ledger, Place
 
 from .actions import Orders
 from .alike import map_fields
-from .conditions import occurs
+from .conditions import holds
 from .farmers import Work, WorkResult, delegate
 from .field_day import draw_day, simulate_day
 from .initial_values import draw_initial_states
+from .observations import ObservedItem
 from .reward_terms import RewardContext
 from .state import DayReport, FarmParams, FarmState
 from .structure import FarmStructure
@@ -231,7 +232,10 @@ class FarmModel(FarmStructure):
         return {"values": shown, "mask": mask}
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
-        end = occurs(self.stops, params.stops, lambda item: item.take(self.value(item.variable, state, params)))
+        def read(item: ObservedItem, plot: Any) -> tuple[jax.Array, bool]:
+            return item.take(self.value(item.variable, state, params)), True
+
+        end = jnp.asarray(False) if self.stops is None else holds(self.stops, params.stops, read)
         for rule in params.rules.values():
             end = end | rule.ends(self.reward_context(state, params))
         return end

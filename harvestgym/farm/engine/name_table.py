@@ -6,6 +6,7 @@ Accepted besides the canonical name: another case (`plant-0`), a missing `#` or 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import Any
 
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.farm.entities.base import Action
+from harvestgym.farm.formula import is_variable, parse_formula, place, write_formula
 from harvestgym.farm.schema import parse_plot
 
 from .variables import EntitySlot, FieldSlots, Variable, check_plot
@@ -159,6 +161,36 @@ class NameTable:
         if plots and (len(plots) > 1 or not isinstance(found, Variable) or not found.per_plot):
             raise ConfigError(f"{inside}: expected a shorter path, got {plots[-1]} at its end")
         return (*mine, keys[0], [*keys[1:], *(check_plot(p, self.shapes[mine[0]], inside) for p in plots)])
+
+    def locate(self, text: str, where: str) -> tuple[EntityKey, str]:
+        """Return the entity of a name `Field-0.Plant-0.stage` or `Plant-0.stage`, and what stands after it."""
+        first, _, rest = text.partition(".")
+        if first.casefold().startswith("field-"):
+            entity, _, rest = rest.partition(".")
+            return self.entity(first, entity, where), rest
+        entity = resolve_spelling("entity", first, dict.fromkeys(name for _, name in self.slots), where)
+        homes = [field for field, name in self.slots if name == entity]
+        if len(homes) > 1:
+            raise ConfigError(f"{where}: expected a field, got {text!r}; try '{homes[0]}.{text}'")
+        return (homes[0], entity), rest
+
+    def shorten(self, entity: EntityKey, key: str) -> str:
+        """Return the name of something of an entity, without its field where no other field has such an entity."""
+        alone = [name for _, name in self.slots].count(entity[1]) == 1
+        return ".".join((*entity[int(alone) :], key))
+
+    def canonical(self, name: str, where: str) -> str:
+        """Return the canonical spelling of a variable, or a group of them, `Plant-0.stage`."""
+        entity, key = self.locate(name, where)
+        *_, first, path = self.observation((*entity, key), where)
+        return self.shorten(entity, "/".join((first, *path)))
+
+    def formula(self, text: str, where: str) -> str:
+        """Return a formula with its variables in canonical spelling."""
+        tree = parse_formula(text)
+        for node in filter(is_variable, ast.walk(tree)):
+            node.id = self.canonical(node.id, f"{where}: {place(text, node)}")  # type: ignore[attr-defined]
+        return write_formula(tree)
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
         """Return the variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""

@@ -48,9 +48,9 @@ class ObservedItem:
         return [(at[-2], at[-1]) if self.variable.per_plot else (-1, -1) for at in self.entries]
 
     def take(self, array: jax.Array) -> jax.Array:
-        """Return the seen numbers of the variable's array, flat float32."""
+        """Return the seen numbers of the variable's array, float32."""
         seen = array if self.plot is None else array[..., self.plot[0], self.plot[1]]
-        return jnp.ravel(seen).astype(jnp.float32)
+        return seen.astype(jnp.float32)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ObservationPlan:
 
     def see(self, values: Any) -> jax.Array:
         """Return the observation, clipped to the space; `values` maps a `Variable` to its array."""
-        seen, space = [item.take(values(item.variable)) for item in self.items], self.space
+        seen, space = [jnp.ravel(item.take(values(item.variable))) for item in self.items], self.space
         return jnp.clip(jnp.concatenate(seen), space.low, space.high) if seen else jnp.zeros(0, jnp.float32)
 
     @cached_property

@@ -21,7 +21,7 @@ from harvestgym.core.loading import load_object
 from harvestgym.farm.schema import FarmSpec
 
 from .actions import ActionTable, Orders
-from .conditions import Formula
+from .conditions import Compiled
 from .contexts import ContextSampler
 from .initial_values import InitialValue
 from .name_table import NameTable
@@ -47,7 +47,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         variables: every variable of every entity.
         plan: what is observed each day.
         starts: which variables get an initial value.
-        stops: the formula that ends the game.
+        stops: the condition that ends the game; None for none.
         schedule: how many actions a day an agent may ask for; 1 makes the action one integer.
         tallies: names that the score can count.
         defaults: the default parameters (not part of the structure).
@@ -63,7 +63,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
     variables: tuple[Variable, ...]
     plan: ObservationPlan
     starts: tuple[InitialValue, ...]
-    stops: Formula
+    stops: Compiled
     schedule: int
     tallies: tuple[str, ...]
     defaults: FarmParams

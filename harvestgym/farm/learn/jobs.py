@@ -1,13 +1,13 @@
 """Macro jobs: a farm with one action per job that a user defines, such as "water the driest plot".
 
-A job fixes the order and its amount and chooses the plot, so that learners of flat actions can play large farms.
+A job is a rule as experts have them: it fixes the order, its amount and the condition, and chooses the plot, so that
+learners of flat actions can play large farms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -16,44 +16,52 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.config import validate
 from harvestgym.core.env import Timestep, check_core
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Wrapper
+from harvestgym.farm.build.names import resolve_order_rule
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.map_farm import MapFarm, MapState
-
-Reader = Callable[[str], jax.Array]
-"""Returns a channel by its name, in the units of the name, (fields, X, Y); one of the farm is the same on all plots."""
-
-Rank = str | Callable[[Reader], jax.Array]
-"""The name of a channel, or a function from a reader of channels to numbers (fields, X, Y)."""
+from harvestgym.farm.policies.expert_rules import CompiledRule, compile_rule, make_reader
+from harvestgym.farm.schema import OrderRule
 
 
-@dataclass(frozen=True)
-class Job:
-    """An order for the plot that needs it most.
+class Job(NamedTuple):
+    """A job, ready to be compiled.
 
     Attributes:
         name: for people.
-        order: the end of the name of an order: `Soil-0/watering_discrete`. Of several, with farmers or fields, any.
-        most: the rank of plots; the highest is chosen, or the first possible plot without a rank.
-        least: the rank of plots; the lowest is chosen.
-        only: ranks that must be above 0 on the plot: `("Plant-0/stage=ripe",)`.
-        values: the parameters of the order; the last value of each that is not given.
+        rules: its rules; the one that is needed most gives the order.
+        values: the reference values of each rule.
+        orders: what, where and amount of each order that the rules can give.
         again: whether a plot may get the order twice on one day.
     """
 
     name: str
-    order: str
-    most: Rank | None = None
-    least: Rank | None = None
-    only: tuple[Rank, ...] = ()
-    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    again: bool = False
+    rules: tuple[CompiledRule, ...]
+    values: tuple[tuple[Any, ...], ...]
+    orders: tuple[tuple[int, int, int], ...]
+    again: bool
 
-    def __post_init__(self) -> None:
-        check_fields(self)
+
+def make_job(env: MapFarm, name: str, given: Any) -> Job:
+    """Make a job of a rule, or of a list of rules; ConfigError for a mistake in one of them."""
+    found, orders = [], []
+    rules = given if isinstance(given, (list, tuple)) else [given]
+    for i, each in enumerate(rules):
+        where = f"jobs > {name}" if len(rules) == 1 else f"jobs > {name} > {i}"
+        rule = resolve_order_rule(env.env.names, validate(OrderRule, each, where), where)
+        if rule.every > 1:
+            raise ConfigError(f"{where} > every#day: expected 1, or 0 for several times a day, got {rule.every}")
+        compiled, values, numbers = compile_rule(env.env, rule, where)
+        found.append((compiled, tuple(tuple(value.ravel().tolist()) for value in values), rule.every))
+        asked = [env.table.request_of(item) for item in compiled.requests]
+        orders += np.asarray(asked or jax.vmap(env.table.order)(numbers)).tolist()
+    if not found:
+        raise ConfigError(f"jobs > {name}: expected a rule, or a list of rules, got none")
+    of_rules, of_values, pauses = zip(*found, strict=True)
+    return Job(name, of_rules, of_values, tuple(map(tuple, orders)), min(pauses) == 0)
 
 
 class JobState(NamedTuple):
@@ -81,30 +89,18 @@ class MacroJobs(Wrapper[FarmParams]):
             raise ConfigError(f"jobs: expected a tuple of Job, got {self.jobs!r}; try MacroJobs.of")
         if not self.jobs:
             raise ConfigError("jobs: expected at least one, got none")
-        for job in self.jobs:
-            self._check(job)
 
     @classmethod
-    def of(cls, env: Any, jobs: Sequence[Job]) -> MacroJobs:
-        """Make the jobs of a farm, plain or with maps; ConfigError for an unknown order, channel or value."""
-        return cls(env if isinstance(env, MapFarm) else MapFarm(env), tuple(jobs))
+    def of(cls, env: Any, jobs: Mapping[str, Any]) -> MacroJobs:
+        """Make the jobs of a farm, plain or with maps, from the rule of each, or its rules, by name.
 
-    def _check(self, job: Job) -> None:
-        where, table = f"jobs > {job.name}", self.env.table
-        if not table.find(job.order):
-            check_name("order", job.order, ["/".join(name.split("/")[-2:]) for name in table.names[1:]], where)
-        if job.most is not None and job.least is not None:
-            raise ConfigError(f"{where}: expected most or least, got both")
-        for channel in (job.most, job.least, *job.only):
-            if isinstance(channel, str):
-                check_name("channel", channel, self._channels, where)
-        self._sorts(job)
-
-    @cached_property
-    def _channels(self) -> dict[str, tuple[str, int, float]]:
-        """The part of the observation with each channel, its number there, and its scale."""
-        parts = {"farm": self.env.farm_channels, "plots": self.env.plot_channels}
-        return {c.name: (part, i, c.scale) for part, channels in parts.items() for i, c in enumerate(channels)}
+        Raises:
+            ConfigError: for an unknown order, variable or value.
+        """
+        if not isinstance(jobs, Mapping):
+            raise ConfigError(f"jobs: expected a mapping of rules, got {jobs!r}; try {{'harvest': {{'do': ...}}}}")
+        maps = env if isinstance(env, MapFarm) else MapFarm(env)
+        return cls(maps, tuple(make_job(maps, name, given) for name, given in jobs.items()))
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -121,77 +117,36 @@ class MacroJobs(Wrapper[FarmParams]):
 
     def action_mask(self, state: JobState, params: FarmParams) -> jax.Array:
         """Return which jobs are possible, bool (1 + jobs,)."""
-        return jnp.stack([jnp.asarray(True), *(self._need(job, state.obs)[0].any() for job in self.jobs)])
+        return jnp.append(True, self.orders(state)[1:, 0] > 0)
 
     def check_choice(self, mask: Any, action: Any, waiting: Any = False) -> None:
         """Accept every job: in place of one that is impossible the next possible one is carried out."""
 
-    def orders(self, obs: dict[str, Any]) -> jax.Array:
+    def orders(self, state: JobState) -> jax.Array:
         """Return the order (what, where, amount) of "stop" and of each job, int32 (1 + jobs, 3); stop if impossible."""
-        found = [self._order(job, obs) for job in self.jobs]
+        found = [self._order(job, state) for job in self.jobs]
         return jnp.stack([jnp.zeros(3, jnp.int32), *found])
 
-    def _choose(self, action: Any, obs: dict[str, Any]) -> jax.Array:
+    def _choose(self, action: Any, state: JobState) -> jax.Array:
         """Return the order of a job, or of the next one that is possible; "stop" if none is."""
-        stop, jobs = jnp.split(self.orders(obs), [1])
+        stop, jobs = jnp.split(self.orders(state), [1])
         turn = jnp.roll(jobs, 1 - action, 0)
         return jnp.where(action > 0, turn[jax.lax.argmax(turn[:, 0] > 0, 0, jnp.int32)], stop[0])
 
-    def _order(self, job: Job, obs: dict[str, Any]) -> jax.Array:
-        possible, need = self._need(job, obs)
-        at = jax.lax.argmax(jnp.where(possible, need, -jnp.inf).ravel(), 0, jnp.int32)
-        row, where = jnp.divmod(at, possible.shape[1])
-        what, amount = (jnp.asarray(each, jnp.int32)[row] for each in zip(*self._sorts(job), strict=True))
-        return jnp.where(possible.any(), jnp.stack([what, where, amount]), 0).astype(jnp.int32)
-
-    def _need(self, job: Job, obs: dict[str, Any]) -> tuple[jax.Array, jax.Array]:
-        """Return where each order of a job is possible, bool (orders, places), and how much it is needed there."""
-        sorts = self._sorts(job)
-        what, amount = (np.asarray(each, np.int32) for each in zip(*sorts, strict=True))
-        possible = (obs["mask"]["where"][what] > 0) & (obs["mask"]["amount"][what, amount] > 0)[:, None]
-        read = partial(self._read, obs)
-        find = lambda rank: read(rank) if isinstance(rank, str) else rank(read)  # noqa: E731
-        rank = job.least if job.most is None else job.most
-        need = jnp.zeros(self.env.plots.shape, jnp.float32) if rank is None else find(rank)
-        need = need if job.least is None else -need
-        fits = jnp.ones(self.env.plots.shape, bool)
-        for condition in job.only:
-            fits = fits & (find(condition) > 0)
-        fits = jnp.concatenate([jnp.ones(1, bool), fits.ravel()])
+    def _order(self, job: Job, state: JobState) -> jax.Array:
+        """Return the order of a job that is needed most; "stop" if none is possible."""
+        read, mask = make_reader(self.env.env.full_plan, self.env.flatten(state.obs)), state.obs["mask"]
+        values = [tuple(np.float32(v if len(v) > 1 else v[0]) for v in of_rule) for of_rule in job.values]
+        fired = [rule.fires(mine, read) for rule, mine in zip(job.rules, values, strict=True)]
+        held, need = (jnp.concatenate(parts) for parts in zip(*fired, strict=True))
+        what, where, amount = np.asarray(job.orders, np.int32).T
+        possible = held & (mask["where"][what, where] > 0) & (mask["amount"][what, amount] > 0)
         if not job.again:
-            fits = fits & ~self._done_today(what, obs)
-        need = jnp.concatenate([jnp.zeros(1, jnp.float32), need.ravel()])
-        return possible & fits, jnp.broadcast_to(need, possible.shape)
-
-    def _read(self, obs: dict[str, Any], name: str) -> jax.Array:
-        """Return a channel in the units of its name, (fields, X, Y)."""
-        part, at, scale = self._channels[name]
-        return jnp.broadcast_to(obs[part][..., at] * scale, self.env.plots.shape)
-
-    def _done_today(self, what: np.ndarray, obs: dict[str, Any]) -> jax.Array:
-        """Return the places that have one of these orders today, bool (places,)."""
-        names = {f"today/{self.env.table.names[i]}" for i in what}
-        orders = [self._channels[name] for name in names if name in self._channels]
-
-        def done(part: str) -> jax.Array:
-            at = np.asarray([i for place, i, _ in orders if place == part], np.int32)
-            return (obs[part][..., at] > 0).any(-1).reshape(-1)
-
-        return jnp.concatenate([done("farm"), done("plots")])
-
-    def _sorts(self, job: Job) -> list[tuple[int, int]]:
-        """Return the orders of a job, each with the number of its amount."""
-        return [(what, self._amount(job, what)) for what in self.env.table.find(job.order)]
-
-    def _amount(self, job: Job, what: int) -> int:
-        table, model = self.env.table, self.env.env
-        if not job.values:
-            return int(table.amounts[what]) - 1
-        first, amounts = int(table.first[what]), int(table.amounts[what])
-        greatest = model.actions.order(first + amounts - 1)
-        assert greatest is not None
-        *order, last = model.actions.write(greatest)
-        return (model.actions.index((*order, {**last, **job.values})) - first) % amounts
+            today = jax.vmap(self.env.table.order)(state.inner.pending)
+            done = jnp.isin(today[:, 0], what)
+            possible = possible & ~(done & (today[:, 1] == where[:, None])).any(1)
+        at = jax.lax.argmax(jnp.where(possible, need, -jnp.inf), 0, jnp.int32)
+        return jnp.where(possible.any(), jnp.asarray(job.orders, jnp.int32)[at], 0)
 
     def inner(self, state: JobState) -> MapState:
         return state.inner
@@ -211,7 +166,7 @@ class MacroJobs(Wrapper[FarmParams]):
     def step(
         self, key: jax.Array, state: JobState, action: Any, params: FarmParams | None = None
     ) -> tuple[JobState, Timestep]:
-        return self._begin(*self.env.step(key, state.inner, self._choose(action, state.obs), params))
+        return self._begin(*self.env.step(key, state.inner, self._choose(action, state), params))
 
 
 def flatten_maps(obs: dict[str, Any]) -> jax.Array:

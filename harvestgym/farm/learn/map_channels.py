@@ -133,16 +133,25 @@ class Encoding:
 
     def decode(self, channels: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return the part of the flat observation that is in these channels, and which of it was observed."""
-        at = np.where(self.positions < 0, self.size, self.positions)
         marks = self._table("observed")
-        worth = jnp.where(marks, 0.0, channels * self._factors)
-        values = jnp.zeros(self.size + 1, jnp.float32).at[at].add(worth)
-        flagged = jnp.zeros(self.size + 1, jnp.float32).at[at].max(jnp.where(marks, channels, 0.0))
-        has_flag = np.zeros(self.size + 1, bool)
-        has_flag[at[..., marks].ravel()] = True
-        there = np.zeros(self.size + 1, bool)
-        there[at.ravel()] = True
-        return values[:-1], jnp.where(has_flag, flagged, there)[:-1]
+        values, flags = self._sources(~marks), self._sources(marks)
+        worth, flagged = (jnp.append(each.ravel(), jnp.float32(0.0)) for each in (channels * self._factors, channels))
+        there, marked = (at.min(1, initial=self.positions.size) < self.positions.size for at in (values, flags))
+        seen = flagged[flags].max(1, initial=0.0)
+        return worth[values].sum(1), jnp.where(marked, seen, there)
+
+    def _sources(self, wanted: np.ndarray) -> np.ndarray:
+        """Return the places of the wanted channels of each number, int (size, the most of one); one too many for none.
+
+        What is read with it needs no scatter, which some kernels do not have.
+        """
+        at = np.where(wanted, self.positions, -1).ravel()
+        order = np.argsort(at, kind="stable")[np.count_nonzero(at < 0) :]
+        first = np.searchsorted(at[order], np.arange(self.size))
+        place = np.arange(len(order)) - first[at[order]]
+        sources = np.full((self.size, place.max(initial=-1) + 1), at.size, np.int32)
+        sources[at[order], place] = order
+        return sources
 
 
 def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encoding:

@@ -97,10 +97,6 @@ class MapTable:
         found = np.argwhere(valid["where"][:, :, None] & valid["amount"][:, None, :])
         return found[self.first[found[:, 0]] > 0]
 
-    def find(self, name: str) -> list[int]:
-        """Return the numbers of the orders of a name, which may leave out farmer and field: `Soil-0/water`."""
-        return [i for i, known in enumerate(self.names) if known == name or known.endswith(f"/{name}")]
-
 
 def build_map_table(model: FarmModel) -> MapTable:
     """Make the orders of a farm from its action table and what it offers to observe."""

@@ -16,7 +16,6 @@ from harvestgym.farm.build.compile import build as build_farm
 from harvestgym.farm.build.components import KINDS, ReadyComponents, load_kind
 from harvestgym.farm.build.farm_writer import name_kind, write_component, write_parameters, write_set
 from harvestgym.farm.build.names import resolve_score
-from harvestgym.farm.build.user_predicates import Hosted
 from harvestgym.farm.engine.constraints import CostCap, Rule
 from harvestgym.farm.engine.farmers import BasicFarmer, Farmer
 from harvestgym.farm.engine.model import FarmModel
@@ -24,6 +23,7 @@ from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.paper import files as paper_files
+from harvestgym.farm.paper.conditions import ConditionReader
 from harvestgym.farm.schema import FieldSpec, RulesSpec, ScoreSpec, farm_spec
 
 CAP = "max_action_schedule_cost"
@@ -103,7 +103,7 @@ class BasicRule:
     Args:
         init_configuration, actions_configuration: YAML files; one that is missing is generated, in its folder.
         free_observations: `(field, entity, name, path)` each.
-        terminal_conditions: any-of(all-of) `(observation, mapping, operator, value)`.
+        terminal_conditions: any-of(all-of) `(observation, mapping, operator, value)`, or conditions as text.
         init, interventions, observations: what those files would say, as mappings.
         horizon: days after which the game is truncated.
         max_action_schedule_size: the most actions of a step, 1 unless the file says otherwise.
@@ -117,7 +117,7 @@ class BasicRule:
         init_configuration: str | Path | None = None,
         actions_configuration: str | Path | None = None,
         free_observations: Sequence[Any] = (),
-        terminal_conditions: Sequence[Any] = (),
+        terminal_conditions: str | Sequence[Any] = (),
         *,
         init: Mapping[str, Any] | None = None,
         interventions: Mapping[str, Any] | None = None,
@@ -134,7 +134,7 @@ class BasicRule:
         self._init = paper_files.Source(init_configuration, init)
         given = {name: block for name, block in blocks.items() if block is not None}
         self._actions = paper_files.Source(actions_configuration, given or None)
-        self._free, self._ends = free_observations, terminal_conditions
+        self._free, self._ends, self._conditions = free_observations, terminal_conditions, ConditionReader()
         self._numbers = {"horizon#day": horizon, "max_action_schedule_size": max_action_schedule_size}
         self.cap, self.further = max_action_schedule_cost, dict(further or {})
 
@@ -145,7 +145,13 @@ class BasicRule:
         validate(RulesSpec, data, where)
         data |= {name: value for name, value in self._numbers.items() if value is not None}
         data["init"] = paper_files.read_init(self._init.read(), self._init.label("rules > init"))
-        return data | {"free_observations": list(self._free), "terminal_conditions": self._ends}
+        ends = self._conditions.read(self._ends, "rules > terminal_conditions")
+        return data | {"free_observations": list(self._free), "terminal_conditions": ends}
+
+    @property
+    def functions(self) -> Mapping[str, Any]:
+        """The Python functions of the stopping conditions that were read, by the names that they have there."""
+        return self._conditions.functions
 
     def origins(self) -> dict[str, str]:
         """Return the files of some parts of the rules, by their path in a farm file."""
@@ -218,11 +224,6 @@ class BasicScore:
         return out
 
 
-def is_compiled(rules: RulesSpec) -> bool:
-    """Return whether no stopping condition is called in Python."""
-    return not any(isinstance(c.mapping, Hosted) for group in rules.terminal_conditions for c in group)
-
-
 def _once(what: str, *given: Any) -> None:
     if all(g is not None for g in given):
         raise ConfigError(f"{what}: expected a file or a value, got both; try keeping one")
@@ -252,9 +253,10 @@ def build_farm_model(
         "scoring": score | {"terms": score.get("terms", {}) | {n: write_component(t) for n, t in ready.terms.items()}},
         "mode": mode, "context": context,
     }  # fmt: skip
+    ready = ready._replace(functions=rules.functions)
     entities = {f"Field-{i}": field.entities for i, field in enumerate(fields)}
     try:
-        return build_farm(farm_spec(data, "Farm"), entities, ready, on_host=True)
+        return build_farm(farm_spec(data, "Farm"), entities, ready)
     except ConfigError as error:
         for inside, file in rules.origins().items():
             if str(error).startswith(inside):

@@ -21,7 +21,7 @@ from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.farm.paper.action_tuples import FarmerAction, Language, Request
-from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model, is_compiled
+from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model
 from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath
 from harvestgym.farm.paper.state_space import state_member, state_space
 from harvestgym.farm.paper.summary import summarise_farm
@@ -56,6 +56,7 @@ class Farm(GymEnv):
     """
 
     changes = (*GymEnv.changes, "_acting", "_asked", "_obs")
+    _functions: tuple[Any, ...] = ()
 
     @check_arguments
     def __init__(
@@ -74,6 +75,7 @@ class Farm(GymEnv):
         rules = BasicRule() if rules is None else rules
         scoring = BasicScore() if scoring is None else scoring
         model = build_farm_model(fields, farmers, rules, scoring, mode, context)
+        self._functions = tuple(rules.functions.values())
         self._set_up(model, seed, name, render_mode)
         written = rules.missing(model.names) | scoring.missing(model.names)
         for path, text in written.items():
@@ -112,10 +114,10 @@ class Farm(GymEnv):
     @property
     def model(self) -> FarmModel:
         """The functional environment inside; ConfigError if a stopping condition has to be called in Python."""
-        if not is_compiled(self.written.rules):
+        if not all(function.is_traced for function in self._functions):
             raise ConfigError(
                 "farm.model: expected terminal conditions that compile, got a mapping that works in this Farm only; "
-                "try jax.numpy without branches on values, or one of value, sum, mean, min, max"
+                "try jax.numpy without branches on values, or a condition as text"
             )
         return self._model
 

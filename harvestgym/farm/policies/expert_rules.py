@@ -1,13 +1,12 @@
-"""Expert rules as data: a trigger in the form of a stopping condition, an action in the paper's form.
+"""Rules as data, compiled: a condition, and the order that is given, or the observation that is asked for, if it holds.
 
-A rule policy sees only what the farm shows, runs compiled, and takes the rules in order. Where looking costs, a
-rule may ask for an observation, and triggers may read what was asked for: an event of what is not seen does not
-occur.
+A rule policy sees only what the farm shows, runs compiled, and takes the rules in order. Where observations cost,
+conditions may read what was asked for; no rule acts on what was not observed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,17 +17,24 @@ from jax.tree_util import Partial
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
-from harvestgym.farm.engine.conditions import CompiledCondition, Formula, ReferenceValues, compile_conditions
+from harvestgym.farm.engine.actions import ActionRow, ActionTuple
+from harvestgym.farm.engine.conditions import (
+    Compiled,
+    FormulaCompiler,
+    PlotIndex,
+    ReadItem,
+    ReferenceValues,
+    evaluate_formula,
+    find_named_items,
+    holds,
+    list_items,
+)
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem, find_items
-from harvestgym.farm.schema import ExpertRule
-
-EACH = "each"
-"""As the plot of a rule's action: every plot on which the trigger holds, the neediest first."""
+from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
+from harvestgym.farm.formula import LEAST, parse_formula, split_plots
+from harvestgym.farm.schema import OrderRule
 
 LONG_AGO = 10**6
-ReadObserved = Callable[[ObservedItem], tuple[jax.Array, jax.Array]]
-"""The numbers of an item, and whether each is seen."""
 
 
 class RuleParams(NamedTuple):
@@ -54,40 +60,42 @@ class ExpertMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class CompiledRule:
-    """Condition (any of the all-of groups; always, if there is none) and its action, or one on each of some plots.
+    """A condition, and its order, or one on each of some plots.
 
     Attributes:
-        trigger: the formula.
-        plots: flat numbers of the plots of a rule for `each`; empty for a rule with one action.
-        requests: positions among the offered observations that it asks for; such a rule has no action.
+        trigger: condition; None for always.
+        field: number of the field of the plots.
+        plots: x and y of each plot of a rule for several; empty for a rule with one order.
+        need: what ranks the plots; None for their own order.
+        sign: 1 where the most of `need` comes first, -1 where the least does.
+        requests: positions among the offered observations that it asks for; such a rule has no order.
     """
 
-    trigger: Formula
-    plots: tuple[int, ...] = ()
+    trigger: Compiled
+    field: int = 0
+    plots: tuple[tuple[int, int], ...] = ()
+    need: Compiled = None
+    sign: int = 1
     requests: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
-        """The number of its candidate actions."""
+        """The number of its candidate orders."""
         return max(len(self.plots), 1)
 
-    def fires(self, values: ReferenceValues, read: ReadObserved) -> tuple[jax.Array, jax.Array]:
+    def fires(self, values: ReferenceValues, read: ReadItem) -> tuple[jax.Array, jax.Array]:
         """Return whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
-        groups = zip(self.trigger, values, strict=True)
-        held = [[self._event(e, v, read) for e, v in zip(*group, strict=True)] for group in groups]
-        if not held:
-            return jnp.ones(self.size, bool), jnp.zeros(self.size, jnp.float32)
-        fired = jnp.any(jnp.stack([jnp.all(jnp.stack([yes for yes, _ in group]), 0) for group in held]), 0)
-        return fired, held[0][0][1]
 
-    def _event(self, event: CompiledCondition, value: Any, read: ReadObserved) -> tuple[jax.Array, jax.Array]:
-        numbers, seen = read(event.item)
-        held = event.test(value, numbers) & seen
-        if not (self.plots and event.by_plot):
-            return jnp.broadcast_to(jnp.all(held), self.size), jnp.zeros(self.size, jnp.float32)
-        at = np.asarray(self.plots, np.int32)
-        sign = {"<": -1, "<=": -1, ">": 1, ">=": 1}.get(event.operator, 0)
-        return held[at], sign * numbers[at]
+        def fire(plot: Any) -> tuple[jax.Array, jax.Array]:
+            at = None if plot is None else (self.field, plot)
+            held = jnp.asarray(True) if self.trigger is None else holds(self.trigger, values, read, at)
+            need = jnp.float32(0.0) if self.need is None else evaluate_formula(self.need, values, read, at)[0]
+            return held, self.sign * jnp.asarray(need, jnp.float32)
+
+        if self.plots:
+            return jax.vmap(fire)(np.asarray(self.plots, np.int32))
+        held, need = fire(None)
+        return held[None], need[None]
 
 
 @dataclass(frozen=True)
@@ -108,7 +116,7 @@ class RuleSet:
 
     def __call__(self, numbers: RuleParams, carry: ExpertMemory, obs: Any, key: jax.Array) -> tuple[ExpertMemory, Any]:
         """Return the first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
-        read = self._reader(obs)
+        read = make_reader(self.plan, obs)
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
         wanted = jnp.concatenate([fired for fired, _ in found]) & (carry.since >= numbers.pause)
         chosen = self._select(wanted, jnp.concatenate([need for _, need in found]))
@@ -153,17 +161,19 @@ class RuleSet:
             asked = asked.at[at].max(wanted[candidate].astype(jnp.int32))
         return {"request": asked}
 
-    def _reader(self, obs: Any) -> ReadObserved:
-        values = obs if self.offered is None else obs["values"]
-        seen = None if self.offered is None else obs["mask"] > 0
 
-        def read(item: ObservedItem) -> tuple[jax.Array, jax.Array]:
-            at = self.plan.locate(item)
-            assert at is not None, "_check_seen refuses such a rule"
-            at = at.ravel()
-            return values[at], jnp.asarray(True) if seen is None else seen[at]
+def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
+    """Return what reads the items of an observation: a vector, or values and a mask of what was observed."""
+    values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
 
-        return read
+    def read(item: ObservedItem, plot: PlotIndex | None) -> tuple[jax.Array, Any]:
+        at = plan.locate(item)
+        assert at is not None, "_check_seen refuses such a rule"
+        if plot is not None and item.plot is None and item.variable.per_plot and item.variable.field == plot[0]:
+            at = jnp.asarray(at)[..., plot[1][0], plot[1][1]]
+        return values[at], True if known is None else known[at]
+
+    return read
 
 
 def rule_policy(env: FarmModel) -> Policy:
@@ -171,64 +181,75 @@ def rule_policy(env: FarmModel) -> Policy:
     return compile_policy(env, env.spec.expert)
 
 
-def compile_policy(env: FarmModel, written_rules: Sequence[ExpertRule]) -> Policy:
+def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy:
     """Return rules as a policy of a farm; ConfigError if there is none, or if one reads what cannot be seen."""
     if not written_rules:
         raise ConfigError("expert: expected at least one rule in the farm file, got none")
-    offered = env.offered.items
-    rules, values, actions, pauses = [], [], [], []
-    for i, written in enumerate(written_rules):
-        rule, numbers, mine = _compile_rule(env, offered, written, f"expert > {i}")
-        rules.append(rule)
-        values.append(numbers)
-        actions += mine
-        pauses += [written.every] * rule.size
-    policy = RuleSet(env.full_plan, tuple(rules), env.schedule, len(offered) if env.asks else None)
-    numbers = RuleParams(tuple(values), np.asarray(actions, np.int32), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
-    memory = ExpertMemory(np.full(len(actions), LONG_AGO, np.int32), np.bool_(not env.asks))  # pyright: ignore[reportArgumentType]
+    found = [compile_rule(env, written, f"expert > {i}") for i, written in enumerate(written_rules)]
+    rules, values, actions = zip(*found, strict=True)
+    pauses = [written.every for written, rule in zip(written_rules, rules, strict=True) for _ in range(rule.size)]
+    offered = len(env.offered.items) if env.asks else None
+    policy = RuleSet(env.full_plan, rules, env.schedule, offered)
+    numbers = RuleParams(values, np.concatenate(actions), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
+    memory = ExpertMemory(np.full(len(pauses), LONG_AGO, np.int32), np.bool_(offered is None))  # pyright: ignore[reportArgumentType]
     return Policy(memory, Partial(policy, numbers))
 
 
-def _compile_rule(
-    env: FarmModel, offered: Sequence[ObservedItem], written: ExpertRule, where: str
-) -> tuple[CompiledRule, ReferenceValues, list[int]]:
-    trigger, numbers = compile_conditions(written.when, env.variables, where)
-    for event in (event for group in trigger for event in group):
-        _check_seen(env.full_plan, event, where)
-    farmer, field, entity, name, last = written.do
-    if isinstance(last, list):
-        return (
-            CompiledRule(trigger, requests=_find_offered(env, offered, (field, entity, name, last), where)),
-            numbers,
-            [0],
-        )
+def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledRule, ReferenceValues, np.ndarray]:
+    """Return a rule in canonical names, its reference values, and the number of each of its orders, 0 for a request.
+
+    Raises:
+        ConfigError: for an order that is not allowed, or a condition that reads what cannot be seen.
+    """
+    formulas = FormulaCompiler(env.names)
+    trigger = formulas.compile_any(rule.when, f"{where} > when")
+    word, by = split_plots(rule.plot) if isinstance(rule.plot, str) else ("", "")
+    need = formulas.compile(by, f"{where} > plot") if by else None
+    values = tuple(formulas.values)
+    for item in (*list_items(trigger), *list_items(need)):
+        _check_seen(env.full_plan, item, where)
+    if rule.observe is not None:
+        return CompiledRule(trigger, requests=_find_offered(env, rule.observe, where)), values, np.zeros(1, np.int32)
     try:
-        if (last or {}).get("plot") != EACH:
-            return CompiledRule(trigger), numbers, [env.actions.index(written.do)]
-        row = env.actions.row(field, entity, name)
-        actions = [env.actions.index((farmer, field, entity, name, last | {"plot": plot})) for plot in row.plots]
+        row, orders = _list_orders(env, rule)
+        numbers = [env.actions.index(order) for order in orders]
     except ConfigError as error:
         raise ConfigError(f"{where} > {error}") from None
-    flat = tuple(int(np.ravel_multi_index(p, env.fields[row.field].shape)) for p in row.plots)
-    return CompiledRule(trigger, flat), numbers, actions
+    plots, sign = row.plots if word else (), -1 if word == LEAST else 1
+    compiled = CompiledRule(trigger, row.field, plots, need, sign)
+    seen = jax.ShapeDtypeStruct((env.full_plan.size,), jnp.float32)
+    shape = jax.eval_shape(lambda obs: compiled.fires(values, make_reader(env.full_plan, obs))[1], seen).shape
+    if shape != (compiled.size,):
+        raise ConfigError(f"{where} > plot: expected one number for each plot, got several for {by!r}")
+    return compiled, values, np.asarray(numbers, np.int32)
 
 
-def _find_offered(
-    env: FarmModel, offered: Sequence[ObservedItem], reference: tuple[Any, ...], where: str
-) -> tuple[int, ...]:
-    wanted = find_items(env.variables, reference)
+def _list_orders(env: FarmModel, rule: OrderRule) -> tuple[ActionRow, list[ActionTuple]]:
+    """Return the row of a rule's action in the table of the farm, and its orders, one for each plot."""
+    entity, name = env.names.locate(rule.do or "", "do")
+    row = env.actions.row(*entity, name)
+    only = {p.key: next(iter(p.choices)) for p in row.allowed if len(p.choices) == 1}
+    action, plots = (rule.farmer or env.actions.farmers[0], *entity, name), [rule.plot]
+    if row.action.plot and (isinstance(rule.plot, str) or (rule.plot is None and len(row.plots) == 1)):
+        plots = list(row.plots)
+    return row, [(*action, ({} if plot is None else {"plot": plot}) | only | rule.amounts) for plot in plots]
+
+
+def _find_offered(env: FarmModel, observe: str, where: str) -> tuple[int, ...]:
+    wanted = find_named_items(env.names, parse_formula(observe), where)
+    offered = env.offered.items
     missing = [item.variable.name for item in wanted if item not in offered]
     if missing:
         raise ConfigError(
             f"{where}: expected observations that can be requested here, got {', '.join(missing)}; try mode 'ao' and "
             "an entry of rules > observations, whole or the same plot"
         )
-    return tuple(list(offered).index(item) for item in wanted)
+    return tuple(offered.index(item) for item in wanted)
 
 
-def _check_seen(plan: ObservationPlan, event: CompiledCondition, where: str) -> None:
-    if plan.locate(event.item) is None:
+def _check_seen(plan: ObservationPlan, item: ObservedItem, where: str) -> None:
+    if plan.locate(item) is None:
         raise ConfigError(
-            f"{where}: expected an observed variable, got {event.item.variable.name}; try adding it to rules > "
+            f"{where}: expected an observed variable, got {item.variable.name}; try adding it to rules > "
             "free_observations (or, in mode 'ao', to rules > observations), or another trigger"
         )

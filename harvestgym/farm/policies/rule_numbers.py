@@ -1,12 +1,13 @@
 """The numbers of an expert's rules by name: thresholds, pauses and amounts, which `harvestgym tune` searches.
 
 The name of a number says where it stands: the number of its rule, its action, and what is compared or done,
-`2 watering_discrete: Soil-0/available_Water#L <`.
+`2 watering_discrete: Soil-0.available_Water#L <`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,54 +15,58 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
+from harvestgym.farm.engine.conditions import find_one_item
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.observations import find_items
-from harvestgym.farm.schema import ConditionSpec, ExpertRule
+from harvestgym.farm.formula import is_variable, parse_formula, write_formula
+from harvestgym.farm.schema import OrderRule
 
 from .expert_rules import compile_policy
 
-THRESHOLD_OPERATORS = ("<", "<=", ">", ">=")
+THRESHOLDS = {ast.Lt: ("<", ">"), ast.LtE: ("<=", ">="), ast.Gt: (">", "<"), ast.GtE: (">=", "<=")}
+"""The signs of the comparisons with a threshold: with the number on the right, and on the left."""
+
 DAYS_AROUND = 45
 """Days before and after a date of the calendar that a search tries."""
 
 PAUSE = "every#day"
 
-Visit = Callable[[str, float], float]
-"""Receives the name and the value of a number, and returns its new value."""
+Visit = Callable[[str, float, Any], float]
+"""Receives the name and the value of a number and what it is of, and returns its new value.
+
+It is of the other side of a comparison, of the key of a parameter, or of nothing, for a pause.
+"""
 
 
-def list_numbers(rules: Sequence[ExpertRule]) -> dict[str, float]:
+def list_numbers(rules: Sequence[OrderRule]) -> dict[str, float]:
     """List the numbers of rules by their names."""
     found: dict[str, float] = {}
-    map_numbers(rules, lambda name, value: found.setdefault(name, value))
+    map_numbers(rules, lambda name, value, _: found.setdefault(name, value))
     return found
 
 
-def replace_numbers(rules: Sequence[ExpertRule], numbers: Mapping[str, float], where: str) -> list[ExpertRule]:
+def replace_numbers(rules: Sequence[OrderRule], numbers: Mapping[str, float], where: str) -> list[OrderRule]:
     """Return rules with some other numbers; ConfigError for a name that is no number of these rules."""
     known = list_numbers(rules)
     for name in numbers:
         if name not in known:
             hint = "try removing the tuned file, then `harvestgym tune`"
             raise ConfigError(f"{where}: expected a number of the expert's rules, got {name!r}; {hint}")
-    return map_numbers(rules, lambda name, value: numbers.get(name, value))
+    return map_numbers(rules, lambda name, value, _: numbers.get(name, value))
 
 
-def map_numbers(rules: Sequence[ExpertRule], visit: Visit) -> list[ExpertRule]:
-    """Return rules with each number replaced by what `visit` returns for its name and value.
+def map_numbers(rules: Sequence[OrderRule], visit: Visit) -> list[OrderRule]:
+    """Return rules with each number replaced by what `visit` returns for it.
 
     Equal comparisons with equal values in one rule are one number.
     """
-    return [_map_rule(rule, f"{i + 1} {_name_action(rule)}", visit) for i, rule in enumerate(rules)]
+    return [_map_rule(rule, i, visit) for i, rule in enumerate(rules)]
 
 
-def _name_action(rule: ExpertRule) -> str:
-    """Return the name of a rule's action; of an observation, what it observes."""
-    return f"observe {rule.do[3]}" if isinstance(rule.do[4], list) else rule.do[3]
-
-
-def _map_rule(rule: ExpertRule, prefix: str, visit: Visit) -> ExpertRule:
+def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
+    """Return the rule of a number, counted from 0, with its numbers replaced by what `visit` returns."""
     names: dict[str, float] = {}
+    action = rule.do or f"observe {rule.observe}"
+    prefix = f"{number + 1} {'observe ' * (rule.do is None)}{action.rpartition('.')[2]}:"
 
     def rename(name: str, value: float) -> str:
         """Return a name that stands for this value alone in this rule."""
@@ -70,22 +75,29 @@ def _map_rule(rule: ExpertRule, prefix: str, visit: Visit) -> ExpertRule:
             number += 1
         return full
 
-    def change(condition: ConditionSpec) -> ConditionSpec:
-        if condition.operator not in THRESHOLD_OPERATORS or not _is_number(condition.value):
-            return condition
-        _, entity, variable, _ = condition.observation
-        mapped = "" if condition.mapping == "value" else f"{condition.mapping} "
-        name = rename(f"{prefix}: {mapped}{entity}/{variable} {condition.operator}", condition.value)
-        return condition.model_copy(update={"value": visit(name, condition.value)})
+    def change(text: str) -> str:
+        tree = parse_formula(text)
+        for name, of, number in list_thresholds(tree):
+            number.value = visit(rename(f"{prefix} {name}", number.value), number.value, of)
+        return write_formula(tree)
 
-    when = [[change(condition) for condition in group] for group in rule.when]
-    *action, amounts = rule.do
-    if isinstance(amounts, dict):
-        amounts = {
-            key: visit(f"{prefix}: {key}", value) if _is_number(value) else value for key, value in amounts.items()
-        }
-    every = round(visit(f"{prefix}: {PAUSE}", rule.every)) if rule.every > 1 else rule.every
-    return rule.model_copy(update={"when": when, "do": (*action, amounts), "every": every})
+    changed: dict[str, Any] = {"when": [change(text) for text in rule.when]}
+    numbers = {key: value for key, value in rule.amounts.items() if _is_number(value)}
+    changed |= {key: visit(f"{prefix} {key}", value, key) for key, value in numbers.items()}
+    every = round(visit(f"{prefix} {PAUSE}", rule.every, None)) if rule.every > 1 else rule.every
+    return rule.model_copy(update=changed | {"every": every})
+
+
+def list_thresholds(tree: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each comparison with a number: its name, what is compared, and the number."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+                for sign, of, number in zip(
+                    THRESHOLDS.get(type(operator), ()), (left, right), (right, left), strict=False
+                ):
+                    if isinstance(number, ast.Constant) and _is_number(number.value):
+                        yield f"{write_formula(of)} {sign}", of, number
 
 
 def _is_number(value: Any) -> bool:
@@ -97,43 +109,38 @@ def make_rule_families(env: FarmModel) -> dict[str, RuleFamily]:
     if not env.spec.expert:
         return {}
     rules = env.spec.expert
-    ranges = {name: r for name, r in _find_ranges(env).items() if r.low < r.high}
+    ranges: dict[str, NumberRange] = {}
+    for i, rule in enumerate(rules):
+
+        def find(name: str, value: float, of: Any, rule: OrderRule = rule) -> float:
+            ranges.setdefault(name, _find_range(env, rule, of, value))
+            return value
+
+        _map_rule(rule, i, find)
 
     def build(given: Mapping[str, float]) -> Policy:
         return compile_policy(env, replace_numbers(rules, given, "expert"))
 
-    return {"expert": RuleFamily(ranges, build)}
+    return {"expert": RuleFamily({name: r for name, r in ranges.items() if r.low < r.high}, build)}
 
 
-def _find_ranges(env: FarmModel) -> dict[str, NumberRange]:
-    """Return the range of each number of the expert's rules."""
-    found: dict[str, NumberRange] = {}
-    for i, rule in enumerate(env.spec.expert):
-        for name, value in list_numbers([rule]).items():
-            key = f"{i + 1}{name[1:]}"
-            found[key] = _find_range(env, rule, name.partition(": ")[2], value)
-    return found
-
-
-def _find_range(env: FarmModel, rule: ExpertRule, name: str, value: float) -> NumberRange:
-    if name == PAUSE:
+def _find_range(env: FarmModel, rule: OrderRule, of: Any, value: float) -> NumberRange:
+    """Return the range of a number, which is `of` something as `Visit` has it."""
+    if of is None:
         return NumberRange(1, 3 * value, value, whole=True)
-    if isinstance(rule.do[4], dict) and name in rule.do[4]:
-        row = env.actions.row(*rule.do[1:4])
-        allowed = next(p.choices or () for p in row.allowed if p.key == name)
+    if isinstance(of, str):
+        entity, action = env.names.locate(rule.do or "", "do")
+        allowed = next(p.choices for p in env.actions.row(*entity, action).allowed if p.key == of)
         choices = tuple(float(c) for c in allowed if _is_number(c)) or (value,)
         return NumberRange(choices[0], choices[-1], value, choices)
-    [condition] = {str(c.observation): c for g in rule.when for c in g if _is_named(c, name)}.values()
-    meta = find_items(env.variables, condition.observation)[0].variable.meta
-    low, high = _widen(value) if "day#" not in name else (value - DAYS_AROUND, value + DAYS_AROUND)
+    low, high = _widen(value) if "day#" not in write_formula(of) else (value - DAYS_AROUND, value + DAYS_AROUND)
+    variables = list(filter(is_variable, ast.walk(of)))
+    if len(variables) != 1:
+        return NumberRange(low, max(high, value), value)
+    meta = find_one_item(env.names, variables[0], "expert").variable.meta
     top = len(meta.labels) - 1 if meta.labels else meta.high
-    whole = meta.dtype == "int" and condition.mapping == "value"
+    whole = meta.dtype == "int" and is_variable(of)
     return NumberRange(float(max(low, meta.low)), float(np.clip(high, value, top)), value, whole=whole)
-
-
-def _is_named(condition: ConditionSpec, name: str) -> bool:
-    _, entity, variable, _ = condition.observation
-    return condition.operator in THRESHOLD_OPERATORS and f"{entity}/{variable} {condition.operator}" in name
 
 
 def _widen(value: float) -> tuple[float, float]:

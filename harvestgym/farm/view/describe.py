@@ -13,7 +13,6 @@ from harvestgym.core.view.tables import Table, describe_range
 from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Entity, Parameter
-from harvestgym.farm.schema import ConditionSpec
 
 from .words import code_labels
 
@@ -80,18 +79,8 @@ def _choices_text(meta: Meta, values: Any, between: bool) -> str:
 
 
 def ends_text(env: FarmModel) -> str:
-    """Return the stopping conditions, any-of(all-of); empty without one."""
-    ends = env.spec.rules.terminal_conditions
-    return " or ".join(" and ".join(map(_event_text, group)) for group in ends)
-
-
-def _event_text(event: ConditionSpec) -> str:
-    what = "/".join(str(part) for part in event.observation if part != [])
-    if event.mapping != "value":
-        what = f"{to_line(event.mapping)} of {what}"
-    if event.operator == "in":
-        return f"{what} is {' or '.join(map(str, event.value))}"
-    return f"{what} {event.operator} {to_line(event.value)}"
+    """Return the stopping conditions as text; empty without one."""
+    return " or ".join(env.spec.rules.terminal_conditions)
 
 
 def entities_table(env: FarmModel) -> Table:

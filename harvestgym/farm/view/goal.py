@@ -9,18 +9,14 @@ import numpy as np
 from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.farmers import HourlyFarmer
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.schema import ConditionSpec
 
-from .words import entity_titles, key_words
+from .describe import ends_text
 
 WEIGHTS = {
     "harvest": "kg of harvest", "bio": "unit of life counted on the farm", "soil": "full health of the soil",
     "plant": "full health of the plants",
 }  # fmt: skip
 """The weights of the final reward, and what each multiplies."""
-
-OPERATOR_WORDS = {"==": "is", "!=": "is not", "in": "is", "<": "is below", "<=": "is at most", ">": "is above",
-             ">=": "is at least"}  # fmt: skip
 
 
 def goal_lines(env: FarmModel) -> Iterator[str]:
@@ -53,20 +49,5 @@ def _range_text(costs: np.ndarray) -> str:
 
 
 def _end_text(env: FarmModel) -> str:
-    groups = [" and ".join(_condition_text(env, each) for each in group) for group in
-              env.spec.rules.terminal_conditions]  # fmt: skip
-    return f", and ends early if {', or if '.join(groups)}" if groups else ""
-
-
-def _condition_text(env: FarmModel, condition: ConditionSpec) -> str:
-    """Return a condition in words: `the mean of Plant stage is at least 0.75`."""
-    field, entity, key, path = condition.observation
-    title = entity_titles(env).get((field, entity), entity)
-    mapping = condition.mapping if isinstance(condition.mapping, str) else "a function"
-    of = "" if mapping == "value" else f"the {mapping} of "
-    where = f" of {field}" if len(env.fields) > 1 else ""
-    at = f" at {path}" if path and path != ["*"] else ""
-    values = condition.value if isinstance(condition.value, (list, tuple)) else [condition.value]
-    operator = "==" if condition.operator == "in" and len(values) == 1 else condition.operator
-    what = f"{of}{title} {key_words(key)}{where}{at}"
-    return f"{what} {OPERATOR_WORDS.get(operator, operator)} {' or '.join(map(str, values))}"
+    ends = ends_text(env)
+    return f", and ends early if {ends}" if ends else ""

@@ -200,20 +200,19 @@ rules:
     Field-0: {Soil-0: {watering_discrete: {plot: ['(0, 0)'], amount#L: [1]}}, Plant-0: {sow: null, harvest: null}}
   free_observations: [[Field-0, Weather-0, rain, [amount#mm]], [Field-0, Plant-0, stage, []]]
   observations: [[Field-0, Soil-0, available_Water#L, []], [Field-0, Weather-0, wind, [speed#km.h-1]]]
-  terminal_conditions: [[[[Field-0, Plant-0, global_stage, []], value, ni, [seed]]]]
+  terminal_conditions: Plant-0.global_stage not in [seed]
 scoring:
   intervention_costs: {Field-0: {Soil-0: {watering_discrete: 2}}}
   observation_costs: {Field-0: {Weather-0: {rain/amount#mm: 3}}}
 expert:
-- {when: [[[[Field-0, Soil-0, available_Water#L, []], value, '<', 9]]],
-   do: [BasicFarmer-0, Field-0, Soil-0, watering_discrete, {plot: [0, 0], amount#L: 1, duration#min: 60}]}
-- {do: [BasicFarmer-0, Field-0, Soil-0, available_Water#L, []]}
+- {when: Soil-0.available_Water#L < 9, do: Soil-0.watering_discrete, plot: [0, 0], amount#L: 1, duration#min: 60}
+- {when: Soil-0.available_Water#L > 9, observe: Soil-0.available_Water#L}
 """
 SPELLED = {
     "watering_discrete": "water_discrete", "sow": "sowing", "harvest:": "harvesting:", "Soil-0": "soil-0",
-    "Weather-0:": "weather-0:", "Plant-0": "plant-0", "[Field-0": "[field-0", "BasicFarmer-0": "farmer-0",
-    "day#int365": "day", "amount#L": "amount", "available_Water#L": "available_water", "ni,": "not in,",
-    "value, '<'": "id, '<'", "wind, [speed#km.h-1]": "wind/speed, []", "duration#min": "Duration",
+    "Weather-0:": "weather-0:", "Plant-0": "plant-0", "[Field-0": "[field-0",
+    "day#int365": "day", "amount#L": "amount", "available_Water#L": "available_water",
+    "when: soil": "when: Field-0.soil", "wind, [speed#km.h-1]": "wind/speed, []", "duration#min": "Duration",
     "available_water, []], [": "available_water, ['*']], [", "plot: ['(0, 0)']": "plot: '(0, 0)'",
 }  # fmt: skip
 """Spellings of some words of that file."""

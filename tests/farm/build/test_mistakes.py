@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import pytest
 
 import harvestgym
@@ -15,7 +14,6 @@ from harvestgym.farm.weather_data.table import read_table
 
 ID = "farm/bean-clay-1x1-v1"
 INF, NAN = float("inf"), float("nan")
-STAGE = ["Field-0", "Plant-0", "global_stage", []]
 WATER = ["Field-0", "Soil-0", "available_Water#L"]
 
 
@@ -31,8 +29,8 @@ def init(**values: Any) -> dict[str, Any]:
     return {"rules": {"init": {"Field-0": {"Weather-0": values}}}}
 
 
-def ends(mapping: Any, operator: str, value: Any, variable: Any = STAGE) -> dict[str, Any]:
-    return {"rules": {"terminal_conditions": [[[variable, mapping, operator, value]]]}}
+def ends(*conditions: Any) -> dict[str, Any]:
+    return {"rules": {"terminal_conditions": list(conditions)}}
 
 
 def expert(*rules: dict[str, Any]) -> dict[str, Any]:
@@ -80,8 +78,8 @@ PARTS = [
     ({"context": {"every": [], "draws": {"Field-0/Soil-0": ["sand", "clay"]}}}, "every: expected episode, step, "),
     ({"rules": {"interventions": {"Field-0": {"Soil-0": {"watering_discrete": {"plot": []}}}}}}, "watering_discrete > "
      "plot: expected at least one plot, got none"),
-    (ends("value", "==", 3.7), "global_stage: expected one of none, "),
-    (ends("value", ">", 400, ["Field-0", "Weather-0", "day#int365", []]), "expected a value within its range [1, 365]"),
+    (ends("Plant-0.global_stage == 3.7"), "global_stage: expected one of none, "),
+    (ends("Weather-0.day > 400"), "expected a value within its range [1, 365], got 400"),
     ({"entities": ["Weather-0"]}, "entities: expected a mapping such as {'Weather-0': 'lille'}, got ['Weather-0']"),
     ({"entities": {5: "lille"}}, "entities: expected a known entity, got '5'"),
     ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: expected a string, or a mapping {name: value}, got 5"),
@@ -98,27 +96,37 @@ CONDITIONS = [
      "interventions > field-0: expected one spelling, got two"),
     ({"rules": {"interventions": {"Field-0": {"soil-0": {"watering_discrete": None}}}}, "expert": []},
      "interventions > Field-0 > soil-0: expected one spelling, got two"),
-    (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "water_discrete", {"amount": 1, "amount#L": 1}]}),
-     "expert > 0 > watering_discrete > amount#L: expected one spelling, got two"),
+    (expert({"do": "Soil-0.water_discrete", "amount": 1, "amount#L": 1}),
+     "expert > 0 > amount#L: expected one spelling, got two"),
     (init(**{"day": [3]}), "rules > init > Field-0 > Weather-0 > day: expected one spelling, got two"),
     ({"scoring": {"intervention_costs": {"Field-0": {"Soil-0": {"water_discrete": 1, "watering_discrete": 1}}}}},
      "intervention_costs > Field-0 > Soil-0 > watering_discrete: expected one spelling, got two"),
-    (ends(lambda x: 1 if x[0] > 3 else 0, "==", 1), "conditions > 0 > 0: expected a function of an array"),
-    (ends(lambda x: None, "==", 1), "expected a function of an array of 1 in jax.numpy"),
-    (ends([1], "==", 1), "expected a known mapping, got [1]; try one of max, mean, min, sum, value"),
-    (ends("value", "in", [[1]]), "expected a number or a label, got [1]"),
-    (ends("value", "in", []), "expected a list of values for 'in', got []"),
-    (ends("value", "==", NAN), "expected a number or a label, got nan"),
-    (ends("value", "==", True), "expected a number or a label, got True"),
-    (ends("value", "==", 1, ["Field-0", "Plant-0", "globl_stage", []]), "> 0 > 0 > Field-0 > Plant-0: "
-     "expected a known variable, got 'globl_stage'; try 'global_stage'"),
-    ({"rules": {"terminal_conditions": [[]]}}, "rules > terminal_conditions > 0: expected at least 1 item"),
+    (ends([]), "rules > terminal_conditions > 0: expected a text such as 'Plant-0.stage == ripe', got []"),
+    (ends(3), "rules > terminal_conditions > 0: expected a text such as 'Plant-0.stage == ripe', got 3"),
+    (ends("Plant-0.stage = ripe"), "terminal_conditions > 0: character 15 of 'Plant-0.stage = ripe': expected a "
+     "formula, got '='; try '=='"),
+    (ends("sum(Plant-0.stage) >"), "character 21 of 'sum(Plant-0.stage) >': expected a formula, got the end"),
+    (ends("avg(Plant-0.stage) > 3"), "expected a known function, got 'avg'; try one of abs, max, mean, min, sum"),
+    (ends("Plant-0.stage in [[ripe]]"), "character 19 of 'Plant-0.stage in [[ripe]]': expected a value in the list"),
+    (ends("Plant-0.stage in []"), "character 18 of 'Plant-0.stage in []': expected a value in the list, got '[]'"),
+    (ends("Plant-0.stage == [ripe]"), "expected a single value, got '[ripe]'"),
+    (ends("Plant-0.global_stage == True"), "global_stage: expected a number or a label, got True"),
+    (ends("2 > 1 and Plant-0.globl_stage == ripe"), "rules > terminal_conditions: character 11 of '2 > 1 and "
+     "Plant-0.globl_stage == ripe' > Field-0 > Plant-0: expected a known variable, got 'globl_stage'; try "
+     "'global_stage'"),
+    (ends("Plat-0.stage == ripe"), "character 1 of 'Plat-0.stage == ripe': expected a known entity, got 'Plat-0'; try "
+     "'Plant-0'"),
+    (ends("Plant-0.stage == rip"), "expected a known value, got 'rip'; try 'ripe'"),
+    (ends("stage == ripe"), "character 1 of 'stage == ripe': expected a number or a variable, got 'stage'; try "
+     "'Plant-0.stage'"),
+    (ends("Weather-0.wind > 3"), "expected one variable, got Weather-0.wind; try one of Weather-0.wind/speed#km.h-1, "),
+    (ends("Plant-0.stage[0, 1] == ripe"), "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1, got (0, 1)"),
+    (ends("Weather-0.forecast/rain > Weather-0.day + Weather-0.forecast/rain[0]"), "expected a plot such as [0, 1]"),
     ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: expected a key, '*' or a plot"),
     ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
-    (expert({"do": ["BasicFarmer-0", "Field-0", "Soil-0", "waterin", {}]}), "expected a known action, got 'waterin'; "
+    (expert({"do": "Soil-0.waterin"}), "expert > 0 > do > Soil-0: expected a known action, got 'waterin'; "
      "try 'watering_discrete'; try correcting the rule, or leave the expert out: `expert: []`"),
-    (expert({"when": [[[["Field-0", "Plant-0", "age_seed#day", []], "value", ">", 1]]],
-             "do": ["BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}]}), "expert > 0"),
+    (expert({"when": "Plant-0.age_seed > 1", "do": "Plant-0.harvest"}), "expert > 0: expected an observed variable"),
 ]  # fmt: skip
 
 
@@ -134,9 +142,8 @@ def test_a_mistake_is_refused_in_words(changes: dict[str, Any], words: str) -> N
     [
         soil(survival={"cide": {"low": -INF, "high": INF}}),
         init(**{"consecutive_dry#day": [3]}),
-        ends(jnp.sum, ">", 5),
-        ends(lambda x: 2 * x, ">", 5),
-        ends("mean", ">=", 4.4),
+        ends("sum(2 * Plant-0.stage - 1) > 5", "not Plant-0.stage == ripe", "1 < mean(Plant-0.stage) <= 4.4"),
+        ends("sum(Plant-0.stage == ripe) / 2 > 0.5 and abs(Plant-0.size - 3) < Plant-0.fruit_weight[0, 0]"),
         {"rules": {"free_observations": [[*WATER, ["(0, 0)"]]]}, "expert": []},
     ],
 )

@@ -9,18 +9,26 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.learn.jobs import Job, MacroJobs
+from harvestgym.farm.learn.jobs import JobState, MacroJobs
+from harvestgym.farm.learn.map_farm import MapState
 from harvestgym.gym.env import GymEnv
 from tests.farm.ponds import farm
 
 WATER = "Spring-0/available_Water#L"
-DRIEST = Job("water the driest", "Spring-0/pour", least=WATER)
-CUT = Job("cut the reed", "Reed-0/cut")
+VOLUME = "Spring-0.available_Water"
+POUR = {"do": "Spring-0.pour", "plot": "each", "amount#L": 5.0}
+DRIEST = POUR | {"plot": f"least {VOLUME}"}
+CUT = {"do": "Reed-0.cut"}
 POND = farm("po").model
 
 
-def jobs(*wanted: Job) -> MacroJobs:
-    return MacroJobs.of(POND, wanted)
+def jobs(*wanted: Any) -> MacroJobs:
+    return MacroJobs.of(POND, {f"job {i}": rule for i, rule in enumerate(wanted)})
+
+
+def state(env: MacroJobs, obs: Any) -> JobState:
+    """Return a state with this observation, and no order today."""
+    return JobState(MapState(None, np.zeros(POND.schedule, np.int32), np.int32(0)), obs)  # type: ignore[arg-type]
 
 
 def maps(env: MacroJobs, water: Any) -> dict[str, Any]:
@@ -36,35 +44,35 @@ def maps(env: MacroJobs, water: Any) -> dict[str, Any]:
     ("job", "place"),
     [
         (DRIEST, 5),
-        (Job("water the wettest", "Spring-0/pour", most=WATER), 3),
-        (Job("water the middle", "Spring-0/pour", least=lambda read: abs(read(WATER) - 4)), 1),
-        (Job("water any", "Spring-0/pour"), 1),
-        (Job("water the wettest below 6 L", "Spring-0/pour", most=WATER, only=(lambda read: 6 - read(WATER),)), 6),
+        (POUR | {"plot": f"most {VOLUME}"}, 3),
+        (POUR | {"plot": f"least abs({VOLUME} - 4)"}, 1),
+        (POUR, 1),
+        (POUR | {"when": f"{VOLUME} < 6", "plot": f"most {VOLUME}"}, 6),
+        ([POUR | {"plot": [1, 2]}, POUR | {"plot": f"most {VOLUME}"}], 3),
     ],
 )
-def test_a_job_chooses_its_plot(job: Job, place: int) -> None:
+def test_a_job_chooses_its_plot(job: Any, place: int) -> None:
     env = jobs(job)
     obs = maps(env, [[[4, 3, 9], [6, 1, 5]]])
-    assert env.orders(obs).tolist() == [[0, 0, 0], [1, place, 10]]
+    assert env.orders(state(env, obs)).tolist() == [[0, 0, 0], [1, place, 10]]
     obs["mask"] = obs["mask"] | {"where": obs["mask"]["where"] & (np.arange(7) != place)}
-    assert env.orders(obs)[1, 1] not in (0, place)
+    assert env.orders(state(env, obs))[1, 1] not in (0, place)
 
 
-def test_values_choose_the_amount() -> None:
-    env = jobs(Job("some", "Spring-0/pour", values={"amount#L": 2.0}), Job("dye", "Reed-0/dye"))
-    assert env.orders(maps(env, 1.0))[:, 2].tolist() == [0, 4, 2]
+def test_parameters_choose_the_amount() -> None:
+    env = jobs(POUR | {"amount#L": 2.0}, {"do": "Reed-0.dye", "colour": "blue"})
+    assert env.orders(state(env, maps(env, 1.0)))[:, 2].tolist() == [0, 4, 2]
 
 
 def test_a_job_is_done_once_a_day_on_a_plot_unless_again() -> None:
-    again = Job("water the driest again", "Spring-0/pour", least=WATER, again=True)
-    env, key = jobs(DRIEST, again, CUT), jax.random.key(0)
+    env, key = jobs(DRIEST, DRIEST | {"every#day": 0}, CUT), jax.random.key(0)
     step = jax.jit(env.step)
     state, shown = jax.jit(env.reset)(key)
     assert env.observation_space.contains(np.asarray(shown.obs))
-    before = env.orders(state.obs)
+    before = env.orders(state)
     np.testing.assert_array_equal(before[1], before[2])
     state, _ = step(key, state, np.int32(1), env.params)
-    after = env.orders(state.obs)
+    after = env.orders(state)
     assert after[1, 1] != before[1, 1] == after[2, 1]
     state, _ = step(key, state, np.int32(3), env.params)
     assert env.action_mask(state, env.params).tolist() == [True, True, True, False]
@@ -74,7 +82,7 @@ def test_a_job_is_done_once_a_day_on_a_plot_unless_again() -> None:
 
 @pytest.mark.parametrize("action", [0, 1, 2])
 def test_without_a_possible_job_the_day_passes(action: int) -> None:
-    env, key = jobs(CUT, Job("cut more", "Reed-0/cut")), jax.random.key(0)
+    env, key = jobs(CUT, CUT), jax.random.key(0)
     step = jax.jit(env.step)
     state, _ = step(key, jax.jit(env.reset)(key)[0], np.int32(1), env.params)
     state, shown = step(key, state, np.int32(action), env.params)
@@ -93,18 +101,22 @@ def test_learners_see_a_vector_a_number_and_a_mask() -> None:
 @pytest.mark.parametrize(
     ("job", "message"),
     [
-        (Job("x", "Spring-0/pours"), r"jobs > x: expected a known order, .*'Spring-0/pours'; try 'Spring-0/pour'"),
+        ({"do": "Spring-0.pours"}, r"jobs > job 0 > do > Spring-0: expected a known action, got 'pours'; try 'pour'"),
         (
-            Job("x", "Spring-0/pour", least="Spring-0/water"),
-            "jobs > x: .* channel, .*try 'Spring-0/available_W",
+            POUR | {"plot": "least Spring-0.available_Watr"},
+            "jobs > job 0 > plot: character 1 .*try 'available_Water#L'",
         ),
-        (Job("x", "Spring-0/pour", least=WATER, most=WATER), "jobs > x: expected most or least, got both"),
-        (Job("x", "Spring-0/pour", values={"amount#L": 7.0}), "amount#L: expected a number in"),
-        (Job("x", "Spring-0/pour", values={"amounts": 1.0}), "amounts"),
+        (POUR | {"plot": f"best {VOLUME}"}, "jobs > job 0: 1 mistake\n  plot: expected each, most VARIABLE, least"),
+        (POUR | {"amount#L": 7.0}, "amount#L: expected a number in"),
+        (POUR | {"amounts": 1.0}, "jobs > job 0: expected a known parameter, got 'amounts'; try 'amount#L'"),
+        (POUR | {"every#day": 3}, "jobs > job 0 > every#day: expected 1, or 0 for several times a day, got 3"),
+        ([], "jobs > job 0: expected a rule, or a list of rules, got none"),
     ],
 )
-def test_mistakes_have_the_nearest_name(job: Job, message: str) -> None:
+def test_mistakes_have_the_nearest_name(job: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         jobs(job)
     with pytest.raises(ConfigError, match="jobs: expected at least one, got none"):
         jobs()
+    with pytest.raises(ConfigError, match="jobs: expected a mapping of rules, got "):
+        MacroJobs.of(POND, [CUT])  # type: ignore[arg-type]

@@ -211,7 +211,8 @@ def test_3_1_3_observation_actions_and_a_day_that_exceeds_250(tmp_path: Path) ->
     items = game.farmgym_step([ask, ("BasicFarmer-0", "Field-0", "Soil-0", "available_Water#L", ["*"])])[0]
     assert set(items[0][4]) == {"speed#km.h-1", "direction"} and items[1][4].size == 3
     assert game.step(())[2] is True, "the day after is number 251"
-    assert game.model.stops[0][0].mapping(3) == 3, "a mapping that changes nothing needs no Python"
+    written = [str(condition) for condition in game.written.rules.terminal_conditions]
+    assert written == ["Weather-0.day#int365 > 250"], "a mapping that changes nothing needs no Python"
 
 
 def test_3_1_5_spaces_and_conversion(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from tests.farm.engine.test_engine import FILE, REED, SPRING
 
 WATER = ["Field-0", "Spring-0", "available_Water#L", []]
 FREE = [WATER, ["Field-0", "Reed-0", "stage", []]]
-POUR: list[Any] = ["BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": "each", "amount#L": 2.0}]
-CUT: list[Any] = ["BasicFarmer-0", "Field-0", "Reed-0", "cut", {}]
+DRY = "Spring-0.available_Water < 5"
+POUR: dict[str, Any] = {"do": "Spring-0.pour", "plot": "each", "amount#L": 2.0}
+DRIEST = POUR | {"plot": "least Spring-0.available_Water"}
 
 
 def played(expert: list[dict[str, Any]], seen: Any, size: int = 2, mode: str = "po", **rules: Any) -> list[Any]:
@@ -48,30 +49,36 @@ def obs(*water: float, old: int = 0) -> list[float]:
 
 
 def test_expert_orders_by_rule_and_then_by_need() -> None:
-    dry = {"when": [[[WATER, "value", "<", 5]]], "do": POUR}
-    old = {"when": [[[["Field-0", "Reed-0", "stage", []], "max", "==", 1]]], "do": CUT}
+    dry = {"when": DRY, **DRIEST}
+    old = {"when": "max(Reed-0.stage) == 1", "do": "Reed-0.cut"}
     today = obs(9, 4, 1, 9, 2, 9)
     assert played([dry], [today]) == [[pour(0, 2), pour(1, 1)]]
     cut = ("BasicFarmer-0", "Field-0", "Reed-0", "cut", {})
     assert played([old, dry], [obs(9, 4, 1, 9, 2, 9, old=1)]) == [[cut, pour(0, 2)]]
     assert played([dry], [obs(*[9] * 6)]) == [[None, None]]
+    assert played([{"when": DRY, **POUR}], [today]) == [[pour(0, 1), pour(0, 2)]], "each in the order of the plots"
+    most = {"when": "Spring-0.available_Water > 1", **POUR, "plot": "most abs(Spring-0.available_Water - 5)"}
+    assert played([most], [today]) == [[pour(0, 0), pour(1, 0)]]
 
 
 def test_a_condition_on_the_whole_field_holds_for_each_of_its_plots() -> None:
-    rule = {"when": [[[WATER, "min", "<", 5], [WATER, "value", ">", 3]]], "do": POUR}
+    rule = {"when": "min(Spring-0.available_Water) < 5 and Spring-0.available_Water > 3", **POUR}
     assert played([rule], [obs(9, 4, 1, 2, 2, 2)]) == [[pour(0, 0), pour(0, 1)]], "scan order where need says nothing"
 
 
 def test_a_pause_is_kept_for_each_plot() -> None:
-    rule = {"when": [[[WATER, "value", "<", 5]]], "do": POUR, "every#day": 3}
+    rule = {"when": DRY, **POUR, "every#day": 3}
     days = [obs(1, 9, 9, 9, 9, 9), obs(1, 2, 9, 9, 9, 9), obs(1, 9, 9, 9, 9, 9), obs(1, 9, 9, 9, 9, 9)]
     done = [[a for a in day if a] for day in played([rule], days)]
     assert done == [[pour(0, 0)], [pour(0, 1)], [], [pour(0, 0)]]
 
 
-def test_an_observation_is_asked_for_and_what_is_not_seen_triggers_nothing() -> None:
-    look = {"do": ["BasicFarmer-0", *WATER], "every#day": 1}
-    dry = {"when": [[[WATER, "value", "<", 5]]], "do": POUR}
+@pytest.mark.parametrize(
+    "condition", [DRY, "not Spring-0.available_Water >= 5", "not (Reed-0.stage == old or Spring-0.available_Water > 5)"]
+)
+def test_an_observation_is_asked_for_and_what_is_not_seen_triggers_nothing(condition: str) -> None:
+    look = {"observe": "Spring-0.available_Water", "every#day": 1}
+    dry = {"when": condition, **POUR}
     shown = {"free_observations": [["Field-0", "Reed-0", "stage", []]], "observations": [WATER]}
     blind = {"values": [0.0] * 12, "mask": [1.0] * 6 + [0.0] * 6}
     seen = {"values": [0.0] * 6 + [9, 9, 9, 9, 9, 4], "mask": [1.0] * 12}
@@ -81,7 +88,7 @@ def test_an_observation_is_asked_for_and_what_is_not_seen_triggers_nothing() -> 
 
 
 def test_an_observation_is_asked_for_again_after_its_pause() -> None:
-    look = {"do": ["BasicFarmer-0", *WATER], "every#day": 3}
+    look = {"observe": "Spring-0.available_Water", "every#day": 3}
     shown = {"free_observations": [["Field-0", "Reed-0", "stage", []]], "observations": [WATER]}
     blind = {"values": [0.0] * 12, "mask": [1.0] * 6 + [0.0] * 6}
     halves = played([look], [blind] * 10, mode="ao", **shown)
@@ -91,13 +98,16 @@ def test_an_observation_is_asked_for_again_after_its_pause() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (
-            {"when": [[[["Field-0", "Reed-0", "cumulated_water#L", []], "sum", ">", 1]]], "do": CUT},
-            "expected an observed variable",
-        ),
-        ({"do": ["BasicFarmer-0", *WATER]}, "expected observations that can be requested here"),
-        ({"do": [*CUT[:3], "cutt", {}]}, "cutt.*cut"),
-        ({"do": [*POUR[:4], {"plot": "each"}]}, "expected amount#L, got nothing"),
+        ({"when": "sum(Reed-0.cumulated_water) > 1", "do": "Reed-0.cut"}, "expected an observed variable"),
+        ({"observe": "Spring-0.available_Water"}, "expected observations that can be requested here"),
+        ({"do": "Reed-0.cutt"}, "expected a known action, got 'cutt'; try 'cut'"),
+        ({"do": "Spring-0.pour", "plot": "each"}, "expected amount#L, got nothing"),
+        ({"do": "Spring-0.pour", "amount#L": 2.0}, "expected plot, got nothing"),
+        ({"do": "Reed-0.cut", "plot": "each"}, "expected a known parameter, got 'plot'"),
+        ({"do": "Reed-0.cut", "observe": "Reed-0.stage"}, "expected either do or observe"),
+        ({**POUR, "plot": "most"}, "expected each, most VARIABLE, least VARIABLE or a plot .x, y., got 'most'"),
+        ({**POUR, "plot": "most Gauge-0.levels"}, "expected a known entity, got 'Gauge-0'"),
+        ({**POUR, "amuont": 3}, "expected a known parameter, got 'amuont'; try 'amount#L'"),
     ],
 )
 def test_mistakes_are_refused(rule: dict[str, Any], message: str) -> None:

@@ -43,27 +43,21 @@ def test_the_expert_also_acts_where_observations_cost() -> None:
 
 
 LOOKS = "farm/paid-looks-1x1-v1"
-DAY = ["Field-0", "Weather-0", "day#int365", []]
-DRY = ["Field-0", "Weather-0", "consecutive_dry#day", []]
-
-
-def order(entity: str, name: str, **values: Any) -> list[Any]:
-    return ["BasicFarmer-0", "Field-0", entity, name, values]
 
 
 def always_observing() -> list[dict[str, Any]]:
     """Return the rules of the expert, who looks at all that it ever looks at, every day."""
     rules = [rule.model_dump(by_alias=True) for rule in farm(LOOKS.partition("/")[2]).spec.expert]
-    return [rule | {"when": [], "every#day": 1} if isinstance(rule["do"][4], list) else rule for rule in rules]
+    return [rule | {"when": [], "every#day": 1} if rule["observe"] else rule for rule in rules]
 
 
 def never_observing() -> list[dict[str, Any]]:
     """Watering by the dry spells and harvest by the calendar, on the best days of seven choices that were tried."""
-    pour = order("Soil-0", "watering_discrete", **{"plot": [0, 0], "amount#L": 20, "duration#min": 60})
+    pour = {"do": "Soil-0.watering_discrete", "amount#L": 20, "duration#min": 60}
     return [
-        {"when": [[[DAY, "value", "in", [190, 225]]]], "do": order("Plant-0", "harvest")},
-        {"when": [[[DAY, "value", "in", [140, 160, 180]]]], "do": order("Weeds-0", "remove", plot=[0, 0])},
-        {"when": [[[DRY, "value", ">=", 3]]], "do": pour, "every#day": 8},
+        {"when": "Weather-0.day in [190, 225]", "do": "Plant-0.harvest"},
+        {"when": "Weather-0.day in [140, 160, 180]", "do": "Weeds-0.remove"},
+        {"when": "Weather-0.consecutive_dry >= 3", "every#day": 8, **pour},
     ]
 
 

@@ -17,11 +17,11 @@ from harvestgym.core.tuning.rule_family import TunedRule
 from harvestgym.farm.family import from_yaml, make
 from harvestgym.farm.policies.rule_numbers import list_numbers, make_rule_families, replace_numbers
 
-WATER = "2 watering_discrete: Soil-0/available_Water#L <"
+WATER = "2 watering_discrete: Soil-0.available_Water#L <"
 AMOUNT = "2 watering_discrete: amount#L"
 DURATION = "2 watering_discrete: duration#min"
 YOUNG = {f"3 watering_discrete: {key}": value for key, value in
-         (("Soil-0/available_Water#L <", 145.0), ("amount#L", 10), ("duration#min", 60))}  # fmt: skip
+         (("Soil-0.available_Water#L <", 145.0), ("amount#L", 10), ("duration#min", 60))}  # fmt: skip
 """The numbers of the rule for young crops, as they are written in the file."""
 
 
@@ -38,7 +38,7 @@ def test_numbers_are_named_by_rule_action_and_comparison() -> None:
 def test_pauses_and_observations_have_numbers() -> None:
     names = list_numbers(written("paid-looks-1x1-v1"))
     assert names["1 observe stage: every#day"] == 6
-    assert names["1 observe stage: Weather-0/day#int365 >="] == 180
+    assert names["1 observe stage: Weather-0.day#int365 >="] == 180
 
 
 def test_equal_comparisons_in_one_rule_are_one_number() -> None:
@@ -95,7 +95,7 @@ def test_a_farm_file_has_the_numbers_of_its_tuned_file(tmp_path: Path) -> None:
     TunedRule(rule="expert", numbers=numbers).write(locate_tuned(file))
     assert list_numbers(from_yaml(file).spec.expert) == numbers
     assert list_numbers(from_yaml(file, mode="fo").spec.expert) == numbers
-    own = [{"do": ["BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}]}]
+    own = [{"do": "Plant-0.harvest"}]
     assert list_numbers(from_yaml(file, expert=own).spec.expert) == {}, "rules of the user are not changed"
     TunedRule(rule="expert", numbers={"1 old": 1.0}).write(locate_tuned(file))
     with pytest.raises(ConfigError, match="try removing the tuned file"):

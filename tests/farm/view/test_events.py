@@ -70,7 +70,7 @@ def test_goal_names_gains_costs_and_ends() -> None:
         lines[0] == "The score counts 1 for each kg of harvest, and 0.01 for each new stage of a plant, less all costs."
     )
     assert "Costs: 0 to 0.002 for an action." in lines
-    assert lines[-1] == "The season has 220 days, and ends early if Plant global stage is harvested or dead."
+    assert lines[-1] == "The season has 220 days, and ends early if Plant-0.global_stage in [harvested, dead]."
     looks = list(goal_lines(harvestgym.make("farm/paid-looks-1x1-v1")))
     assert "Costs: 0 to 0.005 for an action, 0.003 for an observation." in looks
 

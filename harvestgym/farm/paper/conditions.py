@@ -1,0 +1,186 @@
+"""Stopping conditions as the Farm-Gym paper writes them, `(observation, mapping, operator, value)`, as formulas.
+
+A mapping is a name or a Python function of a Range: `lambda x: x.value`. A function that JAX can trace is compiled; one
+that it cannot (it branches on values, it calls other libraries) is called in Python once a day, in a `Farm` only.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.tree import Meta
+from harvestgym.farm.engine.conditions import OPERATORS
+from harvestgym.farm.engine.name_table import WHOLE
+from harvestgym.farm.engine.variables import encode_label
+from harvestgym.farm.formula import FUNCTIONS, parse_formula
+from harvestgym.farm.schema import parse_plot
+
+SIGN_TEXTS = ("==", "!=", "<=", ">=", "<", ">", "in", "not in")
+SEVERAL = ("in", "not in")
+SPELLINGS = {"ni": "not in", "=": "=="}
+"""The paper's spellings of operators."""
+
+
+class ConditionReader:
+    """Reads any-of(all-of) conditions as texts; their Python functions have names in `functions`."""
+
+    functions: dict[str, Predicate]
+
+    def read(self, given: Any, where: str) -> list[str]:
+        """Return conditions as texts, which may stand among those of the paper; ConfigError for what is neither."""
+        self.functions = {}
+        groups = [given] if isinstance(given, str) else _list(given, where, "lists of conditions")
+        return [g if isinstance(g, str) else self._read_group(g, f"{where} > {i}") for i, g in enumerate(groups)]
+
+    def _read_group(self, group: Any, where: str) -> str:
+        events = _list(group, where, "one condition or more")
+        return " and ".join(self._read_event(event, f"{where} > {i}") for i, event in enumerate(events))
+
+    def _read_event(self, event: Any, where: str) -> str:
+        if not isinstance(event, Sequence) or len(event) != 4:
+            raise ConfigError(f"{where}: expected (observation, mapping, operator, value), got {event!r}")
+        observation, mapping, sign, value = event
+        name = _write_name(observation, where)
+        where, sign = f"{where}: {name}", str(SPELLINGS.get(sign, sign))
+        check_name("operator", sign, SIGN_TEXTS, where)
+        values = _list_values(value, sign in SEVERAL, where)
+        if callable(mapping) and not _changes_nothing(mapping):
+            self.functions[function := f"function_{len(self.functions)}"] = Predicate(mapping, sign, values)
+            return f"{function}({name})"
+        if not callable(mapping) and mapping not in ("id", "value"):
+            check_name("mapping", mapping, ("value", *FUNCTIONS), where)
+            name = f"{mapping}({name})"
+        texts = [each if isinstance(each, str) and each.isidentifier() else repr(each) for each in values]
+        listed = f"[{', '.join(texts)}]" if sign in SEVERAL else texts[0]
+        return f"{name} {sign} {listed}"
+
+
+def _list(given: Any, where: str, what: str) -> Sequence[Any]:
+    if not isinstance(given, (list, tuple)):
+        raise ConfigError(f"{where}: expected a list of {what}, got {given!r}")
+    return given
+
+
+def _write_name(observation: Any, where: str) -> str:
+    """Return an observation `(field, entity, name, path)` as the name of a variable; the farm checks its parts."""
+    if not isinstance(observation, (list, tuple)) or len(observation) not in (3, 4):
+        raise ConfigError(f"{where}: expected (field, entity, name, path), got {observation!r}")
+    field, entity, key, path = observation if len(observation) == 4 else (*observation, [])
+    steps = [parse_plot(step) for step in path or [] if step != WHOLE]
+    plots = [str(list(step)) for step in steps if isinstance(step, (tuple, list))]
+    words = [step for step in steps if isinstance(step, str)]
+    if len(plots) + len(words) < len(steps) or len(plots) > 1:
+        raise ConfigError(f"{where}: expected a key, '*' or a plot (x, y) in the path, got {path!r}")
+    return f"{field}.{entity}.{'/'.join((str(key), *words))}{''.join(plots)}"
+
+
+def _list_values(value: Any, several: bool, where: str) -> list[Any]:
+    """Return the reference values of a condition: one, or for `in` those of a list."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    listed = isinstance(value, (list, tuple, set, frozenset, range))
+    given = sorted(value, key=str) if isinstance(value, (set, frozenset)) else list(value) if listed else [value]
+    if listed != several or not given:
+        expected = "a list of values" if several else "a single value"
+        raise ConfigError(f"{where}: expected {expected}, got {value!r}")
+    for wrong in (each for each in given if not isinstance(each, (str, numbers.Real))):
+        raise ConfigError(f"{where}: expected a number or a label, got {wrong!r}")
+    return given
+
+
+class Range:
+    """A value of the farm as a mapping sees it: an array that has a `value` and compares with the words of labels."""
+
+    def __init__(self, array: Any, meta: Meta) -> None:
+        self.array, self._meta = array, meta
+
+    @property
+    def value(self) -> Any:
+        """The number, word or array; in compiled code a labelled value stays one that compares with words."""
+        if not isinstance(self.array, (np.ndarray, np.generic)):
+            return self if self._meta.labels else self.array
+        array = np.asarray(self._meta.labels)[self.array.astype(int)] if self._meta.labels else self.array
+        return array if array.shape else array.item()
+
+    def __eq__(self, other: Any) -> Any:
+        return self.array == self._code(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self.array != self._code(other)
+
+    __hash__ = object.__hash__
+
+    def _code(self, other: Any) -> Any:
+        return encode_label(other, self._meta, self._meta.keys[0]) if isinstance(other, str) else other
+
+    def __getitem__(self, at: Any) -> Range:
+        return Range(self.array[at], self._meta)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asarray(self.array, dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "array":
+            raise AttributeError(name)
+        return getattr(self.array, name)
+
+
+class Predicate:
+    """A condition with a Python function, `operator(function(seen), values)`, as a function of a formula.
+
+    Attributes:
+        is_traced: whether it is compiled; it is called in Python where JAX cannot trace the function.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], sign: str, values: Sequence[Any]) -> None:
+        self.function, self.values, self.is_traced = function, values, True
+        self._several = sign in SEVERAL
+        self._operator = type(parse_formula(f"x.x {sign} {'[0]' if self._several else 0}").ops[0])
+
+    def __call__(self, numbers: jax.Array, meta: Meta) -> jax.Array:
+        """Return the truth for the numbers of a variable: compiled, or else called in Python."""
+        for argument in (Range(numbers, meta), numbers):
+            try:
+                out = self.function(argument)
+                found = jnp.asarray(out.array if isinstance(out, Range) else out)
+                codes = [encode_label(int(v) if isinstance(v, bool) else v, meta, "", False) for v in self.values]
+                return self._compare(OPERATORS, found, np.asarray(codes, np.float32))
+            except Exception:  # a user's function may raise anything
+                continue
+        self.is_traced = False
+        return self._call_python(numbers, meta)
+
+    def _compare(self, operators: Mapping[type, Callable[..., Any]], found: Any, values: Any) -> Any:
+        return operators[self._operator](found, values if self._several else values[0])
+
+    def _call_python(self, seen: jax.Array, meta: Meta) -> jax.Array:
+        on_host = OPERATORS | {ast.In: np.isin, ast.NotIn: lambda x, values: ~np.isin(x, values)}
+
+        def test(numbers: Any) -> np.float32:
+            out = self.function(Range(np.asarray(numbers).astype(meta.array_dtype), meta))
+            return np.float32(np.all(self._compare(on_host, out.value if isinstance(out, Range) else out, self.values)))
+
+        try:
+            test(np.full(seen.shape, meta.low, np.float32))
+        except Exception as error:  # a user's function may raise anything
+            raise ConfigError(
+                f"expected a function of a value or an array, got {getattr(self.function, '__name__', self.function)!r}"
+                f", which fails ({type(error).__name__}: {error}); try one such as lambda x: x.value"
+            ) from None
+        return jax.pure_callback(test, jax.ShapeDtypeStruct((), np.float32), seen, vmap_method="sequential")
+
+
+def _changes_nothing(function: Callable[[Any], Any]) -> bool:
+    probe = Range(None, Meta("var", ("any",), "a labelled value, which is its own value", labels=("any",)))
+    try:
+        return function is builtins.id or function(probe) is probe
+    except Exception:  # a user's function may raise anything
+        return False
