@@ -26,7 +26,7 @@ OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 class FishingEnv(gymnasium.Env[Any, Any]):
     """Gymnasium environment of a fish stock, a yearly quota and a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
-    The dynamics are those of `FishingModel`, compiled; this is a thin wrapper. An environment is five functions,
+    This is a thin wrapper of the compiled `FishingModel`. An environment is five functions,
     `initial`, `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
 
         class Observed(FishingEnv):
@@ -48,7 +48,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         control: "quota", or "rate" for the share of the stock that is taken.
         levels: number of discrete quotas, 0 for a continuous one.
         shows_year: whether the year is observed after the stock, as a share of `Tmax`.
-        price, cost, discount: of catch, of effort, per year; `info["discounted_return"]` reports the sum.
+        price, cost, discount: price of catch, cost of effort, discount per year; see `info["discounted_return"]`.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array", "svg"], "render_fps": 4}
@@ -112,14 +112,14 @@ class FishingEnv(gymnasium.Env[Any, Any]):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """Return the worth of the real catch on the way from `state` to `after`, U(s, a)."""
+        """Return the reward of the real catch between `state` and `after`, U(s, a)."""
         return self.model.reward(key, state, action, after, params)
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
         """Return whether the stock is gone."""
         return self.model.terminal(state, params)
 
-    # The interface of Gymnasium.
+    # The Gymnasium interface.
 
     @property
     def core(self) -> FishingModel:
@@ -141,7 +141,7 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         return self._shell.step(action)
 
     def recipe(self) -> dict[str, Any]:
-        """Describe how it is made, for `core.saving.checkpoint`."""
+        """Return how to make the environment again, for `core.saving.checkpoint`."""
         numbers, units = self.model.defaults, self.model.units
         same = ("law", "noise", "survey_error", "quota_error", "drift", "price", "cost", "discount")
         arguments = {name: getattr(numbers, name) for name in same}
@@ -152,11 +152,11 @@ class FishingEnv(gymnasium.Env[Any, Any]):
         }  # fmt: skip
 
     def kept(self) -> dict[str, Any]:
-        """Return what changes, for `core.saving.checkpoint`."""
+        """Return the changing state, for `core.saving.checkpoint`."""
         return {"shell": None if self._shell is None else self._shell.kept()}
 
     def restore(self, kept: dict[str, Any]) -> FishingEnv:
-        """Go on where the environment that was kept stood."""
+        """Continue from a saved state."""
         if kept["shell"] is not None:
             self._shell = GymEnv(self.core, render_mode=self.render_mode).restore(kept["shell"])
         return self

@@ -24,7 +24,7 @@ FleetCount = Annotated[int, Field(ge=1, le=10_000)]
 class CommonsModel(FishingModel):
     """A single stock fished by `units.targets` fleets, each with its own quota.
 
-    When they ask for more than there is, all get the same part of what they asked for.
+    If they ask for more than the stock, each gets the same fraction of its quota.
     """
 
     def harvest(
@@ -51,7 +51,7 @@ def share_stock(env: FishingModel, fleets: FleetCount) -> CommonsModel:
 
 
 class FleetsEnv(JointEnv):
-    """PettingZoo environment of the commons: agents `fleet_0`, ... see the same stock; each is paid its own catch."""
+    """PettingZoo environment of the commons: agents `fleet_0`, ... observe the same stock; each earns its own catch."""
 
     metadata = {"name": "fishing_commons_v0", "render_modes": []}
 
@@ -80,7 +80,7 @@ class FleetsEnv(JointEnv):
         return JointStep([obs.copy() for _ in rewards], rewards, terminated, truncated, infos)
 
     def recipe(self) -> dict[str, Any]:
-        """Describe how it is made, for `core.saving.checkpoint`."""
+        """Return how to make the environment again, for `core.saving.checkpoint`."""
         core = self.core
         alone = FishingModel(core.params, replace(core.units, targets=1), core.order, core.shows_year)
         return {"env": alone, "fleets": len(self.possible_agents)}

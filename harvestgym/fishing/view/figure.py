@@ -20,7 +20,7 @@ STYLES = ("-", "--", ":", "-.", (0, (1, 3)))
 def figure(env: FishingModel, record: dict[str, np.ndarray]) -> Any:
     """Draw stock over the years, catch over the years, and catch against the biomass it was taken from.
 
-    Where dynamic programming finds the optimum, its policy is drawn into the third panel.
+    If dynamic programming finds the optimum, the third panel shows its policy.
     """
     from matplotlib.figure import Figure
 

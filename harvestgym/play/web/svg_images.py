@@ -1,6 +1,6 @@
 """Maps, charts and legends as SVG images of a page, drawn by `harvestgym.render`.
 
-Each is a data: address, so that the styles and ids of images cannot collide.
+Each is a `data:` URL, so that the styles and ids of images cannot collide.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ WIDTH = 560
 """Width of the page on which a map is laid out, px; smaller means larger letters."""
 
 RIM = 4
-"""Of `PanelPainter.view_box`, px."""
+"""Margin of `PanelPainter.view_box`, px."""
 
 FONT = "Helvetica, Arial, sans-serif"
 
 
 class MapImage(NamedTuple):
-    """A map: its address, its width over its height, and the box of its plots as shares of width and height."""
+    """A map: its URL, its aspect ratio (width over height), and the box of its plots as shares of width and height."""
 
     address: str
     aspect: float
@@ -34,7 +34,7 @@ class MapImage(NamedTuple):
 
 
 def map_image(panel: Map) -> MapImage:
-    """Draw a map without its title and legend, to the edge of its margin."""
+    """Draw a map with its margin, without title and legend."""
     marks = tuple(replace(mark, meaning="") for mark in panel.marks)
     painter = PanelPainter({})
     layout.draw_scene(Scene("", (replace(panel, title="", marks=marks, legend=()),)), painter, WIDTH)
@@ -69,5 +69,5 @@ def _image_address(painter: SvgPainter, x: float, y: float, width: float, height
 
 
 def svg_address(svg: str) -> str:
-    """Encode an SVG as a data: address."""
+    """Encode an SVG as a `data:` URL."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
