@@ -16,17 +16,17 @@ NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")
 """The soils of the neighbours of `farm/shared-water-v0`."""
 
 QUOTA = 300.0
-"""Litres for the season of `farm/shared-water-v0`: about half of what its four experts take without one."""
+"""Litres for the season of `farm/shared-water-v0`: about half of what its four experts use without a quota."""
 
 
 def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> FarmsEnv:
-    """Make four neighbours who grow bean on four soils under one weather, with one quota of water for the season."""
+    """Make four neighbours who grow beans on four soils in the same weather, with one quota of water for the season."""
     models: list[Any] = [registry.make(find_newest(f"farm/bean-{soil}-1x1"), **overrides) for soil in NEIGHBOUR_SOILS]
     return FarmsEnv(models, quota, shared_reward)
 
 
 def make_fleets(fleets: int = 3, **overrides: Any) -> FleetsEnv:
-    """Make fleets on one stock of logistic growth; each is paid its own catch."""
+    """Make fleets on one stock of logistic growth; each earns its own catch."""
     model: Any = registry.make(find_newest("fishing/logistic"), **overrides)
     return FleetsEnv(model, fleets)
 
@@ -46,18 +46,18 @@ PARALLEL: dict[str, Callable[..., MultiAgentEnv]] = {
 
 
 def make_parallel(id: str, **arguments: Any) -> MultiAgentEnv:
-    """Make a PettingZoo parallel environment; further arguments are those of its function and of the id inside."""
+    """Make a PettingZoo parallel environment; further arguments go to its function and to the id inside."""
     check_name("environment", id, PARALLEL)
     return PARALLEL[id](**arguments)
 
 
 def describe_parallel() -> dict[str, str]:
-    """Return each id with what it is, in one sentence."""
+    """Return a one-sentence description of each id."""
     docs = {id: (make.__doc__ or "").partition("\n")[0].removeprefix("Make ") for id, make in PARALLEL.items()}
     return {id: doc[:1].upper() + doc[1:] for id, doc in docs.items()}
 
 
 def find_newest(name: str) -> str:
-    """Return the id of a name in its newest version."""
+    """Return the id with the newest version of a name."""
     versions = [id for id in registry.ids() if id.rpartition("-v")[0] == name]
     return max(versions, key=lambda id: int(id.rpartition("-v")[2]))

@@ -1,4 +1,4 @@
-"""Parts that the commands share: arguments, tables and progress bars."""
+"""Shared parts of the commands: arguments, tables and progress bars."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from harvestgym.core.view.tables import Table
 
 PIPE_WIDTH = 200
-"""Columns of what is printed into a file or a pipe."""
+"""Width of output to a file or a pipe, in columns."""
 
 Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of your own file, my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy of the id")]
 SEED_LIMITS: dict[str, Any] = {"min": 0, "max": MAX_SEED}
-"""Limits of an option that is a seed."""
+"""Limits of seed options."""
 
 Engine = Annotated[str, typer.Option(help="local, or ray: a cluster or the cores of this machine")]
-Address = Annotated[str | None, typer.Option(help="of a Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]
+Address = Annotated[str | None, typer.Option(help="Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]
 NumCpus = Annotated[float, typer.Option(min=0, help="CPUs of a task on Ray")]
 NumGpus = Annotated[float, typer.Option(min=0, help="GPUs of a task on Ray")]
 
 COMPILING = "compiling, then running"
-"""What a bar says until a first compiled call has returned."""
+"""Text of a bar until the first compiled call returns."""
 
 
 class StartBar(Protocol):
-    """Adds a progress bar with a total, or None, and returns the function that advances it.
+    """A function that adds a progress bar with a total, or None, and returns the function that advances it.
 
-    The bar says `first` and pulses until it is advanced: a job of one compiled call has no share that is done.
+    The bar shows `first` and pulses until it is advanced: a job of one compiled call has no partial progress.
     """
 
     def __call__(self, name: str, total: int | None, first: str = "", /) -> Callable[[int], None]: ...
@@ -56,7 +56,7 @@ def make_console() -> Console:
 
 
 def print_table(table: Table, console: Console | None = None, cut: bool = False) -> None:
-    """Print a table, with `cut` one line per row; names are not broken over lines if that leaves room for the rest."""
+    """Print a table, with `cut` one line per row; names stay on one line if there is room for the rest."""
     from rich.markup import escape
     from rich.table import Table as RichTable
 
@@ -79,7 +79,7 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
 
 
 def _cut_widths(widths: list[int], total: int) -> list[int]:
-    """Return widths of columns that fit into `total` with their borders: the widest is shortened, repeatedly."""
+    """Return column widths that fit into `total` with borders: the widest column is shortened repeatedly."""
     widths, over = [*widths], sum(widths) + 3 * len(widths) + 1 - total
     while over > 0 and max(widths) > 4:
         widths[widths.index(max(widths))] -= 1
@@ -94,7 +94,7 @@ def _is_number(cell: str) -> bool:
 
 @contextmanager
 def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
-    """Show progress bars on a terminal, and remove them at the end; yields the function that adds a bar."""
+    """Show progress bars on a terminal and remove them at the end; yield the function that adds a bar."""
     from rich.console import Console, RenderableType
     from rich.progress import (
         BarColumn,
@@ -109,14 +109,14 @@ def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
     from rich.text import Text
 
     class RateColumn(ProgressColumn):
-        """Parts that are done in a second."""
+        """Parts done per second."""
 
         def render(self, task: Task) -> Text:
             """Format the rate of a bar."""
             return Text("" if task.speed is None else f"{task.speed:.3g}/s")
 
     class KnownTotal(ProgressColumn):
-        """Another column, empty while a bar pulses."""
+        """A wrapped column, empty while a bar pulses."""
 
         def __init__(self, column: ProgressColumn) -> None:
             self.column = column

@@ -56,7 +56,7 @@ def new_entity(
     name: Annotated[str, typer.Argument(help="name of the kind, GreenManure or green_manure")],
     folder: Annotated[Path, typer.Option(help="folder for the files")] = Path(),
 ) -> None:
-    """Write a kind of entity: a module, its parameter sets and a test that passes. Never overwrites."""
+    """Write a new kind of entity: a module, its parameter sets and a passing test. Never overwrites."""
     from .new_files import write_new_entity
 
     module, sets, test = write_new_entity(name, folder)

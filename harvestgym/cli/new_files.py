@@ -20,14 +20,14 @@ from harvestgym.farm.public_names import KINDS
 ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}
 """Templates of an entity and the names of the files made from them."""
 
-HEADER = """# Begun as {id}; change what you like.
+HEADER = """# A copy of {id}; change what you like.
 # harvestgym show {file} --all            prints its variables, actions and parameters
 # harvestgym run {file} --policy expert   runs the expert on it
 """
 
 FARM_HEADER = (
     HEADER
-    + """# harvestgym tune {file}                  tunes the numbers of its expert to your changes
+    + """# harvestgym tune {file}                  tunes its expert to your changes
 # harvestgym schema                       prints a schema for editors
 """
 )
@@ -40,11 +40,11 @@ def write_new_entity(name: str, folder: Path) -> list[Path]:
     """Write a module, its parameter sets and its test for a kind of entity; return their paths.
 
     Args:
-        name: `GreenManure` or `green_manure`; the class has the first, the module the second spelling.
-        folder: made if it is missing.
+        name: `GreenManure` or `green_manure`; the first spelling names the class, the second the module.
+        folder: created if it is missing.
 
     Raises:
-        ConfigError: if the name is not that of a new module, or a file exists; nothing was written.
+        ConfigError: if the name is already taken, or a file exists; nothing is written.
     """
     kind, module = _class_and_module(name)
     texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}
@@ -80,13 +80,13 @@ def write_new_farm(path: Path, like: str) -> Path:
     """Write a complete copy of a catalogue farm as a new farm file; return its path.
 
     Raises:
-        ConfigError: if there is no such farm, or the file cannot be a new one; nothing was written.
+        ConfigError: if there is no such farm, or the file cannot be created; nothing is written.
     """
     return _write_copy(path, "farm", "farm", like, FARM_HEADER)
 
 
 def write_new_fishery(path: Path, like: str) -> Path:
-    """Write a complete copy of a catalogue fishery as a new file; return its path. Raises as `write_new_farm`."""
+    """Write a complete copy of a catalogue fishery as a new file; return its path. Raises like `write_new_farm`."""
     from harvestgym.fishing.spec import override_entries  # imports JAX
 
     return _write_copy(path, "fishing", "fishery", like, HEADER, override_entries)
@@ -108,7 +108,7 @@ def _write_copy(path: Path, family: str, what: str, like: str, header: str, comb
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
     description = read_extended(known[like], what, combine)
-    description.pop("history", None)  # of the versions of the catalogue farm
+    description.pop("history", None)  # the versions of the catalogue farm
     description = {part: description[part] for part in PART_ORDER if part in description} | description
     node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(description)
     _fold(node)

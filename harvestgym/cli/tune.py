@@ -19,12 +19,12 @@ def tune_expert(
     id: Id,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the search and of its training seasons")] = 0,
     candidates: Annotated[int, typer.Option(min=32, help="candidates of each rule")] = 480,
-    seasons: Annotated[int, typer.Option(min=2, help="training seasons that each candidate meets")] = 48,
+    seasons: Annotated[int, typer.Option(min=2, help="training seasons for each candidate")] = 48,
     out: Annotated[Path | None, typer.Option(help="file; default: tuned/NAME.yaml next to the id's file")] = None,
 ) -> None:
     """Tune the rules of an id on its training split; the best one becomes its expert.
 
-    The numbers of each rule are searched by differential evolution, all candidates of a generation in one batch.
+    Differential evolution searches the numbers of each rule, all candidates of a generation in one batch.
     """
     from harvestgym.core.config import locate_tuned
     from harvestgym.evaluate.tune import Budget, find_rules, tune_rules

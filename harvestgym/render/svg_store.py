@@ -15,10 +15,10 @@ from .svg import SvgPainter
 Views = Mapping[str, Callable[[int], Scene]]
 
 MAX_PICTURES = 500
-"""Maximum number of pictures of a view; of a longer episode every n-th step is drawn."""
+"""Maximum number of pictures of a view; for a longer episode, every n-th step is drawn."""
 
 MAP_WIDTH, CHART_WIDTH = 720, 360
-"""Width of the pages on which single panels are drawn, px; the page shows only the map of the former."""
+"""Widths of the pages on which single panels are drawn, px; the replay shows only the map of the first."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class EpisodePictures:
 
 
 class PanelPainter(SvgPainter):
-    """An SVG painter that shares its symbols with others and records where lines were drawn."""
+    """An SVG painter that shares its symbols with other painters and records where lines were drawn."""
 
     def __init__(self, symbols: dict[Sprite, str]) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class PictureBuilder:
 
 
 def _select_panels(scene: Scene) -> Sequence[Map | Chart]:
-    """Return the maps of a scene, or else its charts; the page writes words and legend."""
+    """Return the maps of a scene or, without maps, its charts; the page itself writes words and legend."""
     maps = [_without_meanings(panel) for panel in scene.panels if isinstance(panel, Map)]
     return maps or [panel for panel in scene.panels if isinstance(panel, Chart)]
 

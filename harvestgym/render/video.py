@@ -1,4 +1,4 @@
-"""Videos of an episode: GIF with Pillow, MP4 (H.264) with PyAV, the extra `video`."""
+"""Videos of an episode: GIF with Pillow, MP4 (H.264) with PyAV (extra `video`)."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ DEFAULT_WIDTH = 960
 """Width of a frame, px."""
 
 MAX_FRAMES = 600
-"""Maximum frames of an episode; of a longer one every n-th step is shown, and the last."""
+"""Maximum number of frames; for a longer episode, every n-th step and the last one are shown."""
 
 MOST_IDLE = 7
-"""Steps in which nothing happens at the end of an episode that a video shows all the same."""
+"""Most steps without events that a video shows at the end of an episode."""
 
 LAST_FRAME_SECONDS = 2.0
-"""Time for which a GIF shows its last frame, before it repeats."""
+"""How long a GIF shows its last frame before it repeats."""
 
 PALETTE_FRAMES = 12
 """Frames from which the colours of a GIF are taken."""
 
 PALETTE_SIZE = 255
-"""Colours of a GIF, which has 256: the last one marks a pixel that did not change."""
+"""Colours of a frame; the last of the 256 colours of a GIF marks an unchanged pixel."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
     ) -> EpisodeFrames:
         """Choose frames among the steps 0 to `steps` - 1 of an episode, at most about `most`.
 
-        Where more than `MOST_IDLE` steps follow `last_event`, after which nothing is done or gained, the last one alone
-        is shown.
+        If more than `MOST_IDLE` steps without actions or rewards follow `last_event`, only the last of them is shown.
         """
         idle = 0 if last_event is None else steps - 1 - last_event
         end = steps - 1 if last_event is None or idle <= MOST_IDLE else last_event + 2
@@ -83,7 +82,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
         fps: float = FPS,
         most: int = MAX_FRAMES,
     ) -> EpisodeFrames:
-        """Return the film of a recorded episode; `scene(env, record, step)` is that of the family."""
+        """Return the video of a recorded episode; `scene(env, record, step)` is the function of the family."""
         return cls.of(partial(scene, env, record), len(record["reward"]), width, most, last_event, fps)
 
     def __len__(self) -> int:
@@ -107,21 +106,21 @@ class EpisodeFrames(Sequence[np.ndarray]):
 def write_gif(
     frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
 ) -> None:
-    """Write a GIF that repeats itself; ConfigError if there is nothing to write, or nowhere to write it."""
+    """Write a looping GIF; ConfigError if there are no frames, or the file cannot be written."""
     with _write_atomically(_check_frames(frames, path, fps)) as part:
         part.write_bytes(encode_gif(frames, fps, progress))
 
 
 def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
-    """Return the bytes of a GIF that repeats itself."""
+    """Return the bytes of a looping GIF."""
     drawn = {i: np.asarray(frames[i]) for i in _sample_frames(len(frames))}
     colours = Palette.of(list(drawn.values()))
     stills = colours.stills((drawn[i] if i in drawn else frames[i] for i in range(len(frames))), progress)
-    # A GIF counts in hundredths of a second, and many programs take less than two of them for ten.
+    # A GIF counts in hundredths of a second, and many programs show a delay below two of them as ten.
     each = 10 * max(2, round(100 / fps))
     durations = [each] * (len(frames) - 1) + [max(each, round(1000 * LAST_FRAME_SECONDS))]
     film = BytesIO()
-    # With `optimize` Pillow leaves out what does not change from one picture to the next: a fifth of the bytes.
+    # With `optimize` Pillow stores only the changes from one picture to the next: a fifth of the bytes.
     next(stills).save(
         film, "GIF", save_all=True, append_images=stills, duration=durations, loop=0,
         optimize=True, transparency=PALETTE_SIZE,
@@ -132,8 +131,8 @@ def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
 class Palette:
     """One palette for all frames, which is smaller and does not flicker.
 
-    Pillow merges similar colours, so that white paper would turn grey: here the most frequent colours stay exact, and
-    each other becomes the nearest of the palette.
+    Pillow merges similar colours, so white paper would turn grey. Here the most frequent colours stay exact, and each
+    other colour becomes the nearest of the palette.
     """
 
     def __init__(self, palette: np.ndarray) -> None:
@@ -148,7 +147,7 @@ class Palette:
             words = _to_numbers(np.asarray(frames[i]))
             seen[words] = True
             fourth.append(words[::2, ::2].ravel())
-        # A fourth of the pixels says which colours are common.
+        # A quarter of the pixels shows which colours are common.
         found, count = np.unique(np.concatenate(fourth), return_counts=True)
         common = found[np.argsort(-count, kind="stable")][: PALETTE_SIZE // 2]
         return cls(_spread_colours(_from_numbers(common), _from_numbers(np.flatnonzero(seen)), PALETTE_SIZE))
@@ -185,14 +184,14 @@ class Palette:
 
 
 def _sample_frames(frames: int) -> list[int]:
-    """Return the pictures from which the colours are taken, evenly over the film."""
+    """Return the indices of the frames from which the colours are taken, evenly spaced."""
     return np.unique(np.linspace(0, frames - 1, PALETTE_FRAMES).round().astype(int)).tolist()
 
 
 def _spread_colours(common: np.ndarray, colours: np.ndarray, most: int) -> np.ndarray:
     """Extend the common colours by the colour farthest from those chosen, repeatedly, to `most` in all.
 
-    So no colour is far from the palette, and a small red thing keeps its red.
+    So no colour is far from the palette, and even a small red object stays red.
     """
     every, taken = colours.astype(np.int32), list(common.astype(np.int32))
     away = np.min([((every - colour) ** 2).sum(1) for colour in taken], 0)
@@ -234,7 +233,7 @@ def write_mp4(
 
 
 def _pad_to_even(frame: np.ndarray) -> np.ndarray:
-    """Pad a frame to even height and width, as H.264 stores colours for squares of four pixels."""
+    """Pad a frame to even height and width, because H.264 stores colours for squares of four pixels."""
     height, width = frame.shape[:2]
     return np.ascontiguousarray(np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge"))
 

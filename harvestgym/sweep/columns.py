@@ -1,4 +1,4 @@
-"""Named arrays as the columns of an Arrow table: an array of several axes is a column of lists that knows its shape.
+"""Named arrays as columns of an Arrow table: a multidimensional array is a column of lists that stores its shape.
 
 Needs the extra `data`.
 """
@@ -16,7 +16,7 @@ from harvestgym.core.errors import ConfigError, check_extras
 
 
 def make_arrow_table(columns: Mapping[str, np.ndarray]) -> Any:
-    """Make a table of arrays with one entry, of any shape, for each row."""
+    """Make a table from arrays with one entry, of any shape, for each row."""
     check_extras("table", data="pyarrow")
     import pyarrow
 
@@ -32,7 +32,7 @@ def make_arrow_table(columns: Mapping[str, np.ndarray]) -> Any:
 
 
 def read_column(table: Any, name: str) -> np.ndarray:
-    """Return a column as an array of its own shape."""
+    """Return a column as an array in its original shape."""
     column, shape = table[name].combine_chunks(), (table.schema.field(name).metadata or {}).get(b"shape")
     if shape is None:
         return column.to_numpy(zero_copy_only=False)
