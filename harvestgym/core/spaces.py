@@ -1,8 +1,8 @@
 """The action spaces of the Farm-Gym paper, section 3.1.5: a union of spaces, and the sets of at most m of its members.
 
-Both sample, contain, seed, flatten and go through JSON as any space of Gymnasium does. A member of a union is
-the pair (index of the space, member of that space); a member of a multi-union is a tuple of such pairs, in the
-order in which they are to be carried out.
+Both support sampling, membership, seeding, flattening and JSON like any Gymnasium space. A member of a union is the
+pair (index of the space, member of that space); a member of a multi-union is a tuple of such pairs, in the order of
+execution.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Pair = tuple[int, Any]
 
 
 def summarise_space(space: gymnasium.Space[Any], most: int = 120) -> str:
-    """Return a space as Gymnasium prints it, or its kind and sizes where that is longer than `most` characters."""
+    """Return a space as Gymnasium prints it, or its kind and sizes if that is longer than `most` characters."""
     text = " ".join(str(space).split())
     if len(text) <= most:
         return text
@@ -46,24 +46,24 @@ class Union(OneOf):
         return bool(whole and super().contains((int(x[0]), x[1])))
 
     def to_jsonable(self, sample_n: Iterable[Pair]) -> list[Any]:
-        """Members as lists that JSON can write (that of `OneOf` fails for a `Dict`, whose batch is no list)."""
+        """Convert members to lists for JSON (the method of `OneOf` fails for a `Dict`, whose batch is not a list)."""
         return [[int(i), self.spaces[int(i)].to_jsonable([x])] for i, x in sample_n]
 
     def from_jsonable(self, sample_n: list[Any]) -> list[Any]:
-        """Members as JSON has read them."""
+        """Convert lists from JSON to members."""
         return [(np.int64(i), list(self.spaces[i].from_jsonable(x))[0]) for i, x in sample_n]
 
 
 class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
-    """`MultiUnion[m]`: the sets of at most `m` members of a union of spaces, none twice in a sample.
+    """`MultiUnion[m]`: the sets of at most `m` members of a union of spaces, without duplicates in a sample.
 
     Args:
-        spaces: of the union.
-        most: m.
-        seed: of the samples.
+        spaces: the spaces of the union.
+        most: the number m.
+        seed: seed of the samples.
 
     Raises:
-        ValueError: without a space, or if `most` is less than 1.
+        ValueError: if there is no space, or `most` is less than 1.
     """
 
     def __init__(self, spaces: Iterable[gymnasium.Space[Any]], most: int, seed: Any = None):
@@ -84,7 +84,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
         return self.union.is_np_flattenable
 
     def seed(self, seed: Any = None) -> tuple[Any, ...]:
-        """Seed the size of the samples, and from it their members; `(own, *those of the union)` seeds each."""
+        """Seed the sizes of samples and, from the same seed, their members; `(own, *union)` seeds each part."""
         if isinstance(seed, (tuple, list)):
             return (super().seed(seed[0]), *self.union.seed(tuple(seed[1:])))
         first = super().seed(seed)
@@ -92,7 +92,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
         return (first, *self.union.seed(inner))
 
     def sample(self, mask: tuple[Any, ...] | None = None, probability: tuple[Any, ...] | None = None) -> Any:
-        """Return a set of uniform size from 0 to m, of members drawn from the union (fewer if some came up twice)."""
+        """Return a set with a uniform size from 0 to m of members of the union (fewer if some are drawn twice)."""
         size = int(self.np_random.integers(0, self.most + 1))
         drawn: list[Pair] = []
         for _ in range(size):
@@ -106,11 +106,11 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
         return isinstance(x, (tuple, list)) and len(x) <= self.most and all(map(self.union.contains, x))
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
-        """Members as lists that JSON can write."""
+        """Convert members to lists for JSON."""
         return [self.union.to_jsonable(sample) for sample in sample_n]
 
     def from_jsonable(self, sample_n: list[Any]) -> list[Any]:
-        """Members as JSON has read them."""
+        """Convert lists from JSON to members."""
         return [tuple(self.union.from_jsonable(sample)) for sample in sample_n]
 
     def __len__(self) -> int:
@@ -127,7 +127,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
 
 
 def noop_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action that does nothing: 0 in every part; None for a space without one."""
+    """Return the action that does nothing: 0 in every part; None if the space has none."""
     match space:
         case gymnasium.spaces.Discrete():
             return np.int32(0)
@@ -146,7 +146,7 @@ def _same(a: Pair, b: Pair) -> bool:
 
 
 def _plain(x: Any) -> Any:
-    """Return a member as nested tuples, to be compared."""
+    """Return a member as nested tuples, for comparison."""
     if isinstance(x, dict):
         return tuple((key, _plain(value)) for key, value in x.items())
     if isinstance(x, (tuple, list)):
@@ -161,7 +161,7 @@ def _flatdim(space: MultiUnion) -> int:
 
 @flatten.register(MultiUnion)
 def _flatten(space: MultiUnion, x: Any) -> np.ndarray:
-    """m blocks of: 1 where there is a member, and the flat member; zero beyond."""
+    """Return m blocks, each a 1 and the flat member, or zeros without a member."""
     blocks = np.zeros((space.most, 1 + flatdim(space.union)), np.float64)
     for block, pair in zip(blocks, x, strict=False):
         block[0] = 1
