@@ -40,9 +40,7 @@ ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 NOTES = ("source", "unit", "doc")
 
-Hard = Annotated[
-    str, Field(description="why a simple policy fails, and the trade-off; one or two sentences")
-]
+Hard = Annotated[str, Field(description="why a simple policy fails, and the trade-off; one or two sentences")]
 """The entry `hard` of an environment file."""
 
 History = Annotated[

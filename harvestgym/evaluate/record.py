@@ -1,4 +1,4 @@
-"""Recording of one episode: the arrays that the family keeps of each step."""
+"""Recording of one episode: the arrays that the family keeps at each step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .run import horizon, policy_named
 
 
 class EpisodeKeys(NamedTuple):
-    """The random keys of an episode: one for its start, and two for each step, for the policy and the world."""
+    """The random keys of an episode: one for its start, and two per step, for the policy and the environment."""
 
     start: jax.Array
     act: jax.Array
@@ -32,7 +32,7 @@ class EpisodeKeys(NamedTuple):
 
 
 def record_named(id: str, policy: Any = "expert", seed: int = 0, env: Env[Any, Any] | None = None) -> RecordedEpisode:
-    """Record the episode of `reset(seed=seed)`, ready to be drawn.
+    """Record the episode of `reset(seed=seed)`, ready for drawing.
 
     The policy is a name, a `Policy`, a model with `predict` (SB3), or a function from observation to action.
     """
@@ -48,7 +48,7 @@ def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Re
 
 
 def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
-    """Record the first episode of the evaluation with this seed, and return its row there, up to rounding."""
+    """Record the first episode of the evaluation with this seed; also return its row there, up to rounding."""
     return _record_with(id, env, policy, _split_keys(horizon(env), seed_key(seed)))
 
 
@@ -71,7 +71,7 @@ def _record_with(id: str, env: Env[Any, Any], policy: Policy, keys: EpisodeKeys)
 
 @partial(jax.jit, static_argnums=0)
 def _split_keys(steps: int, key: jax.Array) -> EpisodeKeys:
-    """Split the key of an episode as `core.rollout.evaluate` and `core.autoreset.advance` do."""
+    """Split the key of an episode like `core.rollout.evaluate` and `core.autoreset.advance`."""
     later, start = split_key(key)
     mind = key_for(key, "policy")
     step = jax.lax.scan(lambda key, _: split_key(key), later, length=steps)[1]
@@ -80,7 +80,7 @@ def _split_keys(steps: int, key: jax.Array) -> EpisodeKeys:
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1))
 def _record_steps(env: Env[Any, Any], keep: Any, policy: Policy, keys: EpisodeKeys, params: Any) -> Any:
-    """Return the frames from the start on, and of each step the ends and the info."""
+    """Return the frames from the start, and the ends and infos of all steps."""
     state, first = env.reset(keys.start, params)
     keyed = step_with_key(env, params)
 

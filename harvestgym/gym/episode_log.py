@@ -1,4 +1,4 @@
-"""Records of the running episode, which the render modes draw: one frame of named arrays per step."""
+"""Records of the running episode for the render modes: one frame of named arrays per step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIRST_ROWS = 64
 
 
 class FrameBuffer:
-    """Growing buffers of named arrays, one row per frame; with `keep_last`, memory is bounded to the last frames."""
+    """Growing buffers of named arrays, one row per frame; `keep_last` limits memory to the last frames."""
 
     def __init__(self, keep_last: int | None = None) -> None:
         self._keep_last = keep_last
@@ -35,7 +35,7 @@ class FrameBuffer:
         return self._length
 
     def clear(self) -> None:
-        """Forget all frames."""
+        """Remove all frames."""
         self._length = 0
 
     def append(self, frame: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class FrameBuffer:
         self._length += 1
 
     def _put(self, name: str, value: np.ndarray) -> None:
-        """Write a value into its buffer, which doubles when it is full."""
+        """Write a value into its buffer, whose size doubles when it is full."""
         rows = self._rows.get(name)
         if rows is None or rows.shape[1:] != value.shape:
             rows = np.zeros((FIRST_ROWS, *value.shape), value.dtype)
@@ -68,7 +68,7 @@ class FrameBuffer:
 def family_of(kind: type) -> ModuleType | None:
     """Find the module with `record` and `scene` for environments of a class; None if there is none.
 
-    It is named by `cls.family`, or is the module of the class.
+    `cls.family` names it; otherwise it is the module of the class.
     """
     for cls in kind.__mro__:
         name = vars(cls).get("family")
@@ -100,11 +100,11 @@ class EpisodeLog:
 
     @property
     def record(self) -> dict[str, np.ndarray]:
-        """Named arrays with a leading time axis, as `evaluate.record.record_episode` returns them."""
+        """Named arrays with a leading time axis, like the result of `evaluate.record.record_episode`."""
         return self._frames.record
 
     def clear(self) -> None:
-        """Forget the episode."""
+        """Remove the episode."""
         self._frames.clear()
 
     def add(self, state: Any, action: Any, timestep: Any, params: Any) -> None:
@@ -114,12 +114,12 @@ class EpisodeLog:
         )
 
     def append(self, frame: Mapping[str, Any], params: Any) -> None:
-        """Add the frame of a step and the parameters in force."""
+        """Add the frame of a step and the current parameters."""
         self._frames.append(frame)
         self._params = params
 
     def ensure_start(self, run: Any, params: Any) -> None:
-        """Add a `RunState` as start if there is no frame: after a user has assigned one."""
+        """Add a `RunState` as start if there is no frame, because a user assigned one."""
         if len(self):
             return
         inside: Any = unwrapped(self._env)
@@ -143,40 +143,40 @@ class BatchEpisodeLog:
         self._logs = [EpisodeLog(env) for _ in range(number)]
 
     def clear(self, which: np.ndarray | None = None) -> None:
-        """Forget the episodes of those in `which`, bool (number,); by default all."""
+        """Remove the episodes of `which`, bool (number,); by default all."""
         for log, chosen in zip(self._logs, [True] * len(self._logs) if which is None else which, strict=True):
             if chosen:
                 log.clear()
 
     def ensure_start(self, runs: Any, params: Any) -> None:
-        """Add the rows of a batched `RunState` as starts where there is no frame."""
+        """Add the rows of a batched `RunState` as starts of environments without a frame."""
         for i, log in enumerate(self._logs):
             if not len(log):
                 log.ensure_start(jax.tree.map(lambda leaf: leaf[i], runs), params)  # noqa: B023
 
     def begin(self, which: np.ndarray, state: Any, first: Any, params: Any) -> None:
-        """Begin episodes for those in `which`; the other arguments are those of the whole batch."""
+        """Begin episodes for `which`; the other arguments are for the whole batch."""
         self.clear(which)
         self.add(which, state, None, first, params)
 
     def add(self, which: np.ndarray, state: Any, action: Any, timestep: Any, params: Any) -> None:
-        """Add a step for those in `which`; the other arguments are those of the whole batch."""
+        """Add a step for `which`; the other arguments are for the whole batch."""
         frames = jax.device_get(_make_frames(self._env, state, action, timestep, params))
         for i in np.flatnonzero(which):
             self._logs[i].append({name: value[i] for name, value in frames.items()}, params)
 
     def render(self, mode: str) -> tuple[Any, ...]:
-        """Draw the last step of each in one of the `RENDER_MODES`."""
+        """Draw the last step of each environment in one of the `RENDER_MODES`."""
         return tuple(log.render(mode) for log in self._logs)
 
 
 def _with_params(env: Any, params: Any) -> Any:
-    """Return the environment with the parameters in force as its own, which a picture may read."""
+    """Return the environment with the current parameters as defaults, because a picture may read them."""
     return dataclasses.replace(env, defaults=params) if hasattr(env, "defaults") and params is not env.params else env
 
 
 def _make_start_action(space: gymnasium.Space[Any]) -> Any:
-    """Return what stands in the frame of a start, where nothing was done: the action that does nothing, or zeros."""
+    """Return the action for the frame of a start: the action that does nothing, or zeros."""
     if isinstance(space, gymnasium.spaces.Dict):
         return {name: _make_start_action(inside) for name, inside in space.items()}
     if isinstance(space, gymnasium.spaces.Box):

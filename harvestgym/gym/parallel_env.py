@@ -1,6 +1,6 @@
-"""Base of environments with several agents, in PettingZoo's parallel form: names, spaces, checks and answers by agent.
+"""Base of PettingZoo parallel environments: names, spaces, checks and results by agent.
 
-A subclass says how an episode begins and what the joint action of all agents does.
+A subclass defines how an episode begins and what the joint action of all agents does.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class JointStep(NamedTuple):
 
 
 class MultiAgentEnv(ParallelEnv[str, Any, Any]):
-    """Agents that act at once.
+    """An environment whose agents act at the same time.
 
     An action outside its space, NaN included, or for the wrong agents, raises ConfigError and changes nothing. An agent
-    whose episode is over leaves; its part of later joint actions is `None`.
+    whose episode is over leaves; its entry in later joint actions is `None`.
     """
 
     render_mode = None
@@ -56,11 +56,11 @@ class MultiAgentEnv(ParallelEnv[str, Any, Any]):
         raise NotImplementedError
 
     def _advance(self, actions: list[Any]) -> JointStep:
-        """Do the actions of all possible agents, None for one that has left."""
+        """Do the actions of all possible agents, None for agents that have left."""
         raise NotImplementedError
 
     def __copy__(self) -> Self:
-        """Return a copy in mid-episode that steps by itself."""
+        """Return an independent copy in mid-episode."""
         return deepcopy(self)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
@@ -74,13 +74,13 @@ class MultiAgentEnv(ParallelEnv[str, Any, Any]):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], Infos]:
         """Begin an episode; the same seed gives the same episode."""
         obs, infos = self._begin(seed)
-        self.agents = list(self.possible_agents)  # after what may fail
+        self.agents = list(self.possible_agents)  # last, because the line above may fail
         return self._by_agent(obs), self._by_agent(infos)
 
     def step(
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
-        """Do the actions of all agents at once: observations, rewards, terminations, truncations, infos by agent."""
+        """Do the actions of all agents; return observations, rewards, terminations, truncations, infos by agent."""
         if not self.agents:
             raise gymnasium.error.ResetNeeded("step: expected an episode, got none; try reset() first")
         self._check(actions)
@@ -90,7 +90,7 @@ class MultiAgentEnv(ParallelEnv[str, Any, Any]):
         return obs, rewards, terminated, truncated, infos
 
     def _by_agent(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Return the values of the agents that are there."""
+        """Return the values of the present agents, by agent."""
         named = zip(self.possible_agents, values, strict=True)
         return {agent: value for agent, value in named if agent in self.agents}
 
@@ -105,17 +105,17 @@ class MultiAgentEnv(ParallelEnv[str, Any, Any]):
 
 
 class JointEnv(MultiAgentEnv):
-    """Agents of one functional environment, whose action is that of all together. A checkpoint keeps its episode."""
+    """Agents of one functional environment with a joint action. Checkpoints save its episode."""
 
     def _join(self, core: Env[Any, Any]) -> None:
         self._joint = GymEnv(core)
 
     def kept(self) -> dict[str, Any]:
-        """Return what changes, for `core.saving.checkpoint`."""
+        """Return the changing state, for `core.saving.checkpoint`."""
         return {"joint": self._joint.kept(), "agents": self.agents}
 
     def restore(self, kept: dict[str, Any]) -> Self:
-        """Continue the episode that was kept."""
+        """Continue from a saved state."""
         self._joint.restore(kept["joint"])
         self.agents = kept["agents"]
         return self
