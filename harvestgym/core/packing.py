@@ -54,7 +54,7 @@ class Slot:
 
     @cached_property
     def as_stored(self) -> bool:
-        """Whether the words have the dtype of the leaf."""
+        """True if the words have the dtype of the leaf."""
         return self.dtype == self.stored
 
 

@@ -51,17 +51,17 @@ class GrowthLaw:
 
     @property
     def stocks(self) -> int:
-        """How many numbers grow each year."""
+        """Number of state variables."""
         return 1
 
     @property
     def targets(self) -> int:
-        """How many quotas are set each year."""
+        """Number of quotas set each year."""
         return self._size(self.available)
 
     @property
     def seen(self) -> int:
-        """How many numbers a survey reports."""
+        """Number of values that a survey reports."""
         return self._size(self.survey)
 
     @property
@@ -71,7 +71,7 @@ class GrowthLaw:
 
     @property
     def shocks(self) -> int:
-        """How many random numbers the growth noise of a year needs."""
+        """Number of random numbers for the growth noise of a year."""
         return len(range(self.stocks)[self.noisy or slice(None)])
 
     def _size(self, part: Callable[[jax.Array], jax.Array]) -> int:

@@ -191,7 +191,7 @@ class CompiledEnv:
         return shown
 
     def make_reader(self, function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
-        """Make a function that returns the current `function(state, params)` on the host, per environment of a batch."""
+        """Make a function that returns the current `function(state, params)` on the host, row by row for a batch."""
         unpack, unpack_params = self._functions.run.unpack, self._layout.unpack
 
         @jax.jit

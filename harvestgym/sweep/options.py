@@ -8,7 +8,7 @@ ENGINES = ("local", "ray")
 
 
 class EngineOptions(NamedTuple):
-    """Where cases run, and how often they are retried.
+    """Options of an engine.
 
     Attributes:
         engine: `"local"`, this process, or `"ray"` (extra `ray`).

@@ -1,4 +1,4 @@
-"""Plant: a crop that sprouts, grows, blooms, bears fruit, ripens and dies on each plot (section 4.2).
+"""Plant: a crop that sprouts, grows, blooms, sets fruit, ripens and dies on each plot (section 4.2).
 
 The parameters are in `parameters.py`, the variables in `state.py`, the equations in `equations.py` and `growth.py`.
 """
