@@ -206,7 +206,7 @@ def test_what_the_farmer_has_not_seen_is_not_drawn() -> None:
     say(env, kept, 2, "Field-0", "Plant-0", {"stage": 5, "size#cm": 99})
     farmer = known(env, kept)
     assert np.isnan(farmer["Field-0/Plant-0/stage"][0]).all()
-    assert "soil not observed yet" in meanings(scene(env, farmer, 0)) and "weeds that grow" not in meanings(
+    assert "soil not seen yet" in meanings(scene(env, farmer, 0)) and "weeds that grow" not in meanings(
         scene(env, farmer, 1)
     )
     assert "bean: grow" in meanings(scene(env, farmer, 2)), "as it was when last looked at"

@@ -84,7 +84,7 @@ def describe(seen: DrawContext) -> list[str]:
     stage = np.asarray(seen.get("stage", np.nan), float)
     known = stage[np.isfinite(stage)].astype(int)
     if not known.size:
-        return [f"{crop_name(seen)}: not observed yet"]
+        return [f"{crop_name(seen)}: not seen yet"]
     names = ("no plants", *STAGES[1:])
     found = [(names[s], int((known == s).sum())) for s in range(len(STAGES)) if (known == s).any()]
     plots = f" on {stage.size} plots" if stage.size > 1 else ""

@@ -15,7 +15,7 @@ CLASSES = (
 )
 """Upper limit of each class, as a share of the plant-available water of a full soil; its colour, and its name."""
 
-UNKNOWN_COLOUR = ("#e6e6e6", "soil not observed yet")
+UNKNOWN_COLOUR = ("#e6e6e6", "soil not seen yet")
 
 
 def draw_plots(filled: np.ndarray) -> list[Mark]:
@@ -37,7 +37,7 @@ def legend_marks() -> list[Mark]:
 def describe(filled: np.ndarray) -> list[str]:
     """Return the mean over the plots, and the range if they differ."""
     if np.isnan(filled).all():
-        return ["soil: not observed yet"]
+        return ["soil: not seen yet"]
     low, mean, high = (100 * f(filled) for f in (np.nanmin, np.nanmean, np.nanmax))
     ends = f" ({low:.0f} to {high:.0f} %)" if high - low >= 1 else ""
-    return [f"soil: {mean:.0f} %{ends} of the water available to plants"]
+    return [f"soil: {mean:.0f} %{ends} of the water plants can take"]
