@@ -4,10 +4,10 @@
     python examples/sb3_jobs.py                              # two or three minutes on two cores
     python examples/sb3_jobs.py --learner dqn                # needs Stable-Baselines3 2.7, for returns over three jobs
     python examples/sb3_jobs.py --ids farm/pollination-3x4-v1 --seeds 3 --out results.json
-    python examples/sb3_jobs.py --steps 20000 --seasons 4    # a quick look that everything works
+    python examples/sb3_jobs.py --steps 20000 --seasons 4    # a quick test
 
-Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of doing nothing and of
-the trained agent over seasons of the other side.
+Trains on the training split of the held-out protocol, and prints the mean returns of the expert, doing nothing and the
+trained agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Settings:
         learner: ppo or dqn.
         steps: jobs to choose in training, in all environments together.
         num_envs: environments that are stepped together.
-        active: how much less than a job "stop" weighs at first. Learners that stop as often as they do each job lose
-            most days of a season, and see little of what jobs are good for.
+        active: the initial weight of "stop" below that of a job. Learners that stop as often as they choose each job
+            lose most days of a season, and rarely see the benefit of jobs.
     """
 
     learner: str = "ppo"
@@ -59,17 +59,17 @@ CURVE, CURVE_SEASONS = 20, 100
 
 
 def above(channel: str, level: float) -> Rank:
-    """Return a condition of jobs: more than this on the plot."""
+    """Return a condition of jobs: a value above this on the plot."""
     return lambda read: read(channel) - level
 
 
 def below(channel: str, level: float) -> Rank:
-    """Return a condition of jobs: less than this on the plot."""
+    """Return a condition of jobs: a value below this on the plot."""
     return lambda read: level - read(channel)
 
 
 def is_growing(read: Callable[[str], jax.Array]) -> jax.Array:
-    """Return more than 0 where plants grow."""
+    """Return a positive number where plants grow."""
     return 1 - read("Plant-0/stage=none") - read("Plant-0/stage=ripe") - read("Plant-0/stage=dead")
 
 
@@ -102,7 +102,7 @@ JOBS = {
 
 
 def make(id: str, side: str) -> MacroJobs:
-    """Make an id of one side of the protocol with its jobs."""
+    """Make the environment of an id in one split, with its jobs."""
     return MacroJobs.of(splits.make(id, side), JOBS[id.rpartition("-v")[0]])
 
 
@@ -138,7 +138,7 @@ def train(id: str, env: MacroJobs, settings: Settings, seed: int) -> tuple[Any, 
 
 
 class Curve(BaseCallback):
-    """Evaluates the agent from time to time on seasons of the training side, without exploration; keeps the best."""
+    """A callback that evaluates the agent on training seasons without exploration, and keeps the best."""
 
     def __init__(self, id: str, env: MacroJobs, every: int) -> None:
         super().__init__()
@@ -178,7 +178,7 @@ def make_task(id: str, settings: Settings) -> Task:
 
     def train_seed(seed: int) -> Found:
         model, curve = train(id, school, settings, seed)
-        # What DQN has learned it may lose again within a few thousand jobs; PPO keeps it.
+        # DQN may forget what it has learned within a few thousand jobs; PPO does not.
         best = curve.best if settings.learner == "dqn" else None
         return curve.means, {"agent": best or make_policy(model)}
 
