@@ -283,7 +283,7 @@ def make_task(id: str, school: str, settings: Settings) -> Task:
 
 
 def main() -> None:
-    """Learn on each id, or on another farm for it."""
+    """Train for each id, on the id itself or on another farm."""
     parser = make_parser(__doc__ or "", Settings())
     parser.add_argument("--school", help="another id to train on, with fewer plots; weights do not depend on the plot")
     args = parser.parse_args()

@@ -157,7 +157,7 @@ class Curve(BaseCallback):
 
 
 def make_policy(model: Any) -> Policy:
-    """Return the network of an agent as a policy in JAX, without exploration: seasons are then one compiled call."""
+    """Return an agent's network as a JAX policy without exploration, so that all seasons run in one compiled call."""
     ppo = isinstance(model, PPO)
     parts = [*model.policy.mlp_extractor.policy_net, model.policy.action_net] if ppo else model.q_net.q_net
     layers = [layer.parameters() for layer in parts if isinstance(layer, nn.Linear)]

@@ -118,7 +118,7 @@ def fit(
         seed: seed of the seasons.
         members: candidates per generation and parameter.
         generations: largest number of generations.
-        start_seed: seed of the search; by default `seed`. Searches with other seeds start elsewhere.
+        start_seed: seed of the search; by default `seed`. Other seeds give other initial candidates.
 
     Raises:
         ConfigError: for an unknown path, with the nearest one.

@@ -1,8 +1,8 @@
 """Values as JSON data, and back: plain data unchanged, the rest as `{"is": kind, "of": content}`, recursively.
 
-An object of harvestgym is encoded by its class and the arguments to make it: `recipe()` for its classmethod
-`from_recipe` if it has one, else its fields for its constructor. Arrays are npy files as text. Classes of other
-packages are rejected, in both directions.
+An object of harvestgym is encoded by its class and the arguments to make it: the result of `recipe()`, which its
+classmethod `from_recipe` takes, or else its fields, which its constructor takes. Arrays are npy files as text. Classes
+of other packages are rejected, in both directions.
 """
 
 from __future__ import annotations
